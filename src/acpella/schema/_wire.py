@@ -1,0 +1,230 @@
+"""How ACP's JSON becomes Structs and back: the base Struct, open unions, field flags, encode and decode.
+
+The flags say how a reader treats a malformed value; they mirror the annotations of the official schema:
+
+- a field with a default falls back to it ([e]), and a list with a default loses only its bad items ([s]),
+  unless the field is `Strict`;
+- a required field is strict, unless it is `Lenient`: then the key must be there, its value may be broken;
+- `NullAsEmpty` reads null as the empty list or map ([n]) and is strict about everything else.
+"""
+
+import functools
+import sys
+import types
+from collections.abc import Callable
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Generic,
+    TypeAlias,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+)
+
+import msgspec
+from msgspec import Struct
+from msgspec import field as field  # for the modules beside this one
+
+if TYPE_CHECKING:
+    from ._old import OldShape
+
+__all__ = ["Meta", "Unknown", "Wire", "decode", "encode"]
+
+T = TypeVar("T")
+
+Meta: TypeAlias = dict[str, Any]
+"""The free-form `_meta` object that every ACP object may carry."""
+
+
+class Flag:
+    """Marks how a field is read when its value is malformed."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+STRICT = Flag("strict")
+LENIENT = Flag("lenient")
+NULL_AS_EMPTY = Flag("null as empty")
+
+Strict = Annotated[T, STRICT]
+Lenient = Annotated[T, LENIENT]
+NullAsEmpty = Annotated[T, NULL_AS_EMPTY]
+
+U16 = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
+U32 = Annotated[int, msgspec.Meta(ge=0, le=4_294_967_295)]
+U64 = Annotated[int, msgspec.Meta(ge=0)]  # msgspec bounds end at i64, so the upper one is left out
+I32 = Annotated[int, msgspec.Meta(ge=-2_147_483_648, le=2_147_483_647)]
+I64 = Annotated[int, msgspec.Meta(ge=-9_223_372_036_854_775_808, le=9_223_372_036_854_775_807)]
+
+
+class Unknown:
+    """A union member that this version does not know. It encodes back to the JSON it came from."""
+
+    __slots__ = ("raw", "tag")
+    __match_args__ = ("tag", "raw")
+
+    def __init__(self, tag: str | None, raw: bytes) -> None:
+        self.tag = tag
+        self.raw = raw
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The member as plain JSON."""
+        return msgspec.json.decode(self.raw)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unknown) and self.tag == other.tag and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(self.tag)
+
+    def __repr__(self) -> str:
+        shown = self.raw if len(self.raw) <= 200 else self.raw[:200] + b"..."
+        return f"Unknown({self.tag!r}, {shown!r})"
+
+
+class Pick(Generic[T]):
+    """Annotates a union that JSON does not tag: names the member that an object is, None for unknown."""
+
+    __slots__ = ("member",)
+
+    def __init__(self, member: Callable[[dict[str, Any]], type | None]) -> None:
+        self.member = member
+
+
+class _Picked(type):
+    """Type of the stand-ins that msgspec sees for `Pick` unions; `read_picked` makes their values."""
+
+    pick: Pick[Any]
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return True  # msgspec checks what the hook returned, which has chosen already
+
+
+@functools.cache
+def _stand_in(pick: Pick[Any]) -> type:
+    return _Picked("Picked", (), {"pick": pick})
+
+
+def native(annotation: Any) -> Any:
+    """The annotation as msgspec can read it: without flags and `Unknown`, picked unions as stand-ins."""
+    origin = get_origin(annotation)
+    if origin is None:
+        return annotation
+    if origin is Annotated:
+        inner, *extras = get_args(annotation)
+        for extra in extras:
+            if isinstance(extra, Pick):
+                return _stand_in(cast("Pick[Any]", extra))
+        kept = [extra for extra in extras if not isinstance(extra, Flag)]
+        inner = native(inner)
+        return Annotated[(inner, *kept)] if kept else inner
+    if origin is Union or origin is types.UnionType:
+        members = tuple(native(arg) for arg in get_args(annotation) if arg is not Unknown)
+        return Union[members]  # noqa: UP007 - built from a tuple
+    if origin is list or origin is dict:
+        return cast("Any", origin)[tuple(native(arg) for arg in get_args(annotation))]
+    return annotation
+
+
+FLAGS: dict[type, dict[str, Flag]] = {}
+"""The flags of each Struct's own fields, by class."""
+
+
+class Wire(Struct, rename="camel", omit_defaults=True, frozen=True, kw_only=True, gc=False):
+    """Base of everything on the wire: camelCase in JSON, absent values left out, unknown fields ignored."""
+
+    def __init_subclass__(cls, **config: Any) -> None:
+        super().__init_subclass__(**config)
+        own = _own_annotations(cls)
+        flags: dict[str, Flag] = {}
+        for name, annotation in own.items():
+            if get_origin(annotation) is Annotated:
+                for extra in get_args(annotation)[1:]:
+                    if isinstance(extra, Flag):
+                        flags[name] = extra
+            own[name] = native(annotation)
+        FLAGS[cls] = flags
+
+
+def _own_annotations(cls: type) -> dict[str, Any]:
+    """The class's annotations as a dictionary that msgspec will read later, so that it can be changed."""
+    if sys.version_info >= (3, 14):  # there they are made on demand, unless they were set
+        import annotationlib
+
+        cls.__annotations__ = annotationlib.get_annotations(cls)
+    return cast("dict[str, Any]", cls.__dict__.get("__annotations__", {}))
+
+
+def flag_of(cls: type, field: str) -> Flag | None:
+    """The flag of a field, its own or inherited."""
+    for base in cls.__mro__:
+        flags = FLAGS.get(base)
+        if flags and field in flags:
+            return flags[field]
+    return None
+
+
+def _encode_hook(value: object) -> object:
+    if isinstance(value, Unknown):
+        return msgspec.Raw(value.raw)
+    raise TypeError(f"{type(value).__name__} has no place in an ACP message")
+
+
+encoder = msgspec.json.Encoder(enc_hook=_encode_hook)
+"""Writes Structs, `Unknown` members included."""
+
+
+def encode(value: object) -> bytes:
+    """JSON of a Struct (or of plain JSON values)."""
+    return encoder.encode(value)
+
+
+def decode_hook(stand_in: Any, value: object) -> object:
+    """msgspec's hook: makes the values of picked unions."""
+    from ._salvage import read_picked
+
+    return read_picked(stand_in.pick, value)
+
+
+@functools.cache
+def decoder_of(kind: Any) -> msgspec.json.Decoder[Any]:
+    """The strict decoder of a type, built on first use."""
+    return msgspec.json.Decoder(native(kind), dec_hook=decode_hook)
+
+
+def decode(kind: type[T], data: bytes | msgspec.Raw) -> T:
+    """Read JSON as a Struct (or a union of them).
+
+    Reads strictly first. When that fails, what the specification lets a reader forgive is replaced by its
+    default, and unknown union members are kept as `Unknown`.
+
+    Raises:
+        msgspec.DecodeError: the data is not JSON, or breaks the schema where nothing may be forgiven.
+    """
+    return read(kind, data)
+
+
+def read(kind: type[T], data: bytes | msgspec.Raw, old: "OldShape | None" = None) -> T:
+    """`decode`, knowing also how older peers write the same message."""
+    if old is None or old.hint is None or old.hint not in bytes(data):
+        try:
+            return decoder_of(kind).decode(data)
+        except msgspec.ValidationError:
+            pass
+    from ._salvage import salvage
+
+    value = msgspec.json.decode(data)
+    if old is not None and isinstance(value, dict):
+        value = old.modernize(cast("dict[str, Any]", value))
+    return salvage(kind, value)

@@ -1,0 +1,60 @@
+"""Asking the user before a tool runs."""
+
+from typing import Literal, TypeAlias
+
+from ._wire import Meta, Unknown, Wire, field
+from .protocol import SessionId
+from .tools import ToolCallUpdate
+
+__all__ = [
+    "CancelledPermissionOutcome",
+    "PermissionOption",
+    "PermissionOptionId",
+    "PermissionOptionKind",
+    "RequestPermissionOutcome",
+    "RequestPermissionRequest",
+    "RequestPermissionResponse",
+    "SelectedPermissionOutcome",
+]
+
+PermissionOptionId: TypeAlias = str
+PermissionOptionKind: TypeAlias = Literal["allow_once", "allow_always", "reject_once", "reject_always"]
+
+
+class PermissionOption(Wire, frozen=True, kw_only=True):
+    """One answer the user may give."""
+
+    option_id: PermissionOptionId
+    name: str
+    kind: PermissionOptionKind
+    meta: Meta | None = field(default=None, name="_meta")
+
+
+class RequestPermissionRequest(Wire, frozen=True, kw_only=True):
+    """Ask whether a tool call may run; `tool_call` also updates what was reported of it."""
+
+    session_id: SessionId
+    tool_call: ToolCallUpdate
+    options: list[PermissionOption]
+    meta: Meta | None = field(default=None, name="_meta")
+
+
+class SelectedPermissionOutcome(Wire, frozen=True, kw_only=True, tag_field="outcome", tag="selected"):
+    """The user chose an option."""
+
+    option_id: PermissionOptionId
+    meta: Meta | None = field(default=None, name="_meta")
+
+
+class CancelledPermissionOutcome(Wire, frozen=True, kw_only=True, tag_field="outcome", tag="cancelled"):
+    """The turn was cancelled before the user chose."""
+
+
+RequestPermissionOutcome: TypeAlias = SelectedPermissionOutcome | CancelledPermissionOutcome | Unknown
+
+
+class RequestPermissionResponse(Wire, frozen=True, kw_only=True):
+    """What the user decided."""
+
+    outcome: RequestPermissionOutcome
+    meta: Meta | None = field(default=None, name="_meta")

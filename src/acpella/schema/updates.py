@@ -1,0 +1,158 @@
+"""`session/update`: everything the agent tells about a session as it happens."""
+
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from ._wire import U64, Meta, Unknown, Wire, field
+from .commands import AvailableCommandsUpdate
+from .config import ConfigOptionUpdate, CurrentModeUpdate
+from .content import ContentBlock
+from .plan import Plan, PlanRemoved, PlanUpdate
+from .protocol import MessageId, SessionId
+from .subagents import SessionMessage, SessionMessageChunk, SubagentUpdate
+from .tools import ToolCall, ToolCallUpdate
+
+__all__ = [
+    "AgentMessageChunk",
+    "AgentThoughtChunk",
+    "CompactionId",
+    "CompactionStatus",
+    "CompactionSummaryChunk",
+    "CompactionUpdate",
+    "ContentChunk",
+    "Cost",
+    "Notice",
+    "NoticeSeverity",
+    "SessionInfoUpdate",
+    "SessionNotification",
+    "SessionUpdate",
+    "ToolCallProgress",
+    "UsageUpdate",
+    "UserMessageChunk",
+]
+
+CompactionId: TypeAlias = str
+CompactionStatus: TypeAlias = Literal["in_progress", "completed", "failed", "cancelled"] | str
+NoticeSeverity: TypeAlias = Literal["info", "warning", "error"] | str
+
+
+class ContentChunk(Wire, frozen=True, kw_only=True):
+    """A piece of a message; pieces with one `message_id` belong together."""
+
+    content: ContentBlock
+    message_id: MessageId | None = None
+    meta: Meta | None = field(default=None, name="_meta")
+
+
+class UserMessageChunk(
+    ContentChunk, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="user_message_chunk"
+):
+    """A piece of what the user said."""
+
+
+class AgentMessageChunk(
+    ContentChunk, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="agent_message_chunk"
+):
+    """A piece of what the agent says."""
+
+
+class AgentThoughtChunk(
+    ContentChunk, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="agent_thought_chunk"
+):
+    """A piece of what the agent thinks."""
+
+
+class ToolCallProgress(
+    ToolCallUpdate, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="tool_call_update"
+):
+    """A tool call has changed."""
+
+
+class SessionInfoUpdate(
+    Wire, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="session_info_update"
+):
+    """The session's description has changed: absent (`UNSET`) keeps a value, null (`None`) clears it."""
+
+    title: str | None | UnsetType = UNSET
+    updated_at: str | None | UnsetType = UNSET
+    meta: Meta | None = field(default=None, name="_meta")
+
+
+class Cost(Wire, frozen=True, kw_only=True):
+    """Money, or another unit such as credits."""
+
+    amount: float
+    currency: str
+    meta: Meta | None = field(default=None, name="_meta")
+
+
+class UsageUpdate(Wire, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="usage_update"):
+    """How full the context window is, and what the session has cost."""
+
+    used: U64
+    size: U64
+    cost: Cost | None = None
+    meta: Meta | None = field(default=None, name="_meta")
+
+
+class Notice(Wire, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="notice"):
+    """Something worth telling the user that is no part of the conversation."""
+
+    severity: NoticeSeverity
+    title: Annotated[str, msgspec.Meta(min_length=1)]
+    description: str | None = None
+    meta: Meta | None = field(default=None, name="_meta")
+
+
+class CompactionUpdate(Wire, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="compaction_update"):
+    """The context is being summarized: absent (`UNSET`) keeps a value, null (`None`) clears it."""
+
+    compaction_id: CompactionId
+    status: CompactionStatus
+    summary: list[ContentBlock] | None | UnsetType = UNSET
+    error: str | None | UnsetType = UNSET
+    meta: Meta | None | UnsetType = field(default=UNSET, name="_meta")
+
+
+class CompactionSummaryChunk(
+    Wire, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="compaction_summary_chunk"
+):
+    """A piece to append to a compaction's summary."""
+
+    compaction_id: CompactionId
+    content: ContentBlock
+    meta: Meta | None = field(default=None, name="_meta")
+
+
+SessionUpdate: TypeAlias = (
+    UserMessageChunk
+    | AgentMessageChunk
+    | AgentThoughtChunk
+    | ToolCall
+    | ToolCallProgress
+    | Plan
+    | PlanUpdate
+    | PlanRemoved
+    | AvailableCommandsUpdate
+    | CurrentModeUpdate
+    | ConfigOptionUpdate
+    | SessionInfoUpdate
+    | UsageUpdate
+    | Notice
+    | CompactionUpdate
+    | CompactionSummaryChunk
+    | SubagentUpdate
+    | SessionMessage
+    | SessionMessageChunk
+    | Unknown
+)
+
+
+class SessionNotification(Wire, frozen=True, kw_only=True):
+    """One update of one session."""
+
+    session_id: SessionId
+    update: SessionUpdate
+    meta: Meta | None = field(default=None, name="_meta")
