@@ -1,0 +1,612 @@
+"""Drives a `Peer` over a `Channel`: runs handlers, resolves calls, holds both sides to their limits."""
+
+import asyncio
+import inspect
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from types import CoroutineType, TracebackType
+from typing import Any, Self, TypeAlias, TypeVar, overload
+
+from acpella.errors import (
+    AcpellaError,
+    ConnectionClosed,
+    InternalError,
+    LocalProtocolError,
+    Overloaded,
+    RequestCancelled,
+    RpcError,
+)
+
+from .channel import Channel
+from .frame_log import FrameLog
+from .framing import Framing
+from .limits import Limits
+from .message import RequestId
+from .peer import CancelRequested, Failure, Method, Noise, Peer, Reply, Request, Vocabulary
+
+__all__ = ["Connection", "Handler", "current_request"]
+
+log = logging.getLogger(__name__)
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+Handler: TypeAlias = Callable[[Any], Awaitable[Any] | Any]
+"""Takes the parameters; what it returns, or what awaiting that gives, is the result."""
+
+FLUSH_AT = 64 * 1024
+"""Bytes of notifications gathered before they are written without waiting for the end of the loop's turn."""
+
+BURST = 16
+"""Notifications sent in a row before the sender lets other tasks run; keeps concurrent sessions fair."""
+
+SMALL_READ = 8 * 1024
+HOT_READS = 5
+HOT_GAP = 0.001
+LULL = 0.0003
+"""A peer that writes each small message by itself wakes us for each, and is slowed by that. After `HOT_READS`
+small reads less than `HOT_GAP` seconds apart, reading rests for `LULL` seconds so that messages gather."""
+
+ABORT_GRACE = 1.0
+"""Seconds that cancelled handlers get to clean up before the connection stops waiting for them."""
+
+current_request: ContextVar[RequestId | None] = ContextVar("acpella_current_request", default=None)
+"""In a request handler: the id of the request."""
+
+
+class _Call:
+    """A call of ours that waits for its answer."""
+
+    __slots__ = ("future", "in_order")
+
+    def __init__(self, future: asyncio.Future[Any], *, in_order: bool) -> None:
+        self.future = future
+        self.in_order = in_order
+
+    def settle(self, outcome: object) -> None:
+        if self.future.done():
+            return
+        if isinstance(outcome, AcpellaError):
+            self.future.set_exception(outcome)
+        else:
+            self.future.set_result(outcome)
+
+
+class _Settled:
+    """A queued answer: it takes effect when the notifications before it have been handled."""
+
+    __slots__ = ("call", "outcome")
+
+    def __init__(self, call: _Call, outcome: object) -> None:
+        self.call = call
+        self.outcome = outcome
+
+
+class Connection:
+    """A conversation with one peer. Use it as an async context manager.
+
+    Notifications are handled one after the other in the order they came; each request runs in a task of
+    its own. What is read and not yet handled is bounded: at `Limits.queue_low` reading pauses, so a slow
+    consumer slows the peer. While somebody here waits for the peer (for an answer, or for it to read what
+    we write) reading goes on up to `Limits.queue_high`, so that two sides that call each other while both
+    are flooded never wait for each other.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        vocabulary: Vocabulary,
+        *,
+        requests: Mapping[str, Handler] | None = None,
+        notifications: Mapping[str, Handler] | None = None,
+        on_noise: Callable[[Noise], None] | None = None,
+        limits: Limits = Limits(),
+        framing: Framing | None = None,
+        answer_noise: bool = True,
+    ) -> None:
+        """Prepare a connection; `async with` opens it.
+
+        `requests` and `notifications` map method names to handlers. `on_noise` hears of everything that
+        arrived and was no message. `framing` None lets the peer's first message decide.
+        """
+        self._channel = channel
+        self._requests: Mapping[str, Handler] = {} if requests is None else requests
+        self._notifications: Mapping[str, Handler] = {} if notifications is None else notifications
+        self._on_noise = on_noise
+        self._limits = limits
+        self._peer = Peer(
+            vocabulary,
+            requests=self._requests,
+            notifications=self._notifications,
+            limits=limits,
+            framing=framing,
+            answer_noise=answer_noise,
+        )
+        self._frame_log = FrameLog()
+        self._calls: dict[RequestId, _Call] = {}
+        self._awaited = 0  # calls whose answer does not wait for the queue
+        self._running: dict[asyncio.Task[None], RequestId] = {}
+        self._running_by_id: dict[RequestId, asyncio.Task[None]] = {}
+
+        self._queue: deque[Any] = deque()  # notifications, settled answers, requests, and sizes (int)
+        self._queued = 0  # bytes
+        self._queued_requests = 0
+        self._handling = False  # a notification handler is suspended
+        self._wake: asyncio.Future[None] | None = None
+        self._pump_task: asyncio.Task[None] | None = None
+
+        self._reading_stopped_by: set[str] = set()
+        self._small_reads = 0
+        self._last_read = 0.0
+        self._writable: asyncio.Future[None] | None = None  # there while writing is paused
+        self._tick_scheduled = False
+        self._burst = 0
+
+        self._opened = False
+        self._mute = True  # nothing may be written: not open yet, or the peer is gone
+        self._ending: ConnectionClosed | None = None
+        self._finish_task: asyncio.Task[None] | None = None
+        self._finished: asyncio.Future[None] | None = None
+
+    # -- life --------------------------------------------------------------------------
+
+    async def open(self) -> Self:
+        """Open the channel and start to read.
+
+        Raises:
+            TransportError: the peer cannot be started or reached.
+        """
+        if self._opened:
+            raise LocalProtocolError("a connection can be opened once")
+        self._opened = True
+        self._loop = asyncio.get_running_loop()
+        self._finished = self._loop.create_future()
+        self._pump_task = self._loop.create_task(self._pump(), name="acpella pump")
+        self._mute = False
+        try:
+            await self._channel.open(self, write_high=self._limits.write_high)
+        except BaseException:
+            self._mute = True
+            self._pump_task.cancel()
+            raise
+        return self
+
+    async def __aenter__(self) -> Self:
+        return await self.open()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close(grace=0 if error is not None else None)
+
+    @property
+    def closed(self) -> ConnectionClosed | None:
+        """Why the conversation is over; None while it goes on."""
+        return self._ending
+
+    async def wait_closed(self) -> ConnectionClosed:
+        """Wait until the conversation is over and all handlers have ended; returns why."""
+        if self._finished is None:
+            raise LocalProtocolError("the connection was never opened")
+        await asyncio.shield(self._finished)
+        assert self._ending is not None
+        return self._ending
+
+    async def close(self, *, grace: float | None = None) -> None:
+        """Stop reading, fail pending calls, wait for handlers, let go of the peer.
+
+        Handlers still running after `grace` seconds (`Limits.close_grace` by default) are cancelled.
+        Safe to call twice and from a handler.
+        """
+        if self._finished is None:
+            return
+        self._end(ConnectionClosed("the connection was closed by this side", clean=True), grace=grace)
+        if asyncio.current_task() not in self._running and asyncio.current_task() is not self._pump_task:
+            await self.wait_closed()
+
+    def last_frames(self, count: int = 20) -> tuple[str, ...]:
+        """The last frames in both directions, shortened and without secrets."""
+        return self._frame_log.frames(count)
+
+    # -- talking -----------------------------------------------------------------------
+
+    @overload
+    async def call(
+        self, method: Method[P, R], params: P, *, timeout: float | None = None, in_order: bool = False
+    ) -> R: ...
+
+    @overload
+    async def call(
+        self, method: str, params: Any = None, *, timeout: float | None = None, in_order: bool = False
+    ) -> Any: ...
+
+    async def call(
+        self, method: Any, params: Any = None, *, timeout: float | None = None, in_order: bool = False
+    ) -> Any:
+        """Ask the peer and wait for its answer.
+
+        A call that is cancelled or runs out of time is cancelled at the peer too. With `in_order`, the
+        answer is given only after every notification that came before it has been handled; such a call
+        must not be awaited by a notification handler.
+
+        Raises:
+            RpcError: the peer answered with an error.
+            RemoteProtocolError: the answer cannot be used.
+            ConnectionClosed: the peer went away.
+            TimeoutError: no answer within `timeout` seconds.
+        """
+        await self._ready_to_write()
+        if self._ending is not None:
+            raise self._ending.again()
+        call_id = self._peer.call(method, {} if params is None else params)
+        call = _Call(self._loop.create_future(), in_order=in_order)
+        self._calls[call_id] = call
+        if not in_order:
+            self._awaited += 1
+            self._check_reading()
+        self._flush()
+        timer = (
+            None if timeout is None else self._loop.call_later(timeout, self._expire, call, method, timeout)
+        )
+        try:
+            return await call.future
+        finally:
+            if timer is not None:
+                timer.cancel()
+            if self._calls.pop(call_id, None) is not None and self._ending is None:
+                self._peer.abandon(call_id)
+                self._flush()
+            if not in_order:
+                self._awaited -= 1
+                self._check_reading()
+
+    async def notify(self, method: Method[P, Any] | str, params: P) -> None:
+        """Tell the peer something. Waits only when the peer is far behind with reading.
+
+        Raises:
+            ConnectionClosed: the peer went away.
+        """
+        if self._mute or self._writable is not None:
+            await self._ready_to_write()
+        self._peer.notify(method, params)
+        self._burst += 1
+        if not self._tick_scheduled:  # the first of this turn goes at once, what follows is gathered
+            self._tick_scheduled = True
+            self._loop.call_soon(self._tick)
+            self._flush()
+        elif self._peer.unsent >= FLUSH_AT:
+            self._flush()
+        if self._burst >= BURST:
+            self._burst = 0
+            await asyncio.sleep(0)
+
+    async def drain(self) -> None:
+        """Wait until the peer has taken enough of what was written for more to be sent."""
+        self._flush()
+        while self._writable is not None:
+            await asyncio.shield(self._writable)
+
+    def _expire(self, call: _Call, method: Method[Any, Any] | str, timeout: float) -> None:
+        if not call.future.done():
+            name = method if isinstance(method, str) else method.name
+            call.future.set_exception(TimeoutError(f"{name} was not answered within {timeout:g} s"))
+
+    async def _ready_to_write(self) -> None:
+        if self._finished is None:
+            raise LocalProtocolError("the connection is not open; use `async with`")
+        while self._writable is not None and not self._mute:
+            await asyncio.shield(self._writable)
+        if self._mute and self._ending is not None:
+            raise self._ending.again()
+
+    def _tick(self) -> None:
+        self._tick_scheduled = False
+        self._burst = 0
+        self._flush()
+
+    def _flush(self) -> None:
+        if self._peer.unsent:
+            data = self._peer.take()
+            if self._mute:
+                return
+            self._frame_log.sent(data)
+            self._channel.write(data)
+
+    # -- the channel's side (Receiver) ---------------------------------------------------
+
+    def received(self, data: bytes) -> None:
+        """Bytes arrived."""
+        if self._ending is not None:
+            return
+        self._frame_log.received(data)
+        try:
+            events = self._peer.receive(data)
+            if events:
+                self._dispatch(events, len(data))
+        except Exception:  # a bug of ours must end the conversation, not leave everybody waiting
+            log.exception("failed to read what the peer sent")
+            self._end(ConnectionClosed("what the peer sent could not be handled; the log says why"))
+            return
+        if self._peer.unsent:
+            self._flush()  # error answers that the peer gave by itself
+        if len(data) < SMALL_READ:
+            self._rest_if_hot(events)
+        if self._queued >= self._limits.queue_low:
+            self._check_reading()
+
+    def pause_writing(self) -> None:
+        """The peer is behind with reading."""
+        if self._writable is None:
+            self._writable = self._loop.create_future()
+            self._check_reading()
+
+    def resume_writing(self) -> None:
+        """The peer has caught up."""
+        if self._writable is not None:
+            writable, self._writable = self._writable, None
+            if not writable.done():
+                writable.set_result(None)
+            self._check_reading()
+
+    def ended(self, reason: ConnectionClosed) -> None:
+        """The peer will send nothing more."""
+        if self._ending is None:
+            self._dispatch(self._peer.finish(), 0)
+            self._flush()
+        self._end(reason)
+
+    # -- dispatch ------------------------------------------------------------------------
+
+    def _dispatch(self, events: list[Any], size: int) -> None:
+        queue = self._queue
+        before = len(queue)
+        for event in events:
+            kind = event.__class__
+            if kind is Request:
+                # behind the notifications that came before it, unless one of those is stuck in its handler
+                if queue and not self._handling:
+                    self._queued_requests += 1
+                    queue.append(event)
+                else:
+                    self._start(event)
+            elif kind is Reply:
+                self._settle(event.id, event.result)
+            elif kind is Failure:
+                self._settle(event.id, event.error)
+            elif kind is CancelRequested:
+                self._cancel(event.id)
+            elif kind is Noise:
+                self._report(event)
+            else:
+                queue.append(event)
+        if len(queue) > before:
+            queue.append(size)
+            self._queued += size
+            self._wake_pump()
+
+    def _settle(self, call_id: RequestId, outcome: object) -> None:
+        call = self._calls.pop(call_id, None)
+        if call is None:
+            return
+        if call.in_order and (self._queue or self._handling):
+            self._queue.append(_Settled(call, outcome))
+            self._wake_pump()
+        else:
+            call.settle(outcome)
+
+    def _report(self, noise: Noise) -> None:
+        log.warning("skipped what is no message: %s: %s", noise.reason, noise.excerpt)
+        if self._on_noise is not None:
+            try:
+                self._on_noise(noise)
+            except Exception:
+                log.exception("on_noise failed")
+
+    # -- notifications ---------------------------------------------------------------------
+
+    def _wake_pump(self) -> None:
+        if self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)
+
+    async def _pump(self) -> None:
+        """Handles notifications, one after the other."""
+        queue = self._queue
+        handlers = self._notifications
+        while True:
+            while queue:
+                item = queue.popleft()
+                kind = item.__class__
+                if kind is int:
+                    self._queued -= item
+                    if self._reading_stopped_by:
+                        self._check_reading()
+                elif kind is _Settled:
+                    item.call.settle(item.outcome)
+                elif kind is Request:
+                    self._queued_requests -= 1
+                    self._start(item)
+                    await asyncio.sleep(0)  # its first step comes before what followed it
+                else:
+                    try:
+                        work = handlers[item.method](item.params)
+                        if work is not None and (
+                            work.__class__ is CoroutineType or inspect.isawaitable(work)
+                        ):
+                            if self._queued_requests:
+                                self._start_queued()
+                            self._handling = True
+                            await work
+                    except Exception:
+                        log.exception("the handler of %s failed", item.method)
+                    finally:
+                        self._handling = False
+            if self._ending is not None:
+                return
+            self._wake = self._loop.create_future()
+            await self._wake
+
+    def _start_queued(self) -> None:
+        """A notification handler may wait for one of the requests behind it: start those now."""
+        waiting = [item for item in self._queue if item.__class__ is Request]
+        rest = [item for item in self._queue if item.__class__ is not Request]
+        self._queue.clear()
+        self._queue.extend(rest)
+        self._queued_requests = 0
+        for request in waiting:
+            self._start(request)
+
+    # -- requests --------------------------------------------------------------------------
+
+    def _start(self, request: Request) -> None:
+        if self._ending is not None and self._ending.clean is False:
+            return
+        if len(self._running) >= self._limits.max_requests:
+            self._peer.refuse(request.id, Overloaded())
+            self._flush()
+            return
+        task = self._loop.create_task(self._run(request), name=request.method)
+        self._running[task] = request.id
+        self._running_by_id[request.id] = task
+        task.add_done_callback(self._ran)
+
+    async def _run(self, request: Request) -> None:
+        current_request.set(request.id)
+        try:
+            result = self._requests[request.method](request.params)
+            if _awaitable(result):
+                result = await result
+        except RpcError as error:
+            self._peer.refuse(request.id, error)
+        except asyncio.CancelledError:
+            self._peer.refuse(request.id, RequestCancelled())
+        except Exception:
+            log.exception("the handler of %s failed", request.method)
+            self._peer.refuse(request.id, InternalError())
+        except BaseException:
+            self._peer.refuse(request.id, InternalError())
+            self._flush()
+            raise
+        else:
+            self._peer.answer(request.id, result)
+        self._flush()
+
+    def _ran(self, task: asyncio.Task[None]) -> None:
+        request_id = self._running.pop(task)
+        if self._running_by_id.get(request_id) is task:
+            del self._running_by_id[request_id]
+        if task.cancelled():  # before its first step
+            self._peer.refuse(request_id, RequestCancelled())
+            self._flush()
+
+    def _cancel(self, request_id: RequestId) -> None:
+        task = self._running_by_id.get(request_id)
+        if task is not None:
+            task.cancel()
+            return
+        for item in self._queue if self._queued_requests else ():
+            if item.__class__ is Request and item.id == request_id:
+                self._queue.remove(item)
+                self._queued_requests -= 1
+                self._peer.refuse(request_id, RequestCancelled())
+                self._flush()
+                return
+
+    # -- flow ------------------------------------------------------------------------------
+
+    def _check_reading(self) -> None:
+        """Stop or go on reading, as the queue and those who wait for the peer demand."""
+        full = self._queued >= self._limits.queue_low
+        if full and (self._awaited or self._writable is not None):
+            full = self._queued >= self._limits.queue_high
+            if full and self._writable is not None:
+                self._end(ConnectionClosed("both sides send and neither reads: too much is waiting"))
+                return
+        self._stop_reading("queue", stop=full)
+
+    def _rest_if_hot(self, events: list[Any]) -> None:
+        now = self._loop.time()
+        quick = now - self._last_read < HOT_GAP
+        self._last_read = now
+        stream = (
+            self._peer.stream_event is not None and events and events[-1].__class__ is self._peer.stream_event
+        )
+        self._small_reads = self._small_reads + 1 if quick and stream else 0
+        if self._small_reads >= HOT_READS and not self._reading_stopped_by:
+            self._stop_reading("lull", stop=True)
+            self._loop.call_later(LULL, self._rested)
+
+    def _rested(self) -> None:
+        self._stop_reading("lull", stop=False)
+
+    def _stop_reading(self, why: str, *, stop: bool) -> None:
+        reasons = self._reading_stopped_by
+        stopped = bool(reasons)
+        if stop:
+            reasons.add(why)
+        else:
+            reasons.discard(why)
+        if self._ending is None and bool(reasons) is not stopped:
+            if reasons:
+                self._channel.pause_reading()
+            else:
+                self._channel.resume_reading()
+
+    # -- the end -----------------------------------------------------------------------------
+
+    def _end(self, reason: ConnectionClosed, *, grace: float | None = None) -> None:
+        if self._ending is None:
+            if not reason.clean:
+                reason.frames = self._frame_log.frames()
+            self._ending = reason
+            self._mute = not reason.clean  # a peer that has only stopped talking may still listen
+            if self._mute and self._writable is not None and not self._writable.done():
+                self._writable.set_result(None)
+            for call_id in self._peer.forget_calls():
+                self._settle(call_id, reason.again())
+            for call_id in list(self._calls):
+                self._settle(call_id, reason.again())
+            self._wake_pump()
+            self._finish_task = self._loop.create_task(
+                self._finish(self._limits.close_grace if grace is None else grace), name="acpella close"
+            )
+        elif grace == 0:
+            self._abort()
+
+    def _abort(self) -> None:
+        for task in list(self._running):
+            task.cancel()
+
+    def _busy(self) -> list[asyncio.Task[None]]:
+        assert self._pump_task is not None
+        return [task for task in (self._pump_task, *self._running) if not task.done()]
+
+    async def _finish(self, grace: float) -> None:
+        """Let handlers end, then let go of the peer."""
+        assert self._pump_task is not None and self._finished is not None
+        try:
+            deadline = self._loop.time() + grace
+            while (busy := self._busy()) and (left := deadline - self._loop.time()) > 0:
+                await asyncio.wait(busy, timeout=left)
+            self._abort()
+            self._pump_task.cancel()
+            if busy := self._busy():
+                await asyncio.wait(busy, timeout=ABORT_GRACE)
+            for task in self._busy():
+                log.warning("the handler %s ignores its cancellation", task.get_name())
+            while self._queue:  # a stuck notification handler must not hide the end from those who wait
+                item = self._queue.popleft()
+                if item.__class__ is _Settled:
+                    item.call.settle(item.outcome)
+            self._flush()
+            self._mute = True
+            self.resume_writing()  # wakes those who would wait for ever
+            await self._channel.close()
+        finally:
+            if not self._finished.done():
+                self._finished.set_result(None)
+
+
+def _awaitable(value: object) -> bool:
+    return value.__class__ is CoroutineType or inspect.isawaitable(value)

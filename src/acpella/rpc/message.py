@@ -1,0 +1,93 @@
+"""JSON-RPC messages: their envelope, and what can still be told about one that cannot be read."""
+
+import re
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import Raw, Struct
+
+__all__ = ["Envelope", "RequestId", "id_of", "mend_surrogates", "read_envelope", "replace_surrogates"]
+
+RequestId: TypeAlias = bytes
+"""The JSON of a request's id, kept as it came so that it is echoed exactly: `1` is not `"1"`."""
+
+ABSENT = Raw()
+
+
+class Envelope(Struct, frozen=True, gc=False):
+    """The outer object of any message; its parts are decoded when their types are known."""
+
+    method: str | None = None
+    id: Raw = ABSENT
+    params: Raw = ABSENT
+    result: Raw = ABSENT
+    error: Raw = ABSENT
+
+
+_decoder = msgspec.json.Decoder(Envelope)
+
+
+def read_envelope(frame: bytes) -> Envelope:
+    """Read the outer object.
+
+    Raises:
+        msgspec.DecodeError: not JSON; its subclass ValidationError: JSON, but not a message.
+        RecursionError: nested too deeply to be read.
+    """
+    try:
+        return _decoder.decode(frame)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        mended = mend_surrogates(frame)
+        if mended == frame:
+            raise
+        return _decoder.decode(mended)
+
+
+def id_of(raw: Raw) -> RequestId | None:
+    """The id in a form that can be echoed and compared; None if it is no legal id (R-010)."""
+    text = bytes(raw)
+    if text[:1] == b'"' and b"\\" in text:
+        return msgspec.json.encode(msgspec.json.decode(text))  # one spelling for one string
+    if text[:1] in b'"-0123456789' or text == b"null":
+        return text
+    return None
+
+
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+
+
+def mend_surrogates(frame: bytes) -> bytes:
+    r"""Replace halves of surrogate pairs such as `\ud83d`, which JavaScript peers send for a cut emoji."""
+    return _ESCAPE.sub(lambda m: b"\\ufffd" if m[1] else m[0], frame)
+
+
+def replace_surrogates(value: Any) -> Any:
+    """Plain JSON with lone surrogates in its strings replaced, since they have no UTF-8."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list | tuple):
+        return [replace_surrogates(item) for item in value]  # pyright: ignore[reportUnknownVariableType] - JSON
+    if isinstance(value, dict):
+        return {replace_surrogates(k): replace_surrogates(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
+    return value
+
+
+_ID = rb'(-?\d+|"(?:[^"\\]|\\.)*")'
+_HEAD_ID = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*' + _ID + rb'\s*,\s*"(\w+)"')
+_HEAD_NAME = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(result|error|method|params)"')
+_TAIL_ID = re.compile(rb',\s*"id"\s*:\s*' + _ID + rb'\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
+
+
+def guess(head: bytes, tail: bytes) -> tuple[RequestId | None, bool]:
+    """The id of an unreadable message as its ends tell it, and whether it looks like a response."""
+    if found := _HEAD_ID.match(head):
+        return found[1], found[2] in (b"result", b"error")
+    name = _HEAD_NAME.match(head)
+    if name and (found := _TAIL_ID.search(tail or head)):
+        return found[1], name[1] in (b"result", b"error")
+    return None, False

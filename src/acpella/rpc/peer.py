@@ -1,0 +1,470 @@
+"""One end of a JSON-RPC conversation without any I/O: bytes in, events out, and bytes to be written.
+
+The peer knows framing, ids, error answers and limits. It runs no handler and knows no ACP method: a
+`Vocabulary` tells it how to read the parameters and results of the methods it may meet.
+"""
+
+import logging
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeVar, cast
+
+import msgspec
+from msgspec import Raw, UnsetType
+
+from acpella.errors import (
+    InternalError,
+    InvalidParams,
+    InvalidRequest,
+    LocalProtocolError,
+    MethodNotFound,
+    ParseError,
+    RemoteProtocolError,
+    RpcError,
+)
+
+from . import message
+from .framing import Broken, Framer, Framing
+from .limits import Limits
+from .message import Envelope, RequestId
+
+__all__ = [
+    "CancelRequested",
+    "Event",
+    "Failure",
+    "Method",
+    "Noise",
+    "Notification",
+    "Peer",
+    "Reply",
+    "Request",
+    "Vocabulary",
+]
+
+log = logging.getLogger(__name__)
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+EXCERPT = 200
+"""Bytes of an unreadable frame that are shown to people."""
+
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What reading JSON from a stranger may raise."""
+
+
+class Method(Protocol[P, R]):  # pyright: ignore[reportInvalidTypeVarUse] - invariant, so calls are checked
+    """A method with the types of its parameters and result."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def params(self) -> type[P]: ...
+    def read_params(self, raw: bytes | Raw, /) -> P: ...
+    def read_result(self, raw: bytes | Raw, /) -> R: ...
+
+
+class Vocabulary(Protocol):
+    """The typed methods that one side can be told, and how values become JSON."""
+
+    @property
+    def requests(self) -> Mapping[str, Method[Any, Any]]: ...
+    @property
+    def notifications(self) -> Mapping[str, Method[Any, Any]]: ...
+    @property
+    def stream(self) -> Method[Any, Any] | None:
+        """The notification that comes in floods, and is decoded many at a time."""
+        ...
+
+    @property
+    def encoder(self) -> msgspec.json.Encoder: ...
+    @property
+    def decode_hook(self) -> Callable[[type, Any], Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The peer asks; `answer` or `refuse` the id once."""
+
+    id: RequestId
+    method: str
+    params: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """The peer tells. Those of the stream are other objects of the same shape."""
+
+    method: str
+    params: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A call of ours was answered."""
+
+    id: RequestId
+    result: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A call of ours was answered with an error, or with something that cannot be used."""
+
+    id: RequestId
+    error: RpcError | RemoteProtocolError
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequested:
+    """The peer no longer wants the answer to its request."""
+
+    id: RequestId
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Something arrived that is no message; the conversation goes on."""
+
+    reason: str
+    excerpt: str
+
+
+Event = Request | Notification | Reply | Failure | CancelRequested | Noise
+
+
+class _CancelParams(msgspec.Struct, rename="camel"):
+    request_id: Raw
+
+
+class _ErrorObject(msgspec.Struct):
+    code: int
+    message: str = ""
+    data: Any = None
+
+
+_read_cancel = msgspec.json.Decoder(_CancelParams)
+_read_error = msgspec.json.Decoder(_ErrorObject)
+
+
+class _Everything(Container[str]):
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+class Peer:
+    """The sans-IO half of a connection.
+
+    `receive` takes bytes as they come and returns events in their order. Calls, notifications and answers
+    are appended to a buffer that `take` empties; so are the error answers that the peer gives by itself.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        *,
+        requests: Container[str] = _Everything(),
+        notifications: Container[str] = _Everything(),
+        limits: Limits = Limits(),
+        framing: Framing | None = None,
+        answer_noise: bool = True,
+    ) -> None:
+        """Start a conversation.
+
+        `requests` and `notifications` are the methods that somebody here handles: requests for others are
+        answered with -32601, notifications of others are dropped (R-011). With `answer_noise=False`,
+        unreadable frames get no error answer: a client uses that for agents that print banners.
+        """
+        self._vocabulary = vocabulary
+        self._requests = requests
+        self._notifications = notifications
+        self._limits = limits
+        self._framer = Framer(max_frame=limits.max_frame, framing=framing)
+        self._answer_noise = answer_noise
+        self._encoder = vocabulary.encoder
+        stream = vocabulary.stream
+        self.stream_event: type | None = None
+        """The class of the events that the flooding notification becomes."""
+        self._stream: msgspec.json.Decoder[Any] | None = None
+        if stream is not None and stream.name in notifications:
+            self.stream_event = _stream_event(stream)
+            self._stream = msgspec.json.Decoder(self.stream_event, dec_hook=vocabulary.decode_hook)
+        self._out = bytearray()
+        self._next_id = 0
+        self._calls: dict[RequestId, Method[Any, Any] | str] = {}
+        self._prefixes: dict[str, bytes] = {}  # of notifications, by method
+
+    # -- what comes in -------------------------------------------------------------------
+
+    def receive(self, data: bytes) -> list[Event]:
+        """Take bytes as they were read; give the events they complete, in order."""
+        return self._read_blocks(self._framer.feed(data))
+
+    def finish(self) -> list[Event]:
+        """The peer will send no more: give the event of an unterminated last line, if any."""
+        return self._read_blocks(self._framer.finish())
+
+    def _read_blocks(self, blocks: list[bytes | Broken]) -> list[Event]:
+        events: list[Event] = []
+        for block in blocks:
+            if isinstance(block, Broken):
+                self._skip(InvalidRequest(block.reason), block.head, block.tail, events)
+                continue
+            if self._stream is not None:
+                try:
+                    events += self._stream.decode_lines(block)
+                    continue
+                except UNREADABLE:
+                    pass  # something else is among them: one at a time
+            if self._framer.framing == "headers":
+                self._read(block, events)
+            else:
+                for line in block.split(b"\n"):
+                    self._read(line, events)
+        return events
+
+    def _read(self, frame: bytes, events: list[Event]) -> None:
+        if not frame or frame.isspace():
+            return
+        try:
+            envelope = message.read_envelope(frame)
+        except msgspec.ValidationError:
+            self._read_misshapen(frame, events)
+        except RecursionError:
+            self._skip(InvalidRequest("the message is nested too deeply"), frame, frame, events)
+        except UNREADABLE:
+            self._skip(ParseError(), frame, frame, events)
+        else:
+            if envelope.method is not None:
+                if envelope.id == message.ABSENT:
+                    self._read_notification(envelope.method, envelope, events)
+                else:
+                    self._read_request(envelope.method, envelope, events)
+            elif envelope.id == message.ABSENT:
+                self._skip(InvalidRequest("neither a method nor an id"), frame, b"", events)
+            else:
+                self._read_response(envelope, events)
+
+    def _read_request(self, method: str, envelope: Envelope, events: list[Event]) -> None:
+        request_id = message.id_of(envelope.id)
+        if request_id is None:
+            self._skip(InvalidRequest("an id is a string or a number"), bytes(envelope.id), b"", events)
+            return
+        if method not in self._requests:
+            self.refuse(request_id, MethodNotFound(data={"method": method}))
+            return
+        try:
+            params = self._read_params(self._vocabulary.requests.get(method), envelope.params)
+        except RecursionError:
+            self.refuse(request_id, InvalidParams(data="nested too deeply"))
+        except (*UNREADABLE, ValueError) as error:
+            self.refuse(request_id, InvalidParams(data=str(error)))
+        else:
+            events.append(Request(request_id, method, params))
+
+    def _read_notification(self, method: str, envelope: Envelope, events: list[Event]) -> None:
+        if method == "$/cancel_request":
+            try:
+                request_id = message.id_of(_read_cancel.decode(envelope.params).request_id)
+            except UNREADABLE:
+                request_id = None
+            if request_id is not None:
+                events.append(CancelRequested(request_id))
+            return
+        if method not in self._notifications:
+            log.debug("dropped a notification that nobody handles: %s", method)
+            return
+        try:
+            params = self._read_params(self._vocabulary.notifications.get(method), envelope.params)
+        except (*UNREADABLE, ValueError) as error:  # R-009: no answer; R-034: the session goes on
+            events.append(Noise(f"unusable {method}: {error}", _excerpt(bytes(envelope.params))))
+        else:
+            events.append(Notification(method, params))
+
+    @staticmethod
+    def _read_params(method: Method[Any, Any] | None, raw: Raw) -> Any:
+        if method is not None:
+            return method.read_params(raw)
+        return msgspec.json.decode(raw) if bytes(raw) else None  # an extension: plain JSON
+
+    def _read_response(self, envelope: Envelope, events: list[Event]) -> None:
+        call_id = bytes(envelope.id)
+        method = self._calls.pop(call_id, None)
+        if method is None:  # R-014
+            if call_id == b"null" and envelope.error != message.ABSENT:
+                events.append(Noise("the peer could not read a message", _excerpt(bytes(envelope.error))))
+            else:
+                log.debug("dropped an answer to no call of ours: id %s", _excerpt(call_id))
+            return
+        name = method if isinstance(method, str) else method.name
+        if envelope.error != message.ABSENT and bytes(envelope.error) != b"null":
+            events.append(Failure(call_id, _read_rpc_error(envelope.error)))
+        elif envelope.result == message.ABSENT:
+            lack = f"the answer to {name} has neither result nor error"
+            events.append(Failure(call_id, RemoteProtocolError(lack)))
+        else:
+            try:
+                if isinstance(method, str):
+                    result = msgspec.json.decode(envelope.result)
+                else:
+                    result = method.read_result(envelope.result)
+            except (*UNREADABLE, ValueError) as error:
+                wrong = f"the answer to {name} breaks the schema: {error}"
+                events.append(Failure(call_id, RemoteProtocolError(wrong)))
+            else:
+                events.append(Reply(call_id, result))
+
+    def _read_misshapen(self, frame: bytes, events: list[Event]) -> None:
+        """JSON that is no envelope: say so with the id if it has one (R-012, R-013)."""
+        try:
+            value: Any = msgspec.json.decode(frame)
+        except UNREADABLE:
+            self._skip(ParseError(), frame, frame, events)
+            return
+        if isinstance(value, list):
+            self._skip(InvalidRequest("batches are not part of ACP"), frame, b"", events)
+        elif not isinstance(value, dict):
+            self._skip(InvalidRequest("a message is a JSON object"), frame, b"", events)
+        else:
+            named = cast("dict[str, Any]", value).get("id")
+            known = isinstance(named, str | int) and not isinstance(named, bool)
+            self.refuse(
+                msgspec.json.encode(named) if known else b"null", InvalidRequest("a method is a string")
+            )
+
+    def _skip(self, error: RpcError, head: bytes, tail: bytes, events: list[Event]) -> None:
+        """Nothing can be made of this frame. If it was the answer to a call, that call must still end."""
+        request_id, is_response = message.guess(head, tail)
+        if is_response and request_id is not None:
+            if self._calls.pop(request_id, None) is not None:
+                unreadable = RemoteProtocolError(f"the answer could not be read: {error.message}")
+                events.append(Failure(request_id, unreadable))
+            return
+        events.append(Noise(error.message, _excerpt(head)))
+        if self._answer_noise:
+            known = request_id if request_id is not None and not isinstance(error, ParseError) else b"null"
+            self.refuse(known, error)
+
+    # -- what goes out -------------------------------------------------------------------
+
+    def call(self, method: Method[Any, Any] | str, params: Any) -> RequestId:
+        """Send a request; its answer comes as a `Reply` or `Failure` with this id.
+
+        Raises:
+            LocalProtocolError: too many calls wait for their answer already.
+            TypeError: the parameters cannot be written as JSON.
+        """
+        if len(self._calls) >= self._limits.max_calls:
+            raise LocalProtocolError(f"{len(self._calls)} calls wait for an answer already")
+        name = method if isinstance(method, str) else method.name
+        call_id = b"%d" % self._next_id
+        head = b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":' % (call_id, msgspec.json.encode(name))
+        self._send(head, params)
+        self._next_id += 1
+        self._calls[call_id] = method
+        return call_id
+
+    def abandon(self, call_id: RequestId) -> None:
+        """Tell the peer that the answer is no longer wanted; one that still comes is ignored."""
+        if self._calls.pop(call_id, None) is not None:
+            params = Raw(b'{"requestId":%b}' % call_id)
+            self._send(b'{"jsonrpc":"2.0","method":"$/cancel_request","params":', params)
+
+    def notify(self, method: Method[Any, Any] | str, params: Any) -> None:
+        """Send a notification."""
+        name = method if isinstance(method, str) else method.name
+        head = self._prefixes.get(name)
+        if head is None:
+            head = b'{"jsonrpc":"2.0","method":%b,"params":' % msgspec.json.encode(name)
+            self._prefixes[name] = head
+        self._send(head, params)
+
+    def answer(self, request_id: RequestId, result: Any) -> None:
+        """Answer a request; None is written as the empty object (R-017)."""
+        head = b'{"jsonrpc":"2.0","id":%b,"result":' % request_id
+        try:
+            self._send(head, {} if result is None else result)
+        except (TypeError, ValueError, RecursionError):
+            log.exception("the result of request %s cannot be written as JSON", _excerpt(request_id))
+            self.refuse(request_id, InternalError())
+
+    def refuse(self, request_id: RequestId, error: RpcError) -> None:
+        """Answer a request with an error."""
+        body: dict[str, Any] = {"code": error.code, "message": error.message}
+        if error.data is not None:
+            body["data"] = error.data
+        head = b'{"jsonrpc":"2.0","id":%b,"error":' % request_id
+        try:
+            self._send(head, body)
+        except (TypeError, ValueError, RecursionError):
+            log.exception("the data of an error cannot be written as JSON")
+            del body["data"]
+            self._send(head, body)
+
+    @property
+    def unsent(self) -> int:
+        """How many bytes wait to be taken."""
+        return len(self._out)
+
+    def take(self) -> bytearray:
+        """The bytes to be written now."""
+        out, self._out = self._out, bytearray()
+        return out
+
+    def forget_calls(self) -> list[RequestId]:
+        """The conversation is over: the calls that nobody will answer."""
+        calls = list(self._calls)
+        self._calls.clear()
+        return calls
+
+    def _send(self, head: bytes, body: Any) -> None:
+        if self._framer.framing == "headers":
+            self._out += self._framer.wrap(head + self._encoded(body) + b"}")
+            return
+        out = self._out
+        start = len(out)
+        out += head
+        try:
+            self._encoder.encode_into(body, out, len(out))
+        except UnicodeEncodeError:
+            del out[start:]
+            out += head
+            out += self._encoded(body)
+        except BaseException:
+            del out[start:]
+            raise
+        out += b"}\n"
+
+    def _encoded(self, body: Any) -> bytes:
+        try:
+            return self._encoder.encode(body)
+        except UnicodeEncodeError:  # half an emoji has no UTF-8
+            plain = msgspec.to_builtins(body, enc_hook=lambda v: msgspec.json.decode(self._encoder.encode(v)))
+            return msgspec.json.encode(message.replace_surrogates(plain))
+
+
+def _stream_event(method: Method[Any, Any]) -> type:
+    """A notification that msgspec reads in one go: many lines at a time, envelope and parameters at once."""
+    return msgspec.defstruct(
+        "StreamNotification",
+        [
+            ("method", Literal[method.name]),  # pyright: ignore[reportInvalidTypeForm] - made at run time
+            ("params", method.params),
+            ("id", UnsetType | None, msgspec.UNSET),  # with an id it would be a request
+        ],
+        frozen=True,
+        gc=False,
+    )
+
+
+def _read_rpc_error(raw: Raw) -> RpcError:
+    try:
+        error = _read_error.decode(raw)
+    except UNREADABLE:
+        return InternalError(f"the peer answered with an unusual error: {_excerpt(bytes(raw))}")
+    return RpcError.from_wire(error.code, error.message, error.data)
+
+
+def _excerpt(data: bytes) -> str:
+    text = data[:EXCERPT].decode("utf-8", "replace")
+    return text if len(data) <= EXCERPT else text + "..."
