@@ -1,0 +1,204 @@
+"""Reading and writing file descriptors of any kind: pipes and sockets with the loop, the rest without."""
+
+import asyncio
+import os
+import stat
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol, cast
+
+__all__ = ["Reader", "Writer", "open_reader", "open_writer"]
+
+READ_SIZE = 64 * 1024
+"""Bytes asked for by one read. asyncio's own 256 KiB makes the allocator map and unmap memory each time."""
+
+CLOSE_TIMEOUT = 1.0
+"""Seconds for the last bytes to be taken by a peer that has stopped reading."""
+
+
+class Reader(Protocol):
+    """The reading end of a file descriptor."""
+
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class Writer(Protocol):
+    """The writing end of a file descriptor."""
+
+    def write(self, data: bytes | bytearray) -> None: ...
+    async def close(self) -> None: ...
+
+
+async def open_reader(fd: int, received: Callable[[bytes], None], ended: Callable[[], None]) -> Reader:
+    """Read a descriptor, which the reader then owns, until it ends or is closed."""
+    if _selectable(fd):
+        protocol = _ReadProtocol(received, ended)
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.connect_read_pipe(lambda: protocol, os.fdopen(fd, "rb", buffering=0))
+        if hasattr(transport, "max_size"):
+            cast("Any", transport).max_size = READ_SIZE
+        return _PipeReader(transport)
+    return _ThreadReader(fd, received, ended)
+
+
+async def open_writer(
+    fd: int, *, high: int, pause: Callable[[], None], resume: Callable[[], None], lost: Callable[[], None]
+) -> Writer:
+    """Write to a descriptor, which the writer then owns. `pause`/`resume` report its buffer."""
+    if _selectable(fd):
+        protocol = _WriteProtocol(pause, resume, lost)
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.connect_write_pipe(lambda: protocol, os.fdopen(fd, "wb", buffering=0))
+        transport.set_write_buffer_limits(high=high)
+        return _PipeWriter(transport, protocol)
+    return _BlockingWriter(fd, lost)
+
+
+def _selectable(fd: int) -> bool:
+    """Whether the event loop can wait for it: files, terminals and /dev/null it cannot."""
+    mode = os.fstat(fd).st_mode
+    return sys.platform != "win32" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))
+
+
+class _ReadProtocol(asyncio.Protocol):
+    def __init__(self, received: Callable[[bytes], None], ended: Callable[[], None]) -> None:
+        self.data_received = received  # pyright: ignore[reportAttributeAccessIssue] - no call in between
+        self._ended = ended
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._ended()
+
+
+class _PipeReader:
+    def __init__(self, transport: asyncio.ReadTransport) -> None:
+        self._transport = transport
+
+    def pause(self) -> None:
+        if not self._transport.is_closing():
+            self._transport.pause_reading()
+
+    def resume(self) -> None:
+        if not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+class _WriteProtocol(asyncio.BaseProtocol):
+    def __init__(
+        self, pause: Callable[[], None], resume: Callable[[], None], lost: Callable[[], None]
+    ) -> None:
+        self.pause_writing = pause
+        self.resume_writing = resume
+        self._lost = lost
+        self.closed = asyncio.get_running_loop().create_future()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.closed.done():
+            self.closed.set_result(None)
+        self._lost()
+
+
+class _PipeWriter:
+    def __init__(self, transport: asyncio.WriteTransport, protocol: _WriteProtocol) -> None:
+        self._transport = transport
+        self._protocol = protocol
+
+    def write(self, data: bytes | bytearray) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+    async def close(self) -> None:
+        self._transport.close()  # writes what is buffered first
+        try:
+            async with asyncio.timeout(CLOSE_TIMEOUT):
+                await asyncio.shield(self._protocol.closed)
+        except TimeoutError:
+            pass
+        finally:
+            if not self._protocol.closed.done():
+                self._transport.abort()
+
+
+class _ThreadReader:
+    """Reads in a thread of its own, one chunk at a time: the next when the last has been taken."""
+
+    def __init__(self, fd: int, received: Callable[[bytes], None], ended: Callable[[], None]) -> None:
+        self._fd = fd
+        self._received = received
+        self._ended = ended
+        self._loop = asyncio.get_running_loop()
+        self._paused = False
+        self._held = False  # the chunk in hand was taken, but reading is paused
+        self._go = threading.Event()
+        self._closed = False
+        self._thread = threading.Thread(target=self._read, name="acpella stdin", daemon=True)
+        self._thread.start()
+
+    def pause(self) -> None:
+        self._paused = True
+
+    def resume(self) -> None:
+        self._paused = False
+        if self._held:
+            self._held = False
+            self._go.set()
+
+    def close(self) -> None:
+        self._closed = True
+        self._go.set()  # a thread in a blocking read ends with the process
+
+    def _read(self) -> None:
+        while not self._closed:
+            try:
+                data = os.read(self._fd, READ_SIZE)
+            except OSError:
+                data = b""
+            try:
+                self._loop.call_soon_threadsafe(self._take, data)
+            except RuntimeError:  # the loop is gone
+                return
+            if not data:
+                return
+            self._go.wait()
+            self._go.clear()
+
+    def _take(self, data: bytes) -> None:
+        if self._closed:
+            return
+        if not data:
+            self._ended()
+            return
+        self._received(data)
+        if self._paused:
+            self._held = True
+        else:
+            self._go.set()
+
+
+class _BlockingWriter:
+    """For files and terminals, which take bytes at once."""
+
+    def __init__(self, fd: int, lost: Callable[[], None]) -> None:
+        self._fd = fd
+        self._lost = lost
+        self._closed = False
+
+    def write(self, data: bytes | bytearray) -> None:
+        if self._closed:
+            return
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[os.write(self._fd, rest) :]
+        except OSError:
+            self._closed = True
+            self._lost()
+
+    async def close(self) -> None:
+        self._closed = True
+        os.close(self._fd)

@@ -1,0 +1,349 @@
+"""A child process as a channel: how a client starts an agent and talks to it."""
+
+import asyncio
+import errno
+import logging
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+from acpella._redact import redact
+from acpella.errors import ConnectionClosed, LocalProtocolError, TransportError
+from acpella.rpc import Receiver
+
+from ._pipes import Reader, Writer, open_reader, open_writer
+
+__all__ = ["ProcessChannel"]
+
+log = logging.getLogger(__name__)
+
+STDERR_TAIL = 16 * 1024
+"""Bytes of stderr that are kept for error messages."""
+
+EOF_GRACE = 2.0
+"""Seconds to exit by itself after its stdin was closed."""
+
+TERMINATE_GRACE = 1.5
+"""Seconds to exit after SIGTERM, before SIGKILL."""
+
+EXIT_AFTER_EOF = 1.0
+"""Seconds between the end of its output and its exit, for the exit code to make it into the error."""
+
+OUTPUT_AFTER_EXIT = 0.5
+"""Seconds of silence after its exit until its output counts as ended, should a grandchild hold it open."""
+
+
+class ProcessChannel:
+    """Starts a command in a process group of its own and speaks to its stdin and stdout.
+
+    Its stderr is read all the time (R-005), and the last lines appear in the error when it dies. Closing
+    ends it in steps: stdin is closed, then the whole group is terminated, then killed, so that nothing is
+    left behind even if the command was a wrapper such as `sh -c` or `npx`.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        env: Mapping[str, str] | None = None,
+        on_stderr: Callable[[bytes], None] | None = None,
+        eof_grace: float = EOF_GRACE,
+        terminate_grace: float = TERMINATE_GRACE,
+    ) -> None:
+        """Prepare a command; opening the channel starts it.
+
+        `env` is laid over this process's environment. `on_stderr` gets what the child writes to stderr.
+        """
+        if not command:
+            raise LocalProtocolError("the command is empty")
+        self._command = [os.fspath(part) for part in command]
+        self._cwd = cwd
+        self._env = None if env is None else {**os.environ, **env}
+        self._on_stderr = on_stderr
+        self._eof_grace = eof_grace
+        self._terminate_grace = terminate_grace
+
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stdin: Writer | None = None
+        self._stdout: Reader | None = None
+        self._stderr: Reader | None = None
+        self._stderr_tail = bytearray()
+        self._stderr_done: asyncio.Future[None] | None = None
+        self._exited: asyncio.Future[int] | None = None
+        self._pidfd: int | None = None
+        self._output_ended = False
+        self._paused = False
+        self._quiet_timer: asyncio.TimerHandle | None = None
+        self._ended = False
+        self._closing: asyncio.Task[None] | None = None
+
+    @property
+    def name(self) -> str:
+        """The command for people, shortened and without secrets."""
+        shown = redact(shlex.join(self._command))
+        return shown if len(shown) <= 80 else shown[:77] + "..."
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of the child, None before it was started."""
+        return None if self._process is None else self._process.pid
+
+    @property
+    def stderr_tail(self) -> str:
+        """The last lines of the child's stderr."""
+        return redact(self._stderr_tail.decode("utf-8", "replace"))
+
+    # -- start ---------------------------------------------------------------------------
+
+    async def open(self, receiver: Receiver, *, write_high: int) -> None:
+        """Start the command.
+
+        Raises:
+            TransportError: it is missing, not executable, or its working directory is.
+        """
+        if self._process is not None:
+            raise LocalProtocolError("a channel can be opened once")
+        self._loop = asyncio.get_running_loop()
+        self._receiver = receiver
+        self._exited = self._loop.create_future()
+        self._stderr_done = self._loop.create_future()
+        process = self._process = self._start()
+        assert process.stdin and process.stdout and process.stderr
+        try:
+            self._watch(process)
+            self._stdin = await open_writer(
+                _own(process.stdin),
+                high=write_high,
+                pause=receiver.pause_writing,
+                resume=receiver.resume_writing,
+                lost=lambda: None,  # its exit or the end of its output tells the same
+            )
+            stderr, stdout = _own(process.stderr), _own(process.stdout)
+            self._stderr = await open_reader(stderr, self._stderr_received, self._stderr_ended)
+            self._stdout = await open_reader(stdout, self._received, self._stdout_ended)
+        except BaseException:
+            self._kill(signal.SIGKILL)
+            raise
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        try:
+            return subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=self._cwd,
+                env=self._env,
+                bufsize=0,
+                start_new_session=True,  # a group of its own, so that all of it can be ended
+            )
+        except (OSError, ValueError) as error:
+            raise TransportError(_why_not_started(self._command[0], self._cwd, error)) from error
+
+    # -- while it runs -------------------------------------------------------------------
+
+    def write(self, data: bytes | bytearray) -> None:
+        if self._stdin is not None:
+            self._stdin.write(data)
+
+    def pause_reading(self) -> None:
+        self._paused = True
+        if self._stdout is not None:
+            self._stdout.pause()
+
+    def resume_reading(self) -> None:
+        self._paused = False
+        if self._stdout is not None:
+            self._stdout.resume()
+
+    def _received(self, data: bytes) -> None:
+        self._receiver.received(data)
+        if self._quiet_timer is not None:
+            self._wait_for_quiet()
+
+    def _stderr_received(self, data: bytes) -> None:
+        self._stderr_tail += data
+        del self._stderr_tail[:-STDERR_TAIL]
+        if self._on_stderr is not None:
+            try:
+                self._on_stderr(data)
+            except Exception:
+                log.exception("on_stderr failed")
+
+    def _stderr_ended(self) -> None:
+        if self._stderr_done is not None and not self._stderr_done.done():
+            self._stderr_done.set_result(None)
+
+    # -- how it ends by itself -------------------------------------------------------------
+
+    def _watch(self, process: "subprocess.Popen[bytes]") -> None:
+        try:
+            self._pidfd = os.pidfd_open(process.pid)
+        except (AttributeError, OSError):  # not Linux, or an old one
+            threading.Thread(target=self._wait_in_thread, args=(process,), daemon=True).start()
+        else:
+            self._loop.add_reader(self._pidfd, self._reap)
+
+    def _wait_in_thread(self, process: "subprocess.Popen[bytes]") -> None:
+        code = process.wait()
+        try:
+            self._loop.call_soon_threadsafe(self._exit, code)
+        except RuntimeError:
+            pass  # the loop is gone
+
+    def _reap(self) -> None:
+        assert self._process is not None
+        self._stop_watching()
+        self._exit(self._process.wait())
+
+    def _stop_watching(self) -> None:
+        if self._pidfd is not None:
+            self._loop.remove_reader(self._pidfd)
+            os.close(self._pidfd)
+            self._pidfd = None
+
+    def _exit(self, code: int) -> None:
+        assert self._exited is not None
+        if not self._exited.done():
+            self._exited.set_result(code)
+        if self._output_ended:
+            self._tell_end()
+        else:
+            self._wait_for_quiet()
+
+    def _wait_for_quiet(self) -> None:
+        """It has exited: its output ends when it is closed, or silent because a grandchild holds it."""
+        if self._quiet_timer is not None:
+            self._quiet_timer.cancel()
+        self._quiet_timer = self._loop.call_later(OUTPUT_AFTER_EXIT, self._quiet)
+
+    def _quiet(self) -> None:
+        if self._paused:  # there may be more to read
+            self._wait_for_quiet()
+        else:
+            self._stdout_ended()
+
+    def _stdout_ended(self) -> None:
+        self._output_ended = True
+        assert self._exited is not None
+        if self._exited.done():
+            self._tell_end()
+        elif not self._ended:
+            self._loop.call_later(EXIT_AFTER_EOF, self._tell_end)
+
+    def _tell_end(self) -> None:
+        if self._ended:
+            return
+        self._ended = True
+        if self._quiet_timer is not None:
+            self._quiet_timer.cancel()
+        self._telling = self._loop.create_task(self._tell_end_with_stderr())
+
+    async def _tell_end_with_stderr(self) -> None:
+        """The last words on stderr may still be under way."""
+        assert self._stderr_done is not None
+        await asyncio.wait([self._stderr_done], timeout=OUTPUT_AFTER_EXIT / 2)
+        self._receiver.ended(self._how_it_ended())
+
+    def _how_it_ended(self) -> ConnectionClosed:
+        assert self._exited is not None
+        if not self._exited.done():
+            text = f"{self.name} closed its output but is still running"
+            return ConnectionClosed(text, stderr_tail=self.stderr_tail)
+        code = self._exited.result()
+        if code < 0:
+            name = _signal_name(-code)
+            text = f"{self.name} was killed by {name}"
+            return ConnectionClosed(text, signal=name, stderr_tail=self.stderr_tail)
+        text = f"{self.name} exited with code {code}"
+        return ConnectionClosed(text, exit_code=code, stderr_tail=self.stderr_tail)
+
+    # -- how it is ended -------------------------------------------------------------------
+
+    async def close(self) -> None:
+        """End the process and everything it started: close stdin, wait, terminate, kill."""
+        if self._process is None:
+            return
+        if self._closing is None:
+            self._ended = True
+            self._closing = asyncio.get_running_loop().create_task(self._end_process())
+        try:
+            await asyncio.shield(self._closing)
+        except asyncio.CancelledError:
+            self._kill(signal.SIGKILL)  # no time for steps
+            raise
+
+    async def _end_process(self) -> None:
+        assert self._exited is not None
+        try:
+            if self._stdin is not None:
+                await self._stdin.close()
+            if not await self._exits_within(self._eof_grace):
+                log.info("%s does not end with its input; terminating it", self.name)
+                self._kill(signal.SIGTERM)
+                if not await self._exits_within(self._terminate_grace):
+                    log.warning("%s ignores SIGTERM; killing it", self.name)
+        finally:
+            self._kill(signal.SIGKILL)  # what the group's leader left behind, too
+            for end in (self._stdout, self._stderr):
+                if end is not None:
+                    end.close()
+            await self._exits_within(self._terminate_grace)
+            self._stop_watching()
+
+    async def _exits_within(self, seconds: float) -> bool:
+        assert self._exited is not None
+        await asyncio.wait([self._exited], timeout=seconds)
+        return self._exited.done()
+
+    def _kill(self, number: int) -> None:
+        """Signal the whole group."""
+        assert self._process is not None
+        try:
+            if sys.platform == "win32":
+                self._process.kill()
+            else:
+                os.killpg(self._process.pid, number)
+        except (ProcessLookupError, PermissionError):
+            pass  # all gone
+
+
+def _own(file: IO[bytes]) -> int:
+    """The descriptor of a pipe, kept open when the file object goes."""
+    fd = os.dup(file.fileno())
+    file.close()
+    return fd
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _why_not_started(program: str, cwd: str | os.PathLike[str] | None, error: OSError | ValueError) -> str:
+    """What the person who wrote the command must know."""
+    shown = shlex.quote(program)
+    if cwd is not None and not Path(cwd).is_dir():
+        return f"cannot start {shown}: the working directory {os.fspath(cwd)} does not exist"
+    if isinstance(error, FileNotFoundError):
+        if os.sep in program and Path(program).exists():
+            return f"cannot start {shown}: the interpreter named in its first line does not exist"
+        where = "check the path" if os.sep in program else "is it installed and on your PATH?"
+        return f"cannot start {shown}: command not found; {where}"
+    if isinstance(error, PermissionError):
+        if Path(program).is_dir():
+            return f"cannot start {shown}: it is a directory"
+        hint = f"; run it as `python {shown}`" if program.endswith(".py") else f"; try `chmod +x {shown}`"
+        return f"cannot start {shown}: it is not executable{hint}"
+    if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
+        return f"cannot start {shown}: it is not a program (no `#!` line, or built for another machine)"
+    return f"cannot start {shown}: {error}"
