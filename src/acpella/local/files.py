@@ -1,0 +1,590 @@
+"""Files beneath given roots and nowhere else, also while somebody swaps the directories on the way."""
+
+import errno
+import os
+import re
+import secrets as random
+import stat
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal, TypeVar
+
+from acpella.errors import AcpellaError
+
+__all__ = [
+    "READ_LIMIT",
+    "SECRET_PATHS",
+    "Entry",
+    "Jail",
+    "JailError",
+    "NotAFile",
+    "NotText",
+    "OutsideRoots",
+    "SecretPath",
+    "TooLarge",
+]
+
+READ_LIMIT = 10 * 1024 * 1024
+"""Bytes that one read returns at most; without it one log file fills the memory and the model's context."""
+
+LINK_LIMIT = 40
+"""Symbolic links followed for one path, as in Linux; without it two links to each other never end."""
+
+CHUNK = 64 * 1024
+
+SECRET_PATHS = (
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".config/gcloud",
+    ".config/gh",
+    ".docker/config.json",
+    ".password-store",
+    ".env",
+    ".env.*",
+    ".netrc",
+    "_netrc",
+    ".pgpass",
+    ".pypirc",
+    ".git-credentials",
+    "id_rsa*",
+    "id_dsa*",
+    "id_ecdsa*",
+    "id_ed25519*",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.kdbx",
+    "/dev",
+    "/proc",
+    "/sys",
+    "/etc/shadow",
+    "/etc/sudoers",
+)
+"""What a jail refuses with `secrets=True`: names below a root, in any case and at any depth, where `*` stands
+for any characters of a name; with a leading slash, that place and all beneath it unless a root lies in it."""
+
+
+class JailError(AcpellaError):
+    """A path was refused. The message names it and says what to do."""
+
+
+class OutsideRoots(JailError):
+    """The path, or a symbolic link on it, leads out of the roots."""
+
+
+class SecretPath(JailError):
+    """The path is inside the roots, but usually holds keys or passwords."""
+
+
+class NotAFile(JailError):
+    """It is a directory, a device, a pipe or a socket, or it cannot be a file's name at all."""
+
+
+class NotText(JailError):
+    """The content is not UTF-8 text."""
+
+
+class TooLarge(JailError):
+    """There is more to read than the limit allows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One name in a directory. A symbolic link is a `link`, wherever it leads."""
+
+    name: str
+    kind: Literal["file", "directory", "link", "other"]
+
+
+_T = TypeVar("_T")
+_Act = Callable[[int | None, str, str], _T]
+"""Does the work in the last directory: its descriptor, the name in it, the canonical path to show.
+
+Without `openat` the descriptor is None and the name is the whole path.
+"""
+
+_OPENAT = hasattr(os, "O_NOFOLLOW") and {os.open, os.stat, os.mkdir, os.readlink, os.rename, os.unlink} <= (
+    os.supports_dir_fd
+)
+_NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
+_FILE: int = (
+    _NOFOLLOW | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+)
+"""O_NONBLOCK: a pipe that takes a file's place must not hang the thread."""
+_DIRECTORY: int = (
+    _NOFOLLOW
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_DIRECTORY", 0)
+    | getattr(os, "O_PATH", os.O_RDONLY)
+)
+"""O_PATH, where there is one: to pass through a directory takes no right to list it."""
+
+_IS_LINK = {errno.ELOOP, errno.EMLINK}
+"""What systems say when O_NOFOLLOW meets a symbolic link; with O_DIRECTORY it can be ENOTDIR."""
+
+
+class _Link(Exception):
+    """The last name is a symbolic link."""
+
+
+class _Elsewhere(Exception):
+    """The path continues somewhere else, and is looked at again from the roots."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+
+class _Absent(Exception):
+    """A directory on the way does not exist; this is what the path would be."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+
+class Jail:
+    """Reads and writes files beneath the roots; anything that leads out of them is refused.
+
+    Each path is walked from a root's own directory descriptor, one name at a time and never through a
+    symbolic link: links are read and walked from the roots again. So links inside the roots work, and
+    nothing that is swapped during a call leads out (R-152). The methods block; call them in a thread.
+    A hard link to a file outside cannot be told from a file, but a write replaces the name, not that file.
+    """
+
+    def __init__(self, roots: Sequence[str | Path], *, secrets: bool = True) -> None:
+        """Fence in these directories; relative paths start at the first.
+
+        `secrets` refuses `SECRET_PATHS`, for a root that holds more than a project.
+        """
+        if isinstance(roots, str) or not roots:
+            raise ValueError("a jail needs a list of at least one root directory")
+        spelled = [os.path.abspath(root) for root in roots]
+        self._roots = [os.path.realpath(root) for root in spelled]
+        # A root within a root is reached through the outer one: its own way in could be swapped.
+        self._anchors = [
+            root for root in self._roots if not any(o != root and _beneath(root, o) for o in self._roots)
+        ]
+        self._aliases = list(zip(spelled, self._roots, strict=True))
+        self._secrets = secrets
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """The roots with their symbolic links resolved."""
+        return tuple(Path(root) for root in self._roots)
+
+    # -- what callers do ---------------------------------------------------------------------
+
+    def resolve(self, path: str | Path) -> Path:
+        """The path without links and dots, to show or to decide on; it need not exist.
+
+        Open the path with this jail nevertheless: what it stands for may have changed meanwhile.
+
+        Raises:
+            JailError: the path is refused.
+        """
+
+        def look(directory: int | None, name: str, shown: str) -> Path:
+            with suppress(FileNotFoundError):
+                if stat.S_ISLNK(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode):
+                    raise _Link
+            return Path(shown)
+
+        try:
+            return self._visit(path, look, missing="tell")
+        except _Absent as absent:
+            return Path(absent.path)
+
+    def read_bytes(self, path: str | Path, max_bytes: int = READ_LIMIT) -> bytes:
+        """The content of a file.
+
+        Raises:
+            JailError: the path is refused, or the file is larger than `max_bytes`.
+            FileNotFoundError: there is no such file.
+        """
+        return self._read(path, None, None, max_bytes)
+
+    def read_text(
+        self,
+        path: str | Path,
+        *,
+        line: int | None = None,
+        limit: int | None = None,
+        max_bytes: int = READ_LIMIT,
+    ) -> str:
+        """The text of a file, or `limit` lines of it from `line` on, with its line endings as they are.
+
+        Lines count from 1, and 0 is like 1; beyond the end there is nothing (R-323). `max_bytes` is about
+        what is returned, so a part of a large file can be read.
+
+        Raises:
+            JailError: the path is refused, or the text is too long or not UTF-8.
+            FileNotFoundError: there is no such file.
+        """
+        data = self._read(path, line, limit, max_bytes)
+        if b"\0" in data:
+            raise NotText(f"{path} is a binary file, not text; read it as bytes")
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            byte = (
+                f"byte {data[error.start]:#04x} in line {data.count(10, 0, error.start) + max(line or 1, 1)}"
+            )
+            raise NotText(f"{path} is not UTF-8 text ({byte}); convert it or read it as bytes") from error
+
+    def write_text(self, path: str | Path, text: str) -> None:
+        """Replace a file's content in one step, or create it with the directories it needs.
+
+        Readers see the old or the new content, and a crash leaves one of them. An existing file keeps its
+        mode, and its CRLF line endings if it has no others and the text has none. A symbolic link stays; the
+        file it stands for is written.
+
+        Raises:
+            JailError: the path is refused, or the text cannot be written as UTF-8.
+            PermissionError: the file is read-only.
+        """
+        try:
+            data = text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise NotText(
+                f"cannot write {path}: character {error.start} of the text is half a pair"
+            ) from error
+        if os.fspath(path).endswith("/"):
+            raise NotAFile(f"{path} names a directory; name a file in it")
+
+        def write(directory: int | None, name: str, shown: str) -> None:
+            _replace(directory, name, shown, data)
+
+        self._visit(path, write, missing="make")
+
+    def list_dir(self, path: str | Path = ".") -> list[Entry]:
+        """The names in a directory, sorted.
+
+        Raises:
+            JailError: the path is refused.
+            NotADirectoryError: it is a file.
+        """
+
+        def scan(directory: int | None, name: str, shown: str) -> list[Entry]:
+            if directory is None:
+                with os.scandir(name) as found:
+                    return [_entry(each) for each in found]
+            try:
+                fd = os.open(name, _DIRECTORY & ~getattr(os, "O_PATH", 0), dir_fd=directory)
+            except OSError as error:
+                raise _why_not_entered(error, directory, name, shown) from None
+            try:
+                with os.scandir(fd) as found:
+                    return [_entry(each) for each in found]
+            finally:
+                os.close(fd)
+
+        return sorted(self._visit(path, scan, missing="raise"), key=lambda entry: entry.name)
+
+    def _read(self, path: str | Path, line: int | None, limit: int | None, max_bytes: int) -> bytes:
+        def read(directory: int | None, name: str, shown: str) -> bytes:
+            with os.fdopen(_open_file(directory, name, shown, os.O_RDONLY), "rb", buffering=0) as file:
+                data = _read_lines(file, max(line or 1, 1), limit, max_bytes)
+                if data is None:
+                    part = "a part of it with `line` and `limit`" if limit is None else "fewer lines"
+                    raise TooLarge(f"{path} has more than {max_bytes} bytes to read; read {part}")
+                return data
+
+        return self._visit(path, read, missing="raise")
+
+    # -- how a path is walked ----------------------------------------------------------------
+
+    def _visit(self, path: str | Path, act: _Act[_T], *, missing: Literal["raise", "make", "tell"]) -> _T:
+        asked = os.fspath(path)
+        _check_spelling(asked)
+        here = os.path.join(self._roots[0], asked)
+        for _ in range(LINK_LIMIT):
+            anchor, names = self._place(here, asked)
+            self._refuse_secret(os.path.normpath(os.path.join(anchor, *names)), asked)
+            try:
+                if not _OPENAT:
+                    return self._descend_simply(os.path.join(anchor, *names), asked, act, missing)
+                return self._descend(anchor, names, asked, act, missing)
+            except _Elsewhere as elsewhere:
+                here = elsewhere.path
+        raise NotAFile(f"{asked} goes through too many symbolic links; name the file itself")
+
+    def _place(self, path: str, asked: str) -> tuple[str, list[str]]:
+        """The outermost root of an absolute path, and the names that lead on from there."""
+        for spelled, root in self._aliases:
+            if _beneath(path, spelled):
+                path = os.path.join(root, *_names(path)[len(_names(spelled)) :])
+                break
+        for anchor in self._anchors:
+            if _beneath(path, anchor):
+                return anchor, _names(path)[len(_names(anchor)) :]
+        # Another name for a place inside, perhaps. This only finds a name, which is walked like any other.
+        real = os.path.realpath(path)
+        for anchor in self._anchors:
+            if _beneath(real, anchor):
+                return anchor, _names(real)[len(_names(anchor)) :]
+        raise self._outside(asked)
+
+    def _outside(self, asked: str) -> OutsideRoots:
+        roots = ", ".join(self._roots)
+        return OutsideRoots(
+            f"{asked} is outside of {roots}; use a path inside, or add its directory to the roots"
+        )
+
+    def _refuse_secret(self, path: str, asked: str) -> None:
+        if not self._secrets:
+            return
+        root = max((root for root in self._roots if _beneath(path, root)), key=len, default=None)
+        if root is None:  # dots lead out of it; the walk will tell
+            return
+        below = "/".join(["", *_names(path)[len(_names(root)) :], ""]).casefold()
+        whole, home = "/".join(["", *_names(path), ""]), "/".join(["", *_names(root), ""])
+        if _SECRET_NAME.search(below) or (_SECRET_PLACE.match(whole) and not _SECRET_PLACE.match(home)):
+            raise SecretPath(
+                f"{asked} may hold keys or passwords and is not touched; if it must be, ask the user, "
+                "who can allow secret paths"
+            )
+
+    def _descend(self, anchor: str, names: list[str], asked: str, act: _Act[_T], missing: str) -> _T:
+        fds = [os.open(anchor, _DIRECTORY)]
+        passed: list[str] = []
+        try:
+            for index, name in enumerate(names):
+                rest = names[index + 1 :]
+                if name == "..":
+                    if not passed:
+                        raise _Elsewhere(os.path.join(os.path.dirname(anchor), *rest))
+                    passed.pop()
+                    os.close(fds.pop())  # the parent we came through, wherever the directory is by now
+                    continue
+                shown = os.path.join(anchor, *passed, name)
+                if not rest or not any(_beneath(root, shown) for root in self._roots):  # on the way to a root
+                    self._refuse_secret(shown, asked)
+                try:
+                    if not rest:
+                        return act(fds[-1], name, shown)
+                    fds.append(_enter(fds[-1], name, shown, make=missing == "make"))
+                    passed.append(name)
+                except FileNotFoundError:
+                    if missing != "tell":
+                        raise
+                    path = os.path.join(shown, *rest)
+                    raise _Elsewhere(os.path.normpath(path)) if ".." in rest else _Absent(path) from None
+                except _Link:
+                    raise _Elsewhere(os.path.join(_follow(fds[-1], name, shown), *rest)) from None
+            return act(fds[-1], ".", os.path.join(anchor, *passed))
+        finally:
+            for fd in fds:
+                os.close(fd)
+
+    def _descend_simply(self, path: str, asked: str, act: _Act[_T], missing: str) -> _T:
+        """For systems without `openat`: look, then open. Links swapped in between are not noticed."""
+        real = os.path.realpath(path)
+        if not any(_beneath(real, root) for root in self._roots):
+            raise self._outside(asked)
+        self._refuse_secret(real, asked)
+        if missing == "make":
+            os.makedirs(os.path.dirname(real), exist_ok=True)
+        try:
+            return act(None, real, real)
+        except _Link:
+            raise _Elsewhere(real) from None
+
+
+# -- names -----------------------------------------------------------------------------------
+
+
+def _names(path: str) -> list[str]:
+    return [name for name in path.replace(os.sep, "/").split("/") if name not in ("", ".")]
+
+
+def _beneath(path: str, root: str) -> bool:
+    """Whether the path starts with the root's names; dots after them are the walk's business."""
+    names = _names(root)
+    return os.path.isabs(path) and _names(path)[: len(names)] == names
+
+
+def _check_spelling(path: str) -> None:
+    if not path:
+        raise NotAFile("the path is empty; name a file")
+    if "\0" in path:
+        raise NotAFile(f"{path!r} contains a NUL character, which no file name can")
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise NotAFile(f"{path!r} contains a character that no file name can") from None
+
+
+def _patterns(patterns: Sequence[str]) -> str:
+    return "|".join(re.escape(each.strip("/")).replace(r"\*", "[^/]*") for each in patterns)
+
+
+_SECRET_NAME = re.compile(f"/({_patterns([each for each in SECRET_PATHS if each[0] != '/'])})/")
+_SECRET_PLACE = re.compile(f"/({_patterns([each for each in SECRET_PATHS if each[0] == '/'])})/")
+
+
+def _entry(found: "os.DirEntry[str]") -> Entry:
+    if found.is_symlink():
+        return Entry(found.name, "link")
+    if found.is_dir(follow_symlinks=False):
+        return Entry(found.name, "directory")
+    return Entry(found.name, "file" if found.is_file(follow_symlinks=False) else "other")
+
+
+# -- one step --------------------------------------------------------------------------------
+
+
+def _enter(directory: int, name: str, shown: str, *, make: bool) -> int:
+    """A descriptor of a directory in another."""
+    try:
+        return os.open(name, _DIRECTORY, dir_fd=directory)
+    except FileNotFoundError:
+        if not make:
+            raise FileNotFoundError(errno.ENOENT, "no such directory", shown) from None
+    except OSError as error:
+        raise _why_not_entered(error, directory, name, shown) from None
+    with suppress(FileExistsError):
+        os.mkdir(name, dir_fd=directory)
+    return _enter(directory, name, shown, make=False)
+
+
+def _why_not_entered(error: OSError, directory: int, name: str, shown: str) -> Exception:
+    if error.errno in _IS_LINK:
+        return _Link()
+    if error.errno == errno.ENOTDIR:
+        mode = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
+        if stat.S_ISLNK(mode) or stat.S_ISDIR(mode):  # a directory by now: the link was taken away
+            return _Link()
+    return OSError(error.errno, error.strerror, shown)
+
+
+def _follow(directory: int, name: str, shown: str) -> str:
+    """Where a link leads; the same path, to try again, if it is no link any more."""
+    try:
+        return os.path.join(os.path.dirname(shown), os.readlink(name, dir_fd=directory))
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        return shown
+
+
+def _open_file(directory: int | None, name: str, shown: str, flags: int) -> int:
+    """A descriptor of a regular file; looked at before, as opening a device can have effects, and after."""
+    try:
+        _check_kind(os.stat(name, dir_fd=directory, follow_symlinks=False), shown)
+        fd = os.open(name, flags | _FILE, dir_fd=directory)
+    except FileNotFoundError:
+        raise FileNotFoundError(errno.ENOENT, "no such file", shown) from None
+    except OSError as error:
+        if error.errno in _IS_LINK:
+            raise _Link from None
+        raise OSError(error.errno, error.strerror, shown) from None
+    try:
+        _check_kind(os.fstat(fd), shown)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _check_kind(status: os.stat_result, shown: str) -> None:
+    mode = status.st_mode
+    if stat.S_ISLNK(mode):
+        raise _Link
+    if stat.S_ISDIR(mode):
+        raise NotAFile(f"{shown} is a directory; name a file in it")
+    if not stat.S_ISREG(mode):
+        kind = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
+        raise NotAFile(f"{shown} is a {kind}; only regular files can be read and written")
+
+
+# -- content ---------------------------------------------------------------------------------
+
+
+def _read_lines(file: BinaryIO, first: int, limit: int | None, max_bytes: int) -> bytes | None:
+    """The lines from `first` on, None if they are more than `max_bytes`; never holds more than that."""
+    chunk = b""
+    skip = first - 1
+    while skip:
+        chunk = file.read(CHUNK)
+        if not chunk:
+            return b""
+        ends = chunk.count(b"\n")
+        if ends >= skip:
+            chunk = chunk[_after_lines(chunk, skip) :]
+            break
+        skip -= ends
+    kept = bytearray()
+    while limit is None or limit > 0:
+        chunk = chunk or file.read(CHUNK)
+        if not chunk:
+            break
+        if limit is not None:
+            ends = chunk.count(b"\n")
+            if ends >= limit:
+                chunk = chunk[: _after_lines(chunk, limit)]
+            limit = max(limit - ends, 0)
+        kept += chunk
+        if len(kept) > max_bytes:
+            return None
+        chunk = b""
+    return bytes(kept)
+
+
+def _after_lines(data: bytes, count: int) -> int:
+    end = 0
+    for _ in range(count):
+        end = data.index(b"\n", end) + 1
+    return end
+
+
+def _replace(directory: int | None, name: str, shown: str, data: bytes) -> None:
+    """Put new content in a file's place: a new file beside it, then a rename over it."""
+    old: os.stat_result | None = None
+    with suppress(FileNotFoundError):
+        # Opened for writing, although a rename needs no right to: read-only files stay as they are.
+        with os.fdopen(_open_file(directory, name, shown, os.O_RDWR), "rb", buffering=0) as file:
+            old = os.fstat(file.fileno())
+            if b"\n" in data and b"\r" not in data and _has_only_crlf(file.read(READ_LIMIT)):
+                data = data.replace(b"\n", b"\r\n")
+    temporary = os.path.join(os.path.dirname(name), f".acpella-{random.token_hex(8)}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
+    fd = os.open(temporary, flags, 0o666 if old is None else 0o600, dir_fd=directory)
+    try:
+        try:
+            _write_all(fd, data)
+            if old is not None and hasattr(os, "fchmod"):
+                _keep_owner_and_mode(fd, old)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        if directory is None:
+            os.replace(temporary, name)
+        else:
+            os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=directory)
+        raise
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
+def _keep_owner_and_mode(fd: int, old: os.stat_result) -> None:
+    new = os.fstat(fd)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        with suppress(PermissionError):
+            os.fchown(fd, old.st_uid, old.st_gid)
+    os.fchmod(fd, stat.S_IMODE(old.st_mode) & 0o777)  # a write takes the set-user-id bit, as it always does
+
+
+def _has_only_crlf(data: bytes) -> bool:
+    return data.count(b"\n") == data.count(b"\r\n") > 0

@@ -1,0 +1,75 @@
+"""What the package shows to the outside, and what importing it costs."""
+
+import ast
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import acpella
+
+PUBLIC = ["acpella.errors", "acpella.rpc", "acpella.schema", "acpella.transport"]
+
+
+def test_every_root_name_can_be_imported() -> None:
+    for name in acpella.__all__:
+        assert getattr(acpella, name) is not None
+
+
+def test_type_checkers_see_the_same_root_names() -> None:
+    """The names under TYPE_CHECKING are those of `__all__`, so that editors complete what really is there."""
+    tree = ast.parse(Path(acpella.__file__).read_text(encoding="utf-8"))
+    guard = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {alias.asname for node in guard.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert seen == set(acpella.__all__) - {"__version__"}
+
+
+def test_an_unknown_root_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = acpella.nonsense  # type: ignore[attr-defined]
+
+
+def test_importing_the_root_loads_nothing_else() -> None:
+    """The root is lazy: no third-party module, not even asyncio."""
+    code = "import sys; before = set(sys.modules); import acpella; print(*sorted(set(sys.modules) - before))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["acpella"]
+
+
+def test_the_sdk_needs_no_third_party_module_but_msgspec() -> None:
+    code = (
+        "import sys; import acpella.rpc, acpella.schema.methods, acpella.transport; "
+        "print(*{name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names))"
+    )
+    ran = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    # what the interpreter's own site hooks load is not ours
+    bare = subprocess.run(
+        [sys.executable, "-I", "-c", "import sys; print(*{n.partition('.')[0] for n in sys.modules})"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = set(ran.stdout.split()) - set(bare.stdout.split())
+    assert loaded - {"typing_extensions"} == {"acpella", "msgspec"}  # msgspec takes it where it is installed
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_modules_list_exactly_what_they_offer(name: str) -> None:
+    module = importlib.import_module(name)
+    listed = module.__all__
+    assert list(listed) == sorted(listed, key=lambda n: (n.lower(), n)) or list(listed) == sorted(listed)
+    assert len(set(listed)) == len(listed)
+    for exported in listed:
+        assert hasattr(module, exported), exported
+
+
+def test_every_module_can_be_imported_alone() -> None:
+    """No cycle hides behind the order in which the package happens to be loaded."""
+    names = [info.name for info in pkgutil.walk_packages(acpella.__path__, "acpella.")]
+    assert len(names) > 20
+    code = "import importlib, sys\nfor name in sys.argv[1:]:\n    importlib.import_module(name)\n"
+    for name in names:
+        subprocess.run([sys.executable, "-c", code, name], check=True, capture_output=True)
