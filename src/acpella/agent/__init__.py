@@ -1,0 +1,33 @@
+"""The agent SDK: put a Python agent into any ACP editor."""
+
+from .app import Agent, run
+from .declare import Choice, EnvLogin, Login, Mode, Option, Select, TerminalLogin, Toggle, Tool
+from .editor import Files, Shell, ShellResult, Unsupported
+from .session import Session
+from .settings import Settings
+from .tool_call import ToolRun
+from .turn import Elicited, PlanInHand, Turn
+
+__all__ = [
+    "Agent",
+    "Choice",
+    "Elicited",
+    "EnvLogin",
+    "Files",
+    "Login",
+    "Mode",
+    "Option",
+    "PlanInHand",
+    "Select",
+    "Session",
+    "Settings",
+    "Shell",
+    "ShellResult",
+    "TerminalLogin",
+    "Toggle",
+    "Tool",
+    "ToolRun",
+    "Turn",
+    "Unsupported",
+    "run",
+]

@@ -1,0 +1,372 @@
+"""`Agent`: what an author declares, and how it is run."""
+
+import asyncio
+import inspect
+import logging
+import signal
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from acpella.rpc import Channel
+from acpella.schema import AvailableCommand, Meta, UnstructuredCommandInput
+from acpella.sessions import (
+    LiveSessions,
+    Store,
+    StoreError,
+    export_session,
+    import_session,
+    open_store,
+)
+from acpella.sessions.remembered import RememberedPermissions
+
+from .declare import EnvLogin, Login, Mode, Option, Select, TerminalLogin, Tool
+from .guards import new_session_id
+from .handlers import PromptHandler
+from .session import MODE_OPTION, Session
+from .settings import Settings
+from .turn import Turn
+from .wire_v1 import WireV1
+
+__all__ = ["Agent", "run"]
+
+log = logging.getLogger(__name__)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    name: str
+    description: str
+    hint: str | None
+    handler: PromptHandler
+
+    def to_wire(self) -> AvailableCommand:
+        hint = None if self.hint is None else UnstructuredCommandInput(hint=self.hint)
+        return AvailableCommand(name=self.name, description=self.description, input=hint)
+
+
+class Agent:
+    """An agent for any ACP editor. Only a prompt handler is needed; what else is declared is what it offers.
+
+    agent = Agent("fixer", version="1.0", store="sqlite")
+
+    @agent.on_prompt
+    async def reply(turn):
+        yield f"You said: {turn.text}"
+
+    agent.run()
+    """
+
+    def __init__(
+        self,
+        name: str = "agent",
+        *,
+        version: str = "0",
+        title: str | None = None,
+        store: Store | str | Path | None = None,
+        modes: Sequence[Mode] = (),
+        options: Sequence[Option] = (),
+        logins: Sequence[Login | EnvLogin | TerminalLogin] = (),
+        tools: Sequence[Tool] = (),
+        images: bool = False,
+        audio: bool = False,
+        mcp: Sequence[Literal["http", "sse"]] = (),
+        local: bool = False,
+        meta: Meta | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Declare an agent.
+
+        `store` keeps sessions: "memory", "sqlite" (a file of the user's), a path, or a `Store`. The first of
+        `modes` is the default. `images` and `audio` say what prompts may carry besides text, links and
+        embedded files; `mcp` which MCP transports besides stdio the agent connects to. With `local`, files
+        and commands of this machine, inside the session's directories, stand in for what the editor lacks.
+        `settings` are the values of `Settings`; the environment has the last word.
+        """
+        self.name = name
+        self.version = version
+        self.title = title
+        self.modes = list(modes)
+        self.options = list(options)
+        self.logins = list(logins)
+        self.tools = list(tools)
+        self.images = images
+        self.audio = audio
+        self.mcp = frozenset(mcp)
+        self.local = local
+        self.meta = dict(meta or {})
+        self.settings = Settings.from_environment(**(settings or {}))
+        self.store = open_store(store, name=name)
+        self.remembered = RememberedPermissions(self.settings.remembered_in())
+        self.commands: dict[str, _Command] = {}
+        self.request_handlers: dict[str, Any] = {}
+        self.notification_handlers: dict[str, Any] = {}
+        self._check_declared()
+        self._prompt_handler: PromptHandler | None = None
+        self._hooks: dict[str, Callable[..., Any]] = {}
+        self._logged_in = False
+        self._sessions: LiveSessions[Session] = LiveSessions(
+            self._unload,
+            lambda session: session.busy,
+            max_sessions=self.settings.max_sessions,
+            idle_seconds=self.settings.session_idle_timeout or None,
+        )
+        self._opened = asyncio.Lock()
+        self._is_open = False
+        self._reaper: asyncio.Task[None] | None = None
+
+    def _check_declared(self) -> None:
+        for what, names in (
+            ("mode", [mode.id for mode in self.modes]),
+            ("option", [option.id for option in self.options] + [MODE_OPTION] * bool(self.modes)),
+            ("login", [login.id for login in self.logins]),
+        ):
+            twice = {name for name in names if names.count(name) > 1}
+            if twice:
+                raise ValueError(f"declared twice: {what} {', '.join(sorted(twice))}")
+
+    # -- declaring handlers ----------------------------------------------------------------
+
+    def on_prompt(self, handler: F) -> F:
+        """Answers prompts. A coroutine, an async generator that yields text, content or updates, or a plain
+        function or generator, which runs in a thread and gets a turn whose methods block."""
+        self._prompt_handler = handler
+        return handler
+
+    def command(self, name: str, description: str, *, hint: str | None = None) -> Callable[[F], F]:
+        """Answers prompts that begin with `/name`; the rest of the line is `turn.argument`."""
+        if not name or name != name.strip().lstrip("/") or any(c.isspace() for c in name):
+            raise ValueError(f"a command's name is one word without a slash, not {name!r}")
+
+        def register(handler: F) -> F:
+            self.commands[name] = _Command(name, description, hint, handler)
+            return handler
+
+        return register
+
+    def on_request(self, method: str) -> Callable[[F], F]:
+        """Answers an extension method of yours; its name begins with `_`."""
+        return self._extension(method, self.request_handlers)
+
+    def on_notification(self, method: str) -> Callable[[F], F]:
+        """Hears an extension notification of yours; its name begins with `_`."""
+        return self._extension(method, self.notification_handlers)
+
+    def _extension(self, method: str, table: dict[str, Any]) -> Callable[[F], F]:
+        if not method.startswith("_"):
+            raise ValueError(f"an extension method begins with `_`, unlike {method!r}")  # R-026
+
+        def register(handler: F) -> F:
+            async def call(params: Any) -> Any:
+                result = handler(params)
+                return await result if inspect.isawaitable(result) else result
+
+            table[method] = call
+            return handler
+
+        return register
+
+    def on_session(self, hook: F) -> F:
+        """Called with every session that is opened: new, loaded, resumed, forked, or back in memory."""
+        return self._hook("session", hook)
+
+    def on_close(self, hook: F) -> F:
+        """Called with every session that is closed or unloaded."""
+        return self._hook("close", hook)
+
+    def on_mode(self, hook: F) -> F:
+        """Called with the session and the new mode."""
+        return self._hook("mode", hook)
+
+    def on_option(self, hook: F) -> F:
+        """Called with the session, the option's id and its new value."""
+        return self._hook("option", hook)
+
+    def on_logout(self, hook: F) -> F:
+        """Called when the user logs out."""
+        return self._hook("logout", hook)
+
+    def is_logged_in(self, check: F) -> F:
+        """Says whether the user is logged in, for agents that keep credentials themselves."""
+        return self._hook("logged_in", check)
+
+    def _hook(self, name: str, hook: F) -> F:
+        self._hooks[name] = hook
+        return hook
+
+    async def _call_hook(self, name: str, *args: Any) -> Any:
+        hook = self._hooks.get(name)
+        if hook is None:
+            return None
+        result = hook(*args)
+        return await result if inspect.isawaitable(result) else result
+
+    # -- running -----------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Speak ACP on stdin and stdout until the editor goes away, or SIGINT or SIGTERM comes."""
+        from .logs import set_up_logging
+
+        set_up_logging(self.name)
+        if self._prompt_handler is None:
+            raise ValueError("the agent has no prompt handler; decorate one with @agent.on_prompt")
+        asyncio.run(self._run())
+
+    async def _run(self) -> None:
+        from acpella.transport import StdioChannel
+
+        try:
+            await self.serve_on(StdioChannel(), signals=True)
+        finally:
+            await self.close()
+
+    async def serve_on(self, channel: Channel, *, principal: str = "", signals: bool = False) -> None:
+        """Serve one editor over any channel until it goes away. Many may be served at once.
+
+        The store is opened with the first; `close` lets go of it. With `signals`, SIGINT and SIGTERM end
+        the turns, then the connection.
+        """
+        await self._open()
+        wire = WireV1(self, channel, principal=principal)
+        if signals:
+            self._stop_on_signals(wire)
+        await wire.run()
+
+    async def close(self) -> None:
+        """Let go of the store. Safe to call twice."""
+        if self._reaper is not None:
+            self._reaper.cancel()
+            self._reaper = None
+        if self.store is not None and self._is_open:
+            self._is_open = False
+            await self.store.close()
+
+    async def _open(self) -> None:
+        async with self._opened:
+            if self.store is None or self._is_open:
+                return
+            await self.store.open()
+            self._is_open = True
+            self._reaper = asyncio.get_running_loop().create_task(self._sessions.run_reaper())
+
+    def _stop_on_signals(self, wire: WireV1) -> None:
+        loop = asyncio.get_running_loop()
+        stopping: list[asyncio.Task[None]] = []
+
+        def stop() -> None:
+            stopping.append(loop.create_task(wire.shutdown()))
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            try:
+                loop.add_signal_handler(number, stop)
+            except NotImplementedError:  # Windows
+                pass
+
+    # -- for the rest of the package -----------------------------------------------------------
+
+    @property
+    def model_option(self) -> str | None:
+        """The id of the option that chooses the model, for `session/set_model`."""
+        models = (o.id for o in self.options if isinstance(o, Select) and o.category == "model")
+        return next(models, None)
+
+    def handler_for(self, turn: Turn) -> PromptHandler:
+        """The command that the prompt calls, or the prompt handler."""
+        text = turn.text.lstrip()
+        if text.startswith("/"):
+            words = text[1:].split(maxsplit=1)
+            command = self.commands.get(words[0]) if words else None
+            if command is not None:
+                turn.command = command.name
+                turn.argument = words[1].strip() if len(words) > 1 else ""
+                return command.handler
+        if self._prompt_handler is None:
+            raise ValueError("the agent has no prompt handler")
+        return self._prompt_handler
+
+    async def logged_in(self) -> bool:
+        if "logged_in" in self._hooks:
+            return bool(await self._call_hook("logged_in"))
+        return self._logged_in or any(isinstance(lg, EnvLogin) and not lg.missing for lg in self.logins)
+
+    def set_logged_in(self, value: bool) -> None:
+        self._logged_in = value
+
+    async def log_out(self) -> None:
+        self._logged_in = False
+        await self._call_hook("logout")
+
+    async def mode_changed(self, session: Session, mode_id: str) -> None:
+        await self._call_hook("mode", session, mode_id)
+
+    async def option_changed(self, session: Session, option_id: str, value: Any) -> None:
+        await self._call_hook("option", session, option_id, value)
+
+    # -- sessions in memory ----------------------------------------------------------------------
+
+    def live(self, session_id: str) -> Session | None:
+        return self._sessions.get(session_id)
+
+    def live_sessions(self) -> list[Session]:
+        return [session for session_id in self._sessions if (session := self._sessions.get(session_id))]
+
+    async def settled(self, session_id: str) -> None:
+        """Wait for a session that is being unloaded."""
+        await self._sessions.settle(session_id)
+
+    async def admit(self, session: Session) -> None:
+        await self._sessions.add(session.id, session)
+        await self._call_hook("session", session)
+
+    async def forget(self, session: Session, *, save: bool = True) -> None:
+        """Let a session go: nothing of it stays in memory."""
+        self._sessions.remove(session.id)
+        await session.stop_background()
+        try:
+            await self._call_hook("close", session)
+        except Exception:
+            log.exception("on_close failed for session %s", session.id)
+        if session.recorder is not None and self.store is not None:
+            session.recorder.close()
+            try:
+                if save:
+                    await session.save()
+            except StoreError as error:
+                log.error("session %s was not saved: %s", session.id, error)
+            await self.store.release(session.recorder.lease)
+
+    async def _unload(self, session: Session) -> None:
+        session.wire.park(session)
+        await self.forget(session)
+
+    async def export_session(self, session_id: str, *, principal: str = "") -> dict[str, Any]:
+        """A session as one portable JSON document."""
+        store = self._need_store()
+        record = await store.get(session_id, principal=principal)
+        events = [event async for page in store.read(session_id, principal=principal) for event in page]
+        return export_session(record, events)
+
+    async def import_session(self, document: Any, *, principal: str = "") -> str:
+        """Add a session from such a document; gives its new id."""
+        store = self._need_store()
+        imported, events = import_session(document)
+        record = imported.to_record(new_session_id(), principal=principal)
+        lease = await store.create(record, events)
+        await store.release(lease)
+        return record.id
+
+    def _need_store(self) -> Store:
+        if self.store is None:
+            raise StoreError("the agent keeps no sessions; give it a store")
+        return self.store
+
+
+def run(handler: Callable[..., Awaitable[Any] | Any], **options: Any) -> None:
+    """Run an agent that is one function: `acpella.run(reply)`. Options are those of `Agent`."""
+    options.setdefault("name", Path(inspect.getfile(handler)).stem if inspect.isroutine(handler) else "agent")
+    agent = Agent(**options)
+    agent.on_prompt(handler)
+    agent.run()

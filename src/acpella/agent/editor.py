@@ -1,0 +1,316 @@
+"""The editor as an agent sees it: its files and terminals, or this machine's where the author allowed it."""
+
+import asyncio
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from acpella.errors import AcpellaError, ConnectionClosed, ResourceNotFound, RpcError
+from acpella.schema import (
+    CreateTerminalRequest,
+    EnvVariable,
+    KillTerminalRequest,
+    ReadTextFileRequest,
+    ReleaseTerminalRequest,
+    Terminal,
+    TerminalOutputRequest,
+    WaitForTerminalExitRequest,
+    WriteTextFileRequest,
+    methods,
+)
+
+from .tool_call import ToolRun
+
+if TYPE_CHECKING:
+    from .turn import Turn
+
+__all__ = ["Files", "Shell", "ShellResult", "Unsupported"]
+
+
+class Unsupported(AcpellaError):
+    """The editor does not offer this, and the agent was not allowed to do it on this machine."""
+
+
+class Files:
+    """Text files of the session: the editor's, unsaved changes included, or else this machine's.
+
+    Relative paths are relative to the session's directory.
+    """
+
+    def __init__(self, turn: "Turn") -> None:
+        self._turn = turn
+
+    @property
+    def can_read(self) -> bool:
+        return self._turn.wire.client.fs.read_text_file or self._turn.agent.local
+
+    @property
+    def can_write(self) -> bool:
+        return self._turn.wire.client.fs.write_text_file or self._turn.agent.local
+
+    async def read(self, path: str | Path, *, line: int | None = None, limit: int | None = None) -> str:
+        """The text of a file: all of it, or `limit` lines from `line` (from 1).
+
+        Raises:
+            FileNotFoundError: no such file.
+            Unsupported: the editor offers no files and the agent may not read this machine's.
+        """
+        full = self._full(path)
+        if self._turn.wire.client.fs.read_text_file:
+            request = ReadTextFileRequest(session_id=self._turn.session.id, path=full, line=line, limit=limit)
+            try:
+                return (await self._turn.ask(methods.READ_TEXT_FILE, request)).content
+            except ResourceNotFound:
+                raise FileNotFoundError(full) from None
+        self._need_local("read files")
+        return await asyncio.to_thread(self._turn.jail().read_text, full, line=line, limit=limit)
+
+    async def write(self, path: str | Path, text: str) -> None:
+        """Replace the text of a file, or create it.
+
+        Raises:
+            Unsupported: the editor takes no writes and the agent may not write this machine's files.
+        """
+        full = self._full(path)
+        if self._turn.wire.client.fs.write_text_file:
+            request = WriteTextFileRequest(session_id=self._turn.session.id, path=full, content=text)
+            await self._turn.ask(methods.WRITE_TEXT_FILE, request)
+            return
+        self._need_local("write files")
+        await asyncio.to_thread(self._turn.jail().write_text, full, text)
+
+    def _full(self, path: str | Path) -> str:
+        return self._turn.full_path(path)
+
+    def _need_local(self, what: str) -> None:
+        if not self._turn.agent.local:
+            raise Unsupported(
+                f"this editor does not let agents {what}; Agent(..., local=True) would use this machine"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ShellResult:
+    """How a command ended."""
+
+    output: str
+    exit_code: int | None
+    signal: str | None = None
+    timed_out: bool = False
+    truncated: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return self.exit_code == 0 and not self.timed_out
+
+
+class Shell:
+    """Commands in the session: in a terminal of the editor, or else on this machine."""
+
+    def __init__(self, turn: "Turn") -> None:
+        self._turn = turn
+
+    @property
+    def can_run(self) -> bool:
+        return self._turn.wire.client.terminal or self._turn.agent.local
+
+    async def run(
+        self,
+        command: str | Sequence[str],
+        *,
+        timeout: float | None = None,
+        cwd: str | Path | None = None,
+        env: Mapping[str, str] | None = None,
+        call: ToolRun | None = None,
+        output_byte_limit: int | None = None,
+    ) -> ShellResult:
+        """Run a command to its end and give its output; the user watches it live in a tool call.
+
+        A string goes to `sh`, a list is run as it is. After `timeout` seconds (`Settings.terminal_timeout` by
+        default, 0 for no limit) the command is killed and what it wrote is kept. Without `call`, a tool call
+        is made for the command.
+
+        Raises:
+            Unsupported: the editor has no terminals and the agent may not run commands on this machine.
+        """
+        if not self.can_run:
+            raise Unsupported(
+                "this editor does not let agents run commands; Agent(..., local=True) would use this machine"
+            )
+        shown = command if isinstance(command, str) else shlex.join(command)
+        if call is None:
+            async with self._turn.tool(shown, kind="execute", input={"command": shown}) as call:
+                result = await self._run(call, command, timeout, cwd, env, output_byte_limit)
+                call.output({"exitCode": result.exit_code, "signal": result.signal})
+                if not result.ok:
+                    call.fail()
+                return result
+        return await self._run(call, command, timeout, cwd, env, output_byte_limit)
+
+    async def _run(
+        self,
+        call: ToolRun,
+        command: str | Sequence[str],
+        timeout: float | None,
+        cwd: str | Path | None,
+        env: Mapping[str, str] | None,
+        limit: int | None,
+    ) -> ShellResult:
+        seconds = self._turn.agent.settings.terminal_timeout if timeout is None else timeout
+        directory = self._turn.full_path(cwd or ".")
+        runner = _run_in_editor if self._turn.wire.client.terminal else _run_locally
+        return await runner(self._turn, call, command, seconds or None, directory, env or {}, limit)
+
+
+async def _run_in_editor(
+    turn: "Turn",
+    call: ToolRun,
+    command: str | Sequence[str],
+    timeout: float | None,
+    cwd: str,
+    env: Mapping[str, str],
+    limit: int | None,
+) -> ShellResult:
+    argv = ["sh", "-c", command] if isinstance(command, str) else list(command)
+    session_id = turn.session.id
+    created = await turn.ask(
+        methods.CREATE_TERMINAL,
+        CreateTerminalRequest(
+            session_id=session_id,
+            command=argv[0],
+            args=argv[1:],
+            cwd=cwd,
+            env=[EnvVariable(name=name, value=value) for name, value in env.items()],
+            output_byte_limit=limit,
+        ),
+    )
+    terminal = created.terminal_id
+
+    async def kill() -> None:
+        await turn.ask(
+            methods.KILL_TERMINAL, KillTerminalRequest(session_id=session_id, terminal_id=terminal)
+        )
+
+    async def release() -> None:
+        await turn.ask(
+            methods.RELEASE_TERMINAL, ReleaseTerminalRequest(session_id=session_id, terminal_id=terminal)
+        )
+
+    call.defer(release)  # only after the update that shows the terminal (C6, R-343)
+    call.show(Terminal(terminal_id=terminal))
+    await call.progress()
+    wait = WaitForTerminalExitRequest(session_id=session_id, terminal_id=terminal)
+    timed_out = False
+    try:
+        status: Any = await turn.ask(methods.WAIT_FOR_TERMINAL_EXIT, wait, timeout=timeout or 0)
+    except TimeoutError:
+        timed_out, status = True, None
+        await kill()
+    except asyncio.CancelledError:
+        try:
+            await kill()
+        except (RpcError, ConnectionClosed, TimeoutError):
+            pass  # the editor has cleaned up, or is gone
+        raise
+    result = await turn.ask(
+        methods.TERMINAL_OUTPUT, TerminalOutputRequest(session_id=session_id, terminal_id=terminal)
+    )
+    status = status or result.exit_status
+    return ShellResult(
+        output=result.output,
+        exit_code=None if status is None else status.exit_code,
+        signal=None if status is None else status.signal,
+        timed_out=timed_out,
+        truncated=result.truncated,
+    )
+
+
+async def _run_locally(
+    turn: "Turn",
+    call: ToolRun,
+    command: str | Sequence[str],
+    timeout: float | None,
+    cwd: str,
+    env: Mapping[str, str],
+    limit: int | None,
+) -> ShellResult:
+    from acpella.local import Terminal as LocalTerminal
+
+    argv = ["sh", "-c", command] if isinstance(command, str) else list(command)
+    live = _LiveOutput(turn, call, cwd)
+    options: dict[str, Any] = {} if limit is None else {"output_byte_limit": limit}
+    terminal = await LocalTerminal.start(
+        argv[0], argv[1:], cwd=cwd, env=dict(env), on_output=live.add, **options
+    )
+    timed_out = False
+    try:
+        await live.begin()
+        async with asyncio.timeout(timeout):
+            await live.until(terminal.wait())
+    except TimeoutError:
+        timed_out = True
+    finally:
+        await terminal.kill()
+        await live.stop()
+    code, signal = terminal.exit_status or (None, None)
+    output, truncated = terminal.output, terminal.truncated
+    await terminal.release()
+    await live.end(output, code, signal)
+    return ShellResult(output, code, signal, timed_out, truncated)
+
+
+class _LiveOutput:
+    """Shows a local command's output while it runs, to editors that can show it (C8)."""
+
+    def __init__(self, turn: "Turn", call: ToolRun, cwd: str) -> None:
+        self._turn = turn
+        self._call = call
+        self._cwd = cwd
+        self._id = call.id  # such a terminal exists only in the tool call
+        self._shown = bool((turn.wire.client.meta or {}).get("terminal_output"))
+        self._waiting: list[str] = []
+        self._more = asyncio.Event()
+        self._sender: asyncio.Task[None] | None = None
+
+    def add(self, text: str) -> None:
+        if self._shown:
+            self._waiting.append(text)
+            self._more.set()
+
+    async def begin(self) -> None:
+        if self._shown:
+            self._call.show(Terminal(terminal_id=self._id))
+            await self._call.progress(meta={"terminal_info": {"terminal_id": self._id, "cwd": self._cwd}})
+            self._sender = asyncio.get_running_loop().create_task(self._send())
+
+    async def until(self, ended: Any) -> None:
+        await ended
+
+    async def stop(self) -> None:
+        """Send what is left."""
+        if self._sender is not None:
+            self._sender.cancel()
+            await asyncio.wait([self._sender])
+            self._sender = None
+            await self._send_waiting()
+
+    async def end(self, output: str, code: int | None, signal: str | None) -> None:
+        if self._shown:
+            ended = {"terminal_id": self._id, "exit_code": code, "signal": signal}
+            await self._call.progress(meta={"terminal_exit": ended})
+        elif output:
+            self._call.show(output)
+
+    async def _send(self) -> None:
+        while True:
+            await self._more.wait()
+            self._more.clear()
+            await self._send_waiting()
+
+    async def _send_waiting(self) -> None:
+        if self._waiting:
+            data = "".join(self._waiting)
+            self._waiting.clear()
+            await self._call.progress(meta={"terminal_output": {"terminal_id": self._id, "data": data}})

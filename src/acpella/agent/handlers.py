@@ -1,0 +1,78 @@
+"""Runs a prompt handler, whatever kind of function it is."""
+
+import asyncio
+import inspect
+import threading
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import aclosing
+from typing import Any, TypeAlias, cast
+
+from .blocking import BlockingTurn
+from .turn import Turn
+
+__all__ = ["PromptHandler", "drive"]
+
+PromptHandler: TypeAlias = Callable[[Any], Any]
+"""A coroutine function, an async generator, or a plain function or generator, which runs in a thread."""
+
+
+async def drive(handler: PromptHandler, turn: Turn) -> None:
+    """Run the handler to its end and send what it yields or returns."""
+    if _is_async(handler):
+        await _settle(handler(turn), turn)
+    else:
+        await _settle(await _in_thread(handler, turn), turn)
+
+
+def _is_async(handler: Any) -> bool:
+    for function in (handler, getattr(handler, "__call__", None)):  # noqa: B004 - looks at the method itself
+        if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+            return True
+    return False
+
+
+async def _settle(result: Any, turn: Turn) -> None:
+    if inspect.isasyncgen(result):
+        async with aclosing(cast("AsyncGenerator[Any, None]", result)) as items:
+            async for item in items:
+                await turn.emit(item)
+    elif inspect.isawaitable(result):
+        await turn.emit(await result)
+    else:
+        await turn.emit(result)
+
+
+async def _in_thread(handler: PromptHandler, turn: Turn) -> Any:
+    """Run a plain function in a thread of its own; a cancelled turn does not wait for it."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Any] = loop.create_future()
+    blocking = BlockingTurn(turn, loop)
+
+    def tell(result: Any, error: BaseException | None) -> None:
+        if done.done():
+            return
+        if error is None:
+            done.set_result(result)
+        else:
+            done.set_exception(error)
+
+    def work() -> None:
+        try:
+            result = handler(blocking)
+            if inspect.isgenerator(result):
+                for item in cast("Generator[Any, None, None]", result):
+                    blocking.emit(item)
+                result = None
+            outcome = (result, None)
+        except BaseException as error:
+            if isinstance(error, StopIteration):  # has no place in a future
+                error = RuntimeError("the prompt handler raised StopIteration")
+            outcome = (None, error)
+        try:
+            loop.call_soon_threadsafe(tell, *outcome)
+        except RuntimeError:
+            pass  # the loop is gone
+
+    # A daemon thread: one that ignores a cancellation must not keep the process alive.
+    threading.Thread(target=work, name=f"turn of {turn.session.id}", daemon=True).start()
+    return await done

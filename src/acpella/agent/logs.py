@@ -1,0 +1,53 @@
+"""Where an agent's log goes: a file, because editors show what comes on stderr as errors."""
+
+import logging
+import logging.handlers
+import os
+import re
+import sys
+from pathlib import Path
+
+__all__ = ["set_up_logging"]
+
+MAX_LOG = 1024 * 1024
+"""Bytes of a log file; one older file is kept."""
+
+
+def set_up_logging(name: str) -> None:
+    """Log to `$ACPELLA_LOG` ("stderr", "off", or a path), to a terminal if there is one, or to a file.
+
+    Does nothing if the program has set up logging itself.
+    """
+    if logging.getLogger().handlers:
+        return
+    wanted = os.environ.get("ACPELLA_LOG", "")
+    logger = logging.getLogger("acpella")
+    if wanted == "off":
+        logger.addHandler(logging.NullHandler())
+        return
+    handler: logging.Handler
+    if wanted == "stderr" or (not wanted and sys.stderr is not None and sys.stderr.isatty()):
+        handler = logging.StreamHandler()
+    else:
+        try:
+            path = Path(wanted).expanduser() if wanted else _default_path(name)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handler = logging.handlers.RotatingFileHandler(
+                path, maxBytes=MAX_LOG, backupCount=1, encoding="utf-8", delay=True
+            )
+        except OSError:
+            handler = logging.NullHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(os.environ.get("ACPELLA_LOG_LEVEL", "INFO").upper())
+
+
+def _default_path(name: str) -> Path:
+    safe = re.sub(r"[^\w.-]+", "-", name) or "agent"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Logs" / "acpella" / f"{safe}.log"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home()) / "acpella" / f"{safe}.log"
+    return (
+        Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "acpella" / f"{safe}.log"
+    )

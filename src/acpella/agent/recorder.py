@@ -1,0 +1,108 @@
+"""Gathers what happens in a session and writes it to the store: with each turn, and now and then between."""
+
+import asyncio
+import logging
+from typing import Any
+
+from acpella.schema import ContentChunk, SessionUpdate, TextContent, encode
+from acpella.sessions import Lease, SessionChanges, Store, StoreError
+
+__all__ = ["Recorder"]
+
+log = logging.getLogger(__name__)
+
+FLUSH_AFTER = 1.0
+"""Seconds after which what was gathered is written although the turn goes on."""
+
+
+class _Text:
+    """Chunks of one message that follow each other: kept as one."""
+
+    __slots__ = ("kind", "message_id", "parts")
+
+    def __init__(self, kind: type[Any], message_id: str | None, text: str) -> None:
+        self.kind = kind
+        self.message_id = message_id
+        self.parts = [text]
+
+    def body(self) -> bytes:
+        content = TextContent(text="".join(self.parts))
+        return encode(self.kind(content=content, message_id=self.message_id))
+
+
+class Recorder:
+    """The writing end of a session's log. What could not be written is kept and tried again."""
+
+    def __init__(self, store: Store, lease: Lease, last_seq: int) -> None:
+        self._store = store
+        self._lease = lease
+        self._last_seq = last_seq
+        self._gathered: list[_Text | SessionUpdate] = []
+        self._last: _Text | None = None
+        self._writing = asyncio.Lock()
+        self._timer: asyncio.TimerHandle | None = None
+        self._flusher: asyncio.Task[None] | None = None
+
+    @property
+    def lease(self) -> Lease:
+        return self._lease
+
+    def add(self, update: SessionUpdate) -> None:
+        """Remember an update; it is written with the next flush."""
+        if isinstance(update, ContentChunk) and not update.meta:
+            content = update.content
+            if isinstance(content, TextContent) and content.annotations is None and not content.meta:
+                last = self._last
+                if last is not None and last.kind is type(update) and last.message_id == update.message_id:
+                    last.parts.append(content.text)
+                    return
+                self._last = _Text(type(update), update.message_id, content.text)
+                self._gathered.append(self._last)
+                self._plan_flush()
+                return
+        self._last = None
+        self._gathered.append(update)
+        self._plan_flush()
+
+    async def flush(self, *, turn: bytes | None = None, changes: SessionChanges | None = None) -> None:
+        """Write what was gathered, with the answer that ends a turn; durable on return.
+
+        Raises:
+            StoreError: it could not be written; it is kept for the next flush.
+        """
+        async with self._writing:
+            gathered, self._gathered, self._last = self._gathered, [], None
+            if not gathered and turn is None and changes is None:
+                return
+            events: list[tuple[Any, bytes]] = [
+                ("update", item.body() if isinstance(item, _Text) else encode(item)) for item in gathered
+            ]
+            if turn is not None:
+                events.append(("turn", turn))
+            try:
+                self._last_seq = await asyncio.shield(
+                    self._store.append(self._lease, self._last_seq, events, changes)
+                )
+            except StoreError:
+                self._gathered[:0] = gathered
+                raise
+
+    def close(self) -> None:
+        """No more flushes by itself."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _plan_flush(self) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(FLUSH_AFTER, self._start_flush)
+
+    def _start_flush(self) -> None:
+        self._timer = None
+        self._flusher = asyncio.get_running_loop().create_task(self._flush_quietly())
+
+    async def _flush_quietly(self) -> None:
+        try:
+            await self.flush()
+        except StoreError as error:
+            log.warning("session %s is not saved yet: %s", self._lease.session_id, error)

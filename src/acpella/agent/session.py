@@ -1,0 +1,251 @@
+"""A conversation as the agent's author sees it."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from acpella.schema import (
+    ConfigOptionUpdate,
+    CurrentModeUpdate,
+    McpServer,
+    SessionConfigOption,
+    SessionConfigSelect,
+    SessionConfigSelectOption,
+    SessionInfoUpdate,
+    SessionModeState,
+    SessionUpdate,
+)
+from acpella.sessions import SessionChanges, SessionRecord
+
+from .declare import Toggle
+from .recorder import Recorder
+
+if TYPE_CHECKING:
+    from .app import Agent
+    from .turn import Turn
+    from .wire_v1 import WireV1
+
+__all__ = ["Session"]
+
+log = logging.getLogger(__name__)
+
+MODE_OPTION = "mode"
+"""Id of the config option that mirrors the modes (R-301)."""
+
+_NOT_HISTORY = frozenset(
+    {
+        "available_commands_update",
+        "config_option_update",
+        "current_mode_update",
+        "notice",
+        "session_info_update",
+        "usage_update",
+    }
+)
+"""Updates that tell a state which is told anew when a session is loaded, not something that happened."""
+
+
+class Session:
+    """One conversation with one editor. `state` is yours: a JSON dictionary that is kept with the session."""
+
+    def __init__(
+        self,
+        agent: "Agent",
+        wire: "WireV1",
+        record: SessionRecord,
+        *,
+        recorder: Recorder | None,
+        directories: list[str] | None = None,
+        mcp_servers: list[McpServer] | None = None,
+    ) -> None:
+        self.id = record.id
+        self.cwd = Path(record.cwd)
+        self.directories = [Path(directory) for directory in directories or []]
+        """Further roots that the editor opened for this session."""
+        self.mcp_servers = mcp_servers or []
+        self.state: dict[str, Any] = record.state
+        self.title = record.title
+        self.turn: Turn | None = None
+        """The turn that is running."""
+        self._agent = agent
+        self._wire = wire
+        self._recorder = recorder
+        settings = record.settings
+        self._mode = settings.get("mode")
+        self._values: dict[str, Any] = {
+            option.id: value
+            for option in agent.options
+            if option.allows(value := settings.get("options", {}).get(option.id, option.initial))
+        }
+        self._saved_state = msgspec.json.encode(self.state)
+        self._saved_title: str | None = self.title
+        self._told_title: str | None = self.title
+        self._background: set[asyncio.Task[None]] = set()
+
+    # -- what it is ----------------------------------------------------------------------
+
+    @property
+    def roots(self) -> list[Path]:
+        """The directories that the session is about: `cwd` first."""
+        return [self.cwd, *self.directories]
+
+    @property
+    def mode(self) -> str | None:
+        """The id of the current mode; None if the agent declared none."""
+        modes = self._agent.modes
+        if not modes:
+            return None
+        return self._mode if any(mode.id == self._mode for mode in modes) else modes[0].id
+
+    def option(self, option_id: str) -> Any:
+        """The current value of an option."""
+        for option in self._agent.options:
+            if option.id == option_id:
+                return self._values.get(option_id, option.initial)
+        raise KeyError(f"the agent declared no option {option_id!r}")
+
+    # -- what the agent may change ---------------------------------------------------------
+
+    async def set_mode(self, mode_id: str) -> None:
+        """Switch the mode and tell the editor. Raises `ValueError` for a mode that was not declared."""
+        if not any(mode.id == mode_id for mode in self._agent.modes):
+            known = ", ".join(mode.id for mode in self._agent.modes) or "none"
+            raise ValueError(f"no mode {mode_id!r}; there are: {known}")
+        self._mode = mode_id
+        await self._settings_changed()
+        await self.update(CurrentModeUpdate(current_mode_id=mode_id))
+        await self.update(ConfigOptionUpdate(config_options=self.config_options()))
+        await self._agent.mode_changed(self, mode_id)
+
+    async def set_option(self, option_id: str, value: Any) -> None:
+        """Set an option and tell the editor. Raises `ValueError` for what was not declared."""
+        if option_id == MODE_OPTION and self._agent.modes:
+            await self.set_mode(value)
+            return
+        option = next((option for option in self._agent.options if option.id == option_id), None)
+        if option is None:
+            known = ", ".join(option.id for option in self._agent.options) or "none"
+            raise ValueError(f"no option {option_id!r}; there are: {known}")
+        if not option.allows(value):
+            wanted = "true or false" if isinstance(option, Toggle) else ", ".join(option.values)
+            raise ValueError(f"{option_id} cannot be {value!r}; it can be: {wanted}")
+        self._values[option_id] = value
+        await self._settings_changed()
+        await self.update(ConfigOptionUpdate(config_options=self.config_options()))
+        await self._agent.option_changed(self, option_id, value)
+
+    async def set_title(self, title: str) -> None:
+        """Name the session and tell the editor."""
+        self.title = title
+        await self.save()
+        await self.tell_title()
+
+    async def tell_title(self) -> None:
+        """Tell the editor the title if it does not know it yet."""
+        if self.title != self._told_title:
+            self._told_title = self.title
+            await self.update(SessionInfoUpdate(title=self.title))
+
+    async def change_directory(self, path: str) -> None:
+        """Work in another directory from now on."""
+        self.cwd = Path(path)
+        if self._recorder is not None:
+            await self._recorder.flush(changes=SessionChanges(cwd=path))
+
+    async def update(self, update: SessionUpdate) -> None:
+        """Send any update, also outside a turn."""
+        if self._recorder is not None and _is_history(update):
+            self._recorder.add(update)
+        await self._wire.send_update(self.id, update)
+
+    def start(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run something in the background; it is cancelled when the session is closed."""
+        task = asyncio.get_running_loop().create_task(self._run_quietly(work), name=f"work of {self.id}")
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def _run_quietly(self, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except Exception:
+            log.exception("background work of session %s failed", self.id)
+
+    # -- for the rest of the package ---------------------------------------------------------
+
+    @property
+    def recorder(self) -> Recorder | None:
+        return self._recorder
+
+    @property
+    def wire(self) -> "WireV1":
+        return self._wire
+
+    @property
+    def busy(self) -> bool:
+        """Whether it must stay in memory."""
+        return self.turn is not None or bool(self._background) or self._recorder is None
+
+    def mode_state(self) -> SessionModeState | None:
+        modes = self._agent.modes
+        if not modes:
+            return None
+        assert self.mode is not None
+        return SessionModeState(current_mode_id=self.mode, available_modes=[mode.to_wire() for mode in modes])
+
+    def config_options(self) -> list[SessionConfigOption]:
+        """Every option with its value, as this editor may see them (R-302)."""
+        toggles = self._wire.shows_toggles
+        options: list[SessionConfigOption] = []
+        if self._agent.modes:
+            assert self.mode is not None
+            options.append(
+                SessionConfigSelect(
+                    id=MODE_OPTION,
+                    name="Mode",
+                    category="mode",
+                    current_value=self.mode,
+                    options=[
+                        SessionConfigSelectOption(value=m.id, name=m.name, description=m.description)
+                        for m in self._agent.modes
+                    ],
+                )
+            )
+        options += [
+            option.to_wire(self._values.get(option.id, option.initial))
+            for option in self._agent.options
+            if toggles or not isinstance(option, Toggle)
+        ]
+        return options
+
+    def settings(self) -> dict[str, Any]:
+        return {"mode": self.mode, "options": dict(self._values)}
+
+    async def save(self, *, turn: bytes | None = None) -> None:
+        """Write everything that was not written yet."""
+        if self._recorder is None:
+            return
+        state, title = msgspec.json.encode(self.state), self.title
+        changes = None
+        if state != self._saved_state or title != self._saved_title:
+            changes = SessionChanges(state=self.state, title=title)
+        await self._recorder.flush(turn=turn, changes=changes)
+        self._saved_state, self._saved_title = state, title
+
+    async def stop_background(self) -> None:
+        for task in list(self._background):
+            task.cancel()
+        if self._background:
+            await asyncio.wait(list(self._background), timeout=1)
+
+    async def _settings_changed(self) -> None:
+        if self._recorder is not None:
+            await self._recorder.flush(changes=SessionChanges(settings=self.settings()))
+
+
+def _is_history(update: SessionUpdate) -> bool:
+    config = getattr(update, "__struct_config__", None)
+    return config is None or config.tag not in _NOT_HISTORY

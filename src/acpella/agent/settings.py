@@ -1,0 +1,76 @@
+"""The limits of an agent: defaults, changed by the author, changed by the environment of whoever runs it."""
+
+import os
+import sys
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Settings"]
+
+
+def _config_home() -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("APPDATA") or Path.home())
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support"
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How much an agent takes on. Each has an environment variable: `ACPELLA_` and its name in capitals."""
+
+    max_sessions: int = 256
+    """Sessions kept in memory; with a store, the longest unused one is unloaded to make room."""
+
+    session_idle_timeout: float = 1800.0
+    """Seconds after which an unused session is unloaded to the store; 0 = never."""
+
+    terminal_timeout: float = 120.0
+    """Seconds that a command may run; 0 = no limit."""
+
+    editor_timeout: float = 60.0
+    """Seconds for the editor to answer a request that needs no person; 0 = no limit."""
+
+    max_image_bytes: int = 20 * 1024 * 1024
+    """Images and sounds in prompts that are larger are left out with a warning."""
+
+    page_size: int = 50
+    """Sessions in one answer to `session/list`."""
+
+    permission_file: str = ""
+    """Where "always" answers are remembered; by default in the user's configuration directory."""
+
+    def remembered_in(self) -> Path:
+        if self.permission_file:
+            return Path(self.permission_file).expanduser()
+        return _config_home() / "acpella" / "permissions.toml"
+
+    @classmethod
+    def from_environment(cls, **chosen: Any) -> "Settings":
+        """The author's choices, overridden by `ACPELLA_…` variables.
+
+        Raises:
+            ValueError: a variable is not what its setting needs.
+        """
+        for field in fields(cls):
+            variable = f"ACPELLA_{field.name.upper()}"
+            text = os.environ.get(variable)
+            if text is None or text == "":
+                continue
+            chosen[field.name] = _parsed(variable, text, field.default)
+        return cls(**chosen)
+
+
+def _parsed(variable: str, text: str, default: object) -> int | float | str:
+    if isinstance(default, str):
+        return text
+    try:
+        value = int(text) if isinstance(default, int) else float(text)
+        if not 0 <= value < float("inf"):
+            raise ValueError
+    except ValueError:
+        wanted = "a whole number" if isinstance(default, int) else "a number of seconds"
+        raise ValueError(f"{variable}={text!r} is not {wanted}") from None
+    return value

@@ -1,0 +1,181 @@
+"""A tool call while it runs: announced, shown, closed."""
+
+import logging
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+from msgspec import UNSET
+
+from acpella.errors import AcpellaError
+from acpella.schema import (
+    Content,
+    ContentBlock,
+    Diff,
+    Meta,
+    Terminal,
+    TextContent,
+    ToolCall,
+    ToolCallContent,
+    ToolCallLocation,
+    ToolCallProgress,
+    ToolCallStatus,
+    ToolCallUpdate,
+    ToolKind,
+)
+
+if TYPE_CHECKING:
+    from .turn import Turn
+
+__all__ = ["Location", "ToolRun"]
+
+log = logging.getLogger(__name__)
+
+Location: TypeAlias = str | Path | tuple[str | Path, int]
+"""A file, or a file and a line in it (from 1)."""
+
+
+class ToolRun:
+    """One tool call. Entering the block announces it as in progress, leaving it completes or fails it."""
+
+    def __init__(
+        self,
+        turn: "Turn",
+        title: str,
+        *,
+        kind: ToolKind = "other",
+        name: str | None = None,
+        locations: Sequence[Location] = (),
+        input: Any = UNSET,
+    ) -> None:
+        self.id = f"call_{uuid.uuid4().hex[:24]}"
+        self.title = title
+        self.kind: ToolKind = kind
+        self.name = name
+        self.locations = [self._location(turn, location) for location in locations]
+        self.input = input
+        self._turn = turn
+        self._content: list[ToolCallContent] = []
+        self._output: Any = UNSET
+        self._failed = False
+        self._open = False
+        self._deferred: list[Callable[[], Awaitable[None]]] = []
+
+    @property
+    def is_open(self) -> bool:
+        return self._open
+
+    # -- what it shows -------------------------------------------------------------------
+
+    def show(self, *content: "str | ContentBlock | ToolCallContent") -> None:
+        """Add text, content, diffs; seen when the call ends, or at the next `progress`."""
+        for item in content:
+            if isinstance(item, str):
+                self._content.append(Content(content=TextContent(text=item)))
+            elif isinstance(item, Content | Diff | Terminal):
+                self._content.append(item)
+            else:
+                self._content.append(Content(content=item))  # pyright: ignore[reportArgumentType] - a block
+
+    def diff(self, path: str | Path, old: str | None, new: str) -> None:
+        """Show a change of a file; `old` None for a new file."""
+        full = self._turn.session.cwd / path
+        self._content.append(Diff(path=str(full), old_text=old, new_text=new))
+
+    def output(self, value: Any) -> None:
+        """Keep the raw result of the tool with the call."""
+        self._output = value
+
+    def fail(self, message: str | None = None) -> None:
+        """The call will end as failed."""
+        self._failed = True
+        if message:
+            self.show(message)
+
+    async def progress(self, *, title: str | None = None, meta: Meta | None = None) -> None:
+        """Show now what was added so far."""
+        if title is not None:
+            self.title = title
+        await self._send("in_progress", title=title, meta=meta)
+
+    # -- its life ------------------------------------------------------------------------
+
+    async def open(self) -> Self:
+        """Announce the call."""
+        self._open = True
+        self._turn.track(self)
+        await self._turn.update(
+            ToolCall(
+                tool_call_id=self.id,
+                title=self.title,
+                name=self.name,
+                kind=self.kind,
+                status="in_progress",
+                content=list(self._content),
+                locations=self.locations,
+                raw_input=self.input,
+            )
+        )
+        return self
+
+    async def close(self, *, failed: bool = False) -> None:
+        """Tell how it ended, then let go of what it showed (C6). Safe to call twice."""
+        if not self._open:
+            return
+        self._open = False
+        self._turn.untrack(self)
+        try:
+            await self._send("failed" if failed or self._failed else "completed")
+        finally:
+            for work in self._deferred:
+                try:
+                    await work()
+                except AcpellaError as error:
+                    log.info("cleaning up after %s: %s", self.title, error)
+
+    async def __aenter__(self) -> Self:
+        return await self.open()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close(failed=error is not None)
+
+    # -- for the rest of the package ---------------------------------------------------------
+
+    def defer(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do this after the update that ends the call."""
+        self._deferred.append(work)
+
+    def as_update(self, title: str | None = None) -> ToolCallUpdate:
+        """The call as a permission request shows it."""
+        return ToolCallUpdate(
+            tool_call_id=self.id,
+            title=title or self.title,
+            kind=self.kind,
+            status="in_progress" if self._open else "pending",
+            content=list(self._content) or None,
+            locations=self.locations or None,
+            raw_input=self.input,
+        )
+
+    async def _send(
+        self, status: ToolCallStatus, *, title: str | None = None, meta: Meta | None = None
+    ) -> None:
+        await self._turn.update(
+            ToolCallProgress(
+                tool_call_id=self.id,
+                status=status,
+                title=title,
+                content=list(self._content) or None,
+                raw_output=self._output,
+                meta=meta,
+            )
+        )
+
+    @staticmethod
+    def _location(turn: "Turn", location: Location) -> ToolCallLocation:
+        path, line = location if isinstance(location, tuple) else (location, None)
+        return ToolCallLocation(path=str(turn.session.cwd / path), line=line)

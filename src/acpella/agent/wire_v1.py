@@ -1,0 +1,501 @@
+"""One editor connection in ACP v1: what the editor asks for, and how a turn's doings reach it."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from acpella.errors import (
+    AuthRequired,
+    InternalError,
+    InvalidParams,
+    InvalidRequest,
+)
+from acpella.rpc import Channel, Connection
+from acpella.schema import (
+    AgentAuthCapabilities,
+    AgentCapabilities,
+    AuthenticateRequest,
+    AuthenticateResponse,
+    AvailableCommandsUpdate,
+    ClientCapabilities,
+    CloseSessionRequest,
+    CloseSessionResponse,
+    DeleteSessionRequest,
+    DeleteSessionResponse,
+    ForkSessionRequest,
+    ForkSessionResponse,
+    Implementation,
+    InitializeRequest,
+    InitializeResponse,
+    ListSessionsRequest,
+    ListSessionsResponse,
+    LoadSessionRequest,
+    LoadSessionResponse,
+    LogoutCapabilities,
+    LogoutRequest,
+    LogoutResponse,
+    McpCapabilities,
+    McpServer,
+    NewSessionRequest,
+    NewSessionResponse,
+    PromptCapabilities,
+    ResumeSessionRequest,
+    ResumeSessionResponse,
+    SessionAdditionalDirectoriesCapabilities,
+    SessionCapabilities,
+    SessionCloseCapabilities,
+    SessionDeleteCapabilities,
+    SessionForkCapabilities,
+    SessionInfo,
+    SessionListCapabilities,
+    SessionNotification,
+    SessionResumeCapabilities,
+    SessionUpdate,
+    SetSessionConfigOptionRequest,
+    SetSessionConfigOptionResponse,
+    SetSessionModelRequest,
+    SetSessionModelResponse,
+    SetSessionModeRequest,
+    SetSessionModeResponse,
+    methods,
+)
+from acpella.sessions import (
+    InvalidCursor,
+    InvalidDocument,
+    Lease,
+    SessionBusy,
+    SessionNotFound,
+    SessionRecord,
+    Store,
+    StoreError,
+)
+
+from .declare import EnvLogin, TerminalLogin
+from .extensions import Extensions
+from .guards import check_places, checked_id, new_session_id, no_session
+from .prompting import Prompting
+from .recorder import Recorder
+from .session import Session
+
+if TYPE_CHECKING:
+    from .app import Agent
+
+__all__ = ["PROTOCOL_VERSION", "WireV1"]
+
+log = logging.getLogger(__name__)
+
+PROTOCOL_VERSION = 1
+
+SHUTDOWN_GRACE = 1.2
+"""Seconds for running turns to end when the agent is told to stop."""
+
+Handler = Callable[[Any], Awaitable[Any]]
+
+
+class WireV1:
+    """The agent's end of one connection. Made by `Agent.serve_on`."""
+
+    def __init__(self, agent: "Agent", channel: Channel, *, principal: str = "") -> None:
+        self.agent = agent
+        self.client = ClientCapabilities()
+        """What the editor offers."""
+        self.principal = principal
+        self._initialized = False
+        self._parked: dict[str, tuple[list[str], list[McpServer]]] = {}  # unloaded, open for the editor
+        self._opening: dict[str, asyncio.Lock] = {}
+        self._prompting = Prompting(self)
+        self.connection = Connection(
+            channel,
+            methods.AGENT,
+            requests=self._requests(),
+            notifications={"session/cancel": self._prompting.cancel, **agent.notification_handlers},
+        )
+
+    # -- life ----------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Serve until the editor goes away."""
+        try:
+            async with self.connection:
+                await self.connection.wait_closed()
+        finally:
+            await self._leave()
+
+    async def shutdown(self) -> None:
+        """End turns while the editor can still be told, then the connection."""
+        await self._prompting.stop_all(SHUTDOWN_GRACE)
+        await self.connection.close(grace=0.1)
+
+    async def _leave(self) -> None:
+        await self._prompting.stop_all(SHUTDOWN_GRACE)
+        for session in self.agent.live_sessions():
+            if session.wire is self:
+                await self.agent.forget(session)
+
+    def park(self, session: Session) -> None:
+        """The session was unloaded; it comes back on use."""
+        directories = [str(directory) for directory in session.directories]
+        self._parked[session.id] = (directories, session.mcp_servers)
+
+    @property
+    def shows_toggles(self) -> bool:
+        session = self.client.session
+        return (
+            session is not None
+            and session.config_options is not None
+            and session.config_options.boolean is not None
+        )
+
+    @property
+    def shows_notices(self) -> bool:
+        return self.client.session is not None and self.client.session.notices is not None
+
+    async def send_update(self, session_id: str, update: SessionUpdate) -> None:
+        await self.connection.notify(
+            methods.UPDATE, SessionNotification(session_id=session_id, update=update)
+        )
+
+    # -- the table -----------------------------------------------------------------------
+
+    def _requests(self) -> dict[str, Handler]:
+        """What this agent can be asked; everything else answers -32601."""
+        agent = self.agent
+        table: dict[str, Handler] = {
+            "session/new": self._new,
+            "session/prompt": self._prompting.prompt,
+            "session/close": self._close,
+            **Extensions(self).requests(),
+        }
+        if agent.modes:
+            table["session/set_mode"] = self._set_mode
+        if agent.modes or agent.options:
+            table["session/set_config_option"] = self._set_option
+        if agent.model_option is not None:
+            table["session/set_model"] = self._set_model
+        if agent.store is not None:
+            table |= {
+                "session/load": self._load,
+                "session/resume": self._resume,
+                "session/list": self.list_sessions,
+                "session/delete": self.delete_session,
+                "session/fork": self._fork,
+            }
+        table |= agent.request_handlers
+        gated = {name: self._gated(handler) for name, handler in table.items()}
+        gated["initialize"] = self._initialize
+        if agent.logins:
+            gated["authenticate"] = self._told(self._authenticate)
+            gated["logout"] = self._told(self._logout)
+        return gated
+
+    def _told(self, handler: Handler) -> Handler:
+        """Errors of the store become answers that the user understands."""
+
+        async def told(params: Any) -> Any:
+            try:
+                if not self._initialized:
+                    raise InvalidRequest("initialize first")
+                return await handler(params)
+            except SessionNotFound as error:
+                raise no_session(error.session_id) from None
+            except SessionBusy as error:
+                raise InvalidRequest(str(error)) from None
+            except (InvalidCursor, InvalidDocument) as error:
+                raise InvalidParams(str(error)) from None
+            except StoreError as error:
+                raise InternalError(str(error)) from error
+
+        return told
+
+    def _gated(self, handler: Handler) -> Handler:
+        """Answers `auth_required` until the user is logged in (R-051)."""
+        if not self.agent.logins:
+            return self._told(handler)
+
+        async def gated(params: Any) -> Any:
+            if not await self.agent.logged_in():
+                raise AuthRequired(data={"authMethods": [login.id for login in self.agent.logins]})
+            return await handler(params)
+
+        return self._told(gated)
+
+    # -- initialize and login --------------------------------------------------------------
+
+    async def _initialize(self, params: InitializeRequest) -> InitializeResponse:
+        self._initialized = True
+        self.client = params.client_capabilities
+        agent = self.agent
+        logins = [
+            login.to_wire()
+            for login in agent.logins
+            if not isinstance(login, TerminalLogin) or self.client.auth.terminal  # R-121
+        ]
+        hint = {"auth_hint": "log in with one of: " + ", ".join(login.name for login in agent.logins)}
+        return InitializeResponse(
+            protocol_version=PROTOCOL_VERSION,  # R-102: the only one there is
+            agent_capabilities=self._capabilities(),
+            agent_info=Implementation(name=agent.name, version=agent.version, title=agent.title),
+            auth_methods=logins,
+            meta=hint if agent.logins else None,
+        )
+
+    def _capabilities(self) -> AgentCapabilities:
+        agent = self.agent
+        stored = agent.store is not None
+        return AgentCapabilities(
+            load_session=stored,
+            prompt_capabilities=PromptCapabilities(
+                image=agent.images, audio=agent.audio, embedded_context=True
+            ),
+            mcp_capabilities=McpCapabilities(http="http" in agent.mcp, sse="sse" in agent.mcp),
+            session_capabilities=SessionCapabilities(
+                close=SessionCloseCapabilities(),
+                additional_directories=SessionAdditionalDirectoriesCapabilities(),
+                list=SessionListCapabilities() if stored else None,
+                delete=SessionDeleteCapabilities() if stored else None,
+                resume=SessionResumeCapabilities() if stored else None,
+                fork=SessionForkCapabilities() if stored else None,
+            ),
+            auth=AgentAuthCapabilities(logout=LogoutCapabilities() if agent.logins else None),
+            meta=agent.meta or None,
+        )
+
+    async def _authenticate(self, params: AuthenticateRequest) -> AuthenticateResponse:
+        login = next((login for login in self.agent.logins if login.id == params.method_id), None)
+        if login is None:
+            known = ", ".join(login.id for login in self.agent.logins)
+            raise InvalidParams(f"no login {params.method_id!r}; there are: {known}")
+        if isinstance(login, TerminalLogin):
+            raise InvalidParams(f"the login {login.id!r} happens in a terminal")  # R-122
+        if await self.agent.logged_in():
+            return AuthenticateResponse()
+        if isinstance(login, EnvLogin):
+            missing = login.missing
+            if missing:
+                raise AuthRequired(f"start the agent with {', '.join(missing)} set")
+        else:
+            await login.run()
+        self.agent.set_logged_in(True)
+        return AuthenticateResponse()
+
+    async def _logout(self, params: LogoutRequest) -> LogoutResponse:
+        await self.agent.log_out()
+        return LogoutResponse()
+
+    # -- opening sessions --------------------------------------------------------------------
+
+    async def _new(self, params: NewSessionRequest) -> NewSessionResponse:
+        self._check(params)
+        record = SessionRecord(
+            id=new_session_id(),
+            cwd=params.cwd,
+            principal=self.principal,
+            created_at=_now(),
+            updated_at=_now(),
+        )
+        recorder = None
+        if self.agent.store is not None:
+            recorder = Recorder(self.agent.store, await self.agent.store.create(record), 0)
+        session = await self._admit(record, recorder, params.additional_directories, params.mcp_servers)
+        return NewSessionResponse(
+            session_id=session.id, modes=session.mode_state(), config_options=session.config_options() or None
+        )
+
+    async def _load(self, params: LoadSessionRequest) -> LoadSessionResponse:
+        session = await self._reopen(params, replay=True)
+        return LoadSessionResponse(
+            modes=session.mode_state(), config_options=session.config_options() or None
+        )
+
+    async def _resume(self, params: ResumeSessionRequest) -> ResumeSessionResponse:
+        session = await self._reopen(params, replay=False)
+        return ResumeSessionResponse(
+            modes=session.mode_state(), config_options=session.config_options() or None
+        )
+
+    async def _fork(self, params: ForkSessionRequest) -> ForkSessionResponse:
+        store = self._store()
+        source_id = checked_id(params.session_id)
+        self._check(params)
+        source = self.agent.live(source_id)
+        if source is not None:
+            await source.save()
+        record = SessionRecord(
+            id=new_session_id(),
+            cwd=params.cwd,
+            principal=self.principal,
+            created_at=_now(),
+            updated_at=_now(),
+        )
+        lease = await store.fork(source_id, record, principal=self.principal)
+        record = await store.get(record.id, principal=self.principal)
+        recorder = Recorder(store, lease, record.last_seq)
+        session = await self._admit(record, recorder, params.additional_directories, params.mcp_servers)
+        return ForkSessionResponse(
+            session_id=session.id, modes=session.mode_state(), config_options=session.config_options() or None
+        )
+
+    async def _reopen(self, params: LoadSessionRequest | ResumeSessionRequest, *, replay: bool) -> Session:
+        store = self._store()
+        session_id = checked_id(params.session_id)
+        self._check(params)
+        lock = self._opening.setdefault(session_id, asyncio.Lock())
+        try:
+            async with lock:  # two loads at once take turns
+                lease = await self._take(session_id)
+                record = await store.get(session_id, principal=self.principal)
+                record = msgspec.structs.replace(record, cwd=params.cwd)
+                if replay:
+                    await self._replay(session_id)
+                recorder = Recorder(store, lease, record.last_seq)
+                return await self._admit(record, recorder, params.additional_directories, params.mcp_servers)
+        finally:
+            if not lock.locked():
+                self._opening.pop(session_id, None)
+
+    async def _take(self, session_id: str) -> Lease:
+        """Become the session's writer; from another connection of this agent if it is idle there."""
+        await self.agent.settled(session_id)
+        live = self.agent.live(session_id)
+        if live is not None:
+            if live.turn is not None or self._prompting.running(session_id):
+                raise InvalidRequest("a prompt is running in this session; cancel it or wait for its end")
+            await self.agent.forget(live)
+        return await self._store().acquire(session_id, principal=self.principal)
+
+    async def _replay(self, session_id: str) -> None:
+        """Send the whole conversation again, in order (R-142)."""
+        notify = self.connection.notify
+        async for events in self._store().read(session_id, principal=self.principal):
+            for event in events:
+                if event.kind == "update":
+                    update: Any = {"sessionId": session_id, "update": msgspec.Raw(event.body)}
+                    await notify(methods.UPDATE, update)
+
+    async def _admit(
+        self,
+        record: SessionRecord,
+        recorder: Recorder | None,
+        directories: list[str],
+        mcp_servers: list[McpServer],
+    ) -> Session:
+        session = Session(
+            self.agent, self, record, recorder=recorder, directories=directories, mcp_servers=mcp_servers
+        )
+        self._parked.pop(session.id, None)
+        await self.agent.admit(session)
+        if self.agent.commands:
+            session.start(lambda: self._announce(session))  # after the answer
+        return session
+
+    async def _announce(self, session: Session) -> None:
+        commands = [command.to_wire() for command in self.agent.commands.values()]
+        await session.update(AvailableCommandsUpdate(available_commands=commands))
+
+    async def session(self, session_id: str) -> Session:
+        """A session that the editor has opened on this connection."""
+        session = self.agent.live(checked_id(session_id))
+        if session is not None and session.wire is self:
+            return session
+        parked = self._parked.get(session_id)
+        if parked is None or self.agent.store is None:
+            raise no_session(session_id)
+        await self.agent.settled(session_id)
+        store = self.agent.store
+        lease = await store.acquire(session_id, principal=self.principal)
+        record = await store.get(session_id, principal=self.principal)
+        session = Session(
+            self.agent,
+            self,
+            record,
+            recorder=Recorder(store, lease, record.last_seq),
+            directories=parked[0],
+            mcp_servers=parked[1],
+        )
+        self._parked.pop(session_id, None)
+        await self.agent.admit(session)
+        return session
+
+    # -- the catalogue -----------------------------------------------------------------------
+
+    async def list_sessions(self, params: ListSessionsRequest) -> ListSessionsResponse:
+        page = await self._store().list(
+            principal=self.principal,
+            cwd=params.cwd,
+            cursor=params.cursor,
+            limit=self.agent.settings.page_size,
+        )
+        sessions = [
+            SessionInfo(session_id=r.id, cwd=r.cwd, title=r.title, updated_at=r.updated_at)
+            for r in page.sessions
+        ]
+        return ListSessionsResponse(sessions=sessions, next_cursor=page.next_cursor)
+
+    async def _close(self, params: CloseSessionRequest) -> CloseSessionResponse:
+        session_id = checked_id(params.session_id)
+        await self._prompting.stop(session_id)
+        live = self.agent.live(session_id)
+        if live is not None and live.wire is self:
+            await self.agent.forget(live)
+        elif self._parked.pop(session_id, None) is None:
+            raise no_session(session_id)
+        return CloseSessionResponse()
+
+    async def delete_session(self, params: DeleteSessionRequest) -> DeleteSessionResponse:
+        session_id = checked_id(params.session_id)
+        await self._prompting.stop(session_id)
+        live = self.agent.live(session_id)
+        if live is not None:
+            await self.agent.forget(live, save=False)
+        self._parked.pop(session_id, None)
+        try:
+            await self._store().delete(session_id, principal=self.principal)
+        except SessionNotFound:
+            pass  # R-170: deleting what is not there succeeds
+        return DeleteSessionResponse()
+
+    # -- modes and options -----------------------------------------------------------------------
+
+    async def _set_mode(self, params: SetSessionModeRequest) -> SetSessionModeResponse:
+        session = await self.session(params.session_id)
+        try:
+            await session.set_mode(params.mode_id)
+        except ValueError as error:
+            raise InvalidParams(str(error)) from None
+        return SetSessionModeResponse()
+
+    async def _set_option(self, params: SetSessionConfigOptionRequest) -> SetSessionConfigOptionResponse:
+        session = await self.session(params.session_id)
+        try:
+            await session.set_option(params.config_id, params.value)
+        except ValueError as error:
+            raise InvalidParams(str(error)) from None
+        return SetSessionConfigOptionResponse(config_options=session.config_options())
+
+    async def _set_model(self, params: SetSessionModelRequest) -> SetSessionModelResponse:
+        session = await self.session(params.session_id)
+        assert self.agent.model_option is not None
+        try:
+            await session.set_option(self.agent.model_option, params.model_id)
+        except ValueError as error:
+            raise InvalidParams(str(error)) from None
+        return SetSessionModelResponse()
+
+    # -- guards ------------------------------------------------------------------------------------
+
+    def _store(self) -> Store:
+        assert self.agent.store is not None, "only in the table with a store"
+        return self.agent.store
+
+    def _check(
+        self, params: NewSessionRequest | LoadSessionRequest | ResumeSessionRequest | ForkSessionRequest
+    ) -> None:
+        check_places(params.cwd, params.additional_directories, params.mcp_servers, self.agent.mcp)
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

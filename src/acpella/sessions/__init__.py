@@ -1,0 +1,100 @@
+"""Sessions that outlive a connection: stores for their logs, the registry of live ones, export and import."""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+from .memory import MemoryStore
+from .registry import LiveSessions
+from .sqlite import SqliteStore
+from .store import (
+    Event,
+    EventKind,
+    Events,
+    Fenced,
+    InvalidCursor,
+    Lease,
+    Page,
+    SessionBusy,
+    SessionChanges,
+    SessionExists,
+    SessionNotFound,
+    SessionRecord,
+    Store,
+    StoreError,
+)
+from .transfer import ImportedSession, InvalidDocument, export_session, import_session
+
+__all__ = [
+    "Event",
+    "EventKind",
+    "Events",
+    "Fenced",
+    "ImportedSession",
+    "InvalidCursor",
+    "InvalidDocument",
+    "Lease",
+    "LiveSessions",
+    "MemoryStore",
+    "Page",
+    "SessionBusy",
+    "SessionChanges",
+    "SessionExists",
+    "SessionNotFound",
+    "SessionRecord",
+    "SqliteStore",
+    "Store",
+    "StoreError",
+    "default_path",
+    "export_session",
+    "import_session",
+    "open_store",
+]
+
+
+def open_store(spec: Store | str | os.PathLike[str] | None, *, name: str) -> Store | None:
+    """The store that `spec` means, not opened yet.
+
+    None: none. "memory": for this process. "sqlite": the file of the agent called `name` in the user's data
+    directory (see `default_path`). A path: that file. A `Store`: itself.
+    """
+    if spec is None:
+        return None
+    if isinstance(spec, os.PathLike):
+        return SqliteStore(spec)
+    if not isinstance(spec, str):
+        if callable(getattr(spec, "append", None)) and callable(getattr(spec, "acquire", None)):
+            return spec
+        raise TypeError(f"a store is None, a name, a path or a Store object, not {type(spec).__name__}")
+    if spec == "memory":
+        return MemoryStore()
+    if spec == "sqlite":
+        return SqliteStore(default_path(name))
+    if spec.endswith((".db", ".sqlite")) or os.sep in spec or "/" in spec:
+        return SqliteStore(spec)
+    raise ValueError(
+        f'unknown store {spec!r}: use "memory", "sqlite", a path such as "./sessions.db", '
+        "a Store object or None"
+    )
+
+
+def default_path(name: str) -> Path:
+    """Where the sessions of the agent called `name` are kept.
+
+    `ACPELLA_STORE` names the file, or a directory for the files of all agents. Without it, the file is in the
+    user's data directory.
+    """
+    file = (re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-") or "agent") + ".db"
+    if given := os.environ.get("ACPELLA_STORE"):
+        path = Path(given).expanduser()
+        return path / file if path.is_dir() or given.endswith(("/", os.sep)) else path
+    if sys.platform == "win32":
+        data = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        data = Path.home() / "Library" / "Application Support"
+    else:
+        data = os.environ.get("XDG_DATA_HOME", "")
+        if not os.path.isabs(data):  # the XDG specification: relative ones are to be ignored
+            data = Path.home() / ".local" / "share"
+    return Path(data) / "acpella" / file

@@ -1,0 +1,219 @@
+"""Sessions that live as long as the process."""
+
+import itertools
+from bisect import bisect_left, insort
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from ._order import Clock, decode_cursor, encode_cursor, json_bytes, normal_stamp, page_size
+from .store import (
+    Event,
+    EventKind,
+    Events,
+    Fenced,
+    Lease,
+    Page,
+    SessionChanges,
+    SessionExists,
+    SessionNotFound,
+    SessionRecord,
+    StoreError,
+)
+
+__all__ = ["MemoryStore"]
+
+PIECE_EVENTS = 500
+"""Events in one piece of a log, so that a replay lets other tasks run in between."""
+
+_JSON = msgspec.json.Decoder(dict[str, Any])
+
+
+@dataclass(slots=True)
+class _Kept:
+    id: str
+    principal: str
+    cwd: str
+    title: str | None
+    created_at: str
+    updated_at: str
+    state: bytes
+    settings: bytes
+    epoch: int
+    held: bool = True
+    log: list[Event] = field(default_factory=list[Event])
+
+    def record(self) -> SessionRecord:
+        return SessionRecord(
+            id=self.id,
+            cwd=self.cwd,
+            principal=self.principal,
+            title=self.title,
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+            last_seq=len(self.log),
+            state=_JSON.decode(self.state),
+            settings=_JSON.decode(self.settings),
+        )
+
+    def add(self, events: Sequence[tuple[EventKind, bytes]]) -> None:
+        first = len(self.log) + 1
+        self.log.extend(Event(seq, kind, bytes(body)) for seq, (kind, body) in enumerate(events, first))
+
+
+class MemoryStore:
+    """Keeps sessions in this process only. It is the one process, so no session is ever busy."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, _Kept] = {}
+        self._order: dict[
+            tuple[str, str | None], list[tuple[str, str]]
+        ] = {}  # oldest first, as an index would
+        self._epochs = itertools.count(1)
+        self._clock = Clock()
+        self._opened = self._closed = False
+
+    async def open(self) -> None:
+        if self._closed:
+            raise StoreError("the store is closed")
+        self._opened = True
+
+    async def close(self) -> None:
+        self._closed = True
+        self._sessions.clear()
+        self._order.clear()
+
+    async def create(self, record: SessionRecord, events: Sequence[tuple[EventKind, bytes]] = ()) -> Lease:
+        self._check()
+        kept = self._new(
+            record, record.title, json_bytes(record.id, "state", record.state),
+            json_bytes(record.id, "settings", record.settings),
+        )  # fmt: skip
+        kept.add(events)
+        return self._keep(kept)
+
+    async def get(self, session_id: str, *, principal: str = "") -> SessionRecord:
+        self._check()
+        return self._find(session_id, principal).record()
+
+    async def acquire(self, session_id: str, *, principal: str = "") -> Lease:
+        self._check()
+        kept = self._find(session_id, principal)
+        kept.epoch, kept.held = next(self._epochs), True
+        return Lease(session_id, kept.epoch)
+
+    async def release(self, lease: Lease) -> None:
+        self._check()
+        kept = self._sessions.get(lease.session_id)
+        if kept is not None and kept.epoch == lease.epoch:
+            kept.held = False
+
+    async def append(
+        self,
+        lease: Lease,
+        expected_seq: int,
+        events: Sequence[tuple[EventKind, bytes]],
+        changes: SessionChanges | None = None,
+    ) -> int:
+        self._check()
+        changes = changes or SessionChanges()
+        name = lease.session_id
+        state = None if changes.state is None else json_bytes(name, "state", changes.state)
+        settings = None if changes.settings is None else json_bytes(name, "settings", changes.settings)
+        kept = self._sessions.get(name)
+        if kept is None:
+            raise SessionNotFound(name)
+        if kept.epoch != lease.epoch or not kept.held:
+            raise Fenced(f"session {name!r} was given back or taken by somebody else")
+        last = len(kept.log)
+        if last != expected_seq:
+            wrote = [(event.kind, event.body) for event in kept.log[expected_seq:]]
+            if events and last == expected_seq + len(events) and wrote == [tuple(each) for each in events]:
+                return last
+            raise Fenced(f"the log of session {name!r} is at {last}, not at {expected_seq}")
+        self._unlist(kept)
+        kept.add(events)
+        kept.updated_at = self._clock.now()
+        kept.title = kept.title if changes.title is None else changes.title
+        kept.cwd = kept.cwd if changes.cwd is None else changes.cwd
+        kept.state = kept.state if state is None else state
+        kept.settings = kept.settings if settings is None else settings
+        self._enlist(kept)
+        return len(kept.log)
+
+    async def read(self, session_id: str, *, after: int = 0, principal: str = "") -> AsyncIterator[Events]:
+        self._check()
+        kept = self._find(session_id, principal)
+        end = len(kept.log)
+        for start in range(max(after, 0), end, PIECE_EVENTS):
+            self._check()
+            if self._sessions.get(session_id) is not kept:
+                raise SessionNotFound(session_id)
+            yield kept.log[start : min(start + PIECE_EVENTS, end)]
+
+    async def fork(self, session_id: str, record: SessionRecord, *, principal: str = "") -> Lease:
+        self._check()
+        source = self._find(session_id, principal)
+        kept = self._new(record, source.title, source.state, source.settings)
+        kept.log.extend(source.log)
+        return self._keep(kept)
+
+    async def delete(self, session_id: str, *, principal: str = "") -> None:
+        self._check()
+        self._unlist(self._find(session_id, principal))
+        del self._sessions[session_id]
+
+    async def list(
+        self, *, principal: str = "", cwd: str | None = None, cursor: str | None = None, limit: int = 50
+    ) -> Page:
+        self._check()
+        limit = page_size(limit)
+        order = self._order.get((principal, cwd), [])
+        end = len(order) if cursor is None else bisect_left(order, decode_cursor(cursor))
+        start = max(end - limit, 0)
+        found = [self._sessions[name].record() for _, name in reversed(order[start:end])]
+        return Page(found, encode_cursor(found[-1].updated_at, found[-1].id) if found and start else None)
+
+    def _check(self) -> None:
+        if self._closed or not self._opened:
+            raise StoreError("the store is closed" if self._closed else "the store is not open yet")
+
+    def _find(self, session_id: str, principal: str) -> _Kept:
+        kept = self._sessions.get(session_id)
+        if kept is None or kept.principal != principal:
+            raise SessionNotFound(session_id)
+        return kept
+
+    def _new(self, record: SessionRecord, title: str | None, state: bytes, settings: bytes) -> _Kept:
+        if record.id in self._sessions:
+            raise SessionExists(f"there is a session {record.id!r} already")
+        now = self._clock.now()
+        return _Kept(
+            id=record.id,
+            principal=record.principal,
+            cwd=record.cwd,
+            title=title,
+            created_at=normal_stamp(record.created_at) if record.created_at else now,
+            updated_at=normal_stamp(record.updated_at) if record.updated_at else now,
+            state=state,
+            settings=settings,
+            epoch=next(self._epochs),
+        )
+
+    def _keep(self, kept: _Kept) -> Lease:
+        self._sessions[kept.id] = kept
+        self._enlist(kept)
+        return Lease(kept.id, kept.epoch)
+
+    def _enlist(self, kept: _Kept) -> None:
+        for cwd in (None, kept.cwd):
+            insort(self._order.setdefault((kept.principal, cwd), []), (kept.updated_at, kept.id))
+
+    def _unlist(self, kept: _Kept) -> None:
+        for cwd in (None, kept.cwd):
+            order = self._order[kept.principal, cwd]
+            del order[bisect_left(order, (kept.updated_at, kept.id))]
+            if not order:
+                del self._order[kept.principal, cwd]

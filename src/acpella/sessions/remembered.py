@@ -1,0 +1,121 @@
+"""Remembers what the user always allows or never does, in a file that people can read and edit."""
+
+import logging
+import os
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Literal, TypeAlias, cast
+
+__all__ = ["Decision", "RememberedPermissions"]
+
+log = logging.getLogger(__name__)
+
+Decision: TypeAlias = Literal["allow", "deny"]
+
+_HEADER = "# What acpella agents may always or never do. Delete a line to be asked again.\n"
+
+
+class RememberedPermissions:
+    """A table of decisions by owner (an agent's name) and key (what it wanted to do).
+
+    The file belongs to the user alone (0600) and is replaced in one step. A malformed file is left
+    untouched and counts as empty; then decisions live as long as this object.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._broken = False
+        self._stamp: tuple[int, int] | None = None
+        self._decisions: dict[str, dict[str, Decision]] = {}
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    def get(self, owner: str, key: str) -> Decision | None:
+        """What was decided, in this process or another."""
+        self._refresh()
+        return self._decisions.get(owner, {}).get(key)
+
+    def all(self, owner: str) -> dict[str, Decision]:
+        """Everything that was decided for an owner."""
+        self._refresh()
+        return dict(self._decisions.get(owner, {}))
+
+    def remember(self, owner: str, key: str, decision: Decision) -> None:
+        """Keep a decision from now on."""
+        self._refresh()
+        self._decisions.setdefault(owner, {})[key] = decision
+        self._save()
+
+    def forget(self, owner: str, key: str) -> bool:
+        """Ask again from now on; False if nothing was remembered."""
+        self._refresh()
+        found = self._decisions.get(owner, {}).pop(key, None)
+        if found is not None:
+            self._save()
+        return found is not None
+
+    def _refresh(self) -> None:
+        try:
+            status = self._path.stat()
+        except OSError:
+            return
+        stamp = (status.st_mtime_ns, status.st_size)
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            self._decisions = _parse(self._path.read_text(encoding="utf-8"))
+            self._broken = False
+        except (OSError, ValueError) as error:
+            self._broken = True
+            log.warning("%s is ignored until it is mended: %s", self._path, error)
+
+    def _save(self) -> None:
+        if self._broken:
+            return
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=".permissions-")  # 0600
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as file:
+                    file.write(_format(self._decisions))
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(name, self._path)
+            except BaseException:
+                os.unlink(name)
+                raise
+            status = self._path.stat()
+            self._stamp = (status.st_mtime_ns, status.st_size)
+        except OSError as error:
+            log.warning("%s could not be written; the decision holds for now only: %s", self._path, error)
+
+
+def _parse(text: str) -> dict[str, dict[str, Decision]]:
+    decisions: dict[str, dict[str, Decision]] = {}
+    for owner, table in tomllib.loads(text).items():
+        if not isinstance(table, dict):
+            raise ValueError(f"{owner!r} is not a table")
+        for key, decision in cast("dict[str, object]", table).items():
+            if decision not in ("allow", "deny"):
+                raise ValueError(f"{owner}.{key} is {decision!r}, not allow or deny")
+            decisions.setdefault(owner, {})[key] = decision
+    return decisions
+
+
+def _format(decisions: dict[str, dict[str, Decision]]) -> str:
+    lines = [_HEADER]
+    for owner, table in sorted(decisions.items()):
+        if table:
+            lines.append(f"\n[{_quote(owner)}]\n")
+            lines += [f'{_quote(key)} = "{decision}"\n' for key, decision in sorted(table.items())]
+    return "".join(lines)
+
+
+def _quote(text: str) -> str:
+    """A TOML basic string."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08X}" for c in escaped) + '"'

@@ -1,0 +1,69 @@
+"""Real peers as subprocesses: where they are, and how they are started."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+NODE_MODULES = ROOT / "tests" / "peers" / "node_modules"
+
+Events = list[dict[str, Any]]
+Drive = Callable[..., Events]
+
+
+def node() -> str:
+    """The Node that came with the Python packages, or the system's."""
+    found = shutil.which(
+        "node", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    )
+    if found is None or not (NODE_MODULES / "@agentclientprotocol" / "sdk").is_dir():
+        pytest.skip("the TypeScript peer is not installed; `make unit` installs it")
+    return found
+
+
+def peer(name: str) -> list[str]:
+    """The command of a peer program of this folder."""
+    path = HERE / "peers" / name
+    if path.suffix == ".mjs":
+        # Node looks for packages beside the program, so it runs from where they are.
+        copy = NODE_MODULES.parent / path.name
+        if not copy.exists() or copy.read_bytes() != path.read_bytes():
+            copy.write_bytes(path.read_bytes())
+        return [node(), str(copy)]
+    pytest.importorskip("acp", reason="the official Python SDK is not installed; `make unit` installs it")
+    return [sys.executable, str(path)]
+
+
+@pytest.fixture(params=["client_official.py", "client_typescript.mjs"])
+def drive(request: pytest.FixtureRequest, tmp_path: Path) -> Drive:
+    """Runs an agent through steps with an official client; gives what the client saw."""
+    client = peer(request.param)
+
+    def run(agent: list[str], *steps: dict[str, Any], env: dict[str, str] | None = None) -> Events:
+        home = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
+        ran = subprocess.run(
+            [*client, json.dumps(steps), *agent],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            cwd=tmp_path,
+            env={**os.environ, **home, **(env or {})},
+        )
+        assert ran.returncode == 0, f"{ran.stdout}\n{ran.stderr}"
+        return [json.loads(line) for line in ran.stdout.splitlines()]
+
+    return run
+
+
+@pytest.fixture(params=["agent_official.py", "agent_typescript.mjs"])
+def official_agent(request: pytest.FixtureRequest) -> list[str]:
+    """The command of an agent on an official SDK."""
+    return peer(request.param)

@@ -1,0 +1,88 @@
+"""Drives any agent with the official Python SDK: `client_official.py STEPS COMMAND…`; tells what it saw.
+
+STEPS is a JSON list of {"do": "new" | "load" | "list" | "mode" | "prompt", …}; events come as JSON lines.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import acp
+from acp.schema import ClientCapabilities, FileSystemCapabilities
+
+
+def tell(**event: Any) -> None:
+    print(json.dumps(event), flush=True)
+
+
+class Client(acp.Client):
+    """Shows every update, allows everything, serves files of the disk."""
+
+    def on_connect(self, conn: acp.Agent) -> None:
+        pass
+
+    async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
+        tell(event="update", update=update.model_dump(mode="json", by_alias=True, exclude_none=True))
+        if CANCEL_ON and CANCEL_ON in update.model_dump_json():
+            await CONNECTION.cancel(session_id=session_id)
+
+    async def request_permission(self, options: Any, session_id: str, tool_call: Any, **_: Any) -> Any:
+        kinds = [option.kind for option in options]
+        tell(event="permission", title=tool_call.title, kinds=kinds)
+        chosen = next(option for option in options if option.kind == ANSWER)
+        outcome = {"outcome": "selected", "optionId": chosen.option_id}
+        return acp.RequestPermissionResponse.model_validate({"outcome": outcome})
+
+    async def read_text_file(self, path: str, session_id: str, **_: Any) -> Any:
+        tell(event="read", path=path)
+        return acp.ReadTextFileResponse(content=await asyncio.to_thread(Path(path).read_text, "utf-8"))
+
+    async def write_text_file(self, content: str, path: str, session_id: str, **_: Any) -> Any:
+        tell(event="write", path=path)
+        await asyncio.to_thread(Path(path).write_text, content, "utf-8")
+        return acp.WriteTextFileResponse()
+
+
+async def main(steps: list[dict[str, Any]], command: list[str]) -> None:
+    global CONNECTION, CANCEL_ON, ANSWER
+    session_id = ""
+    spawned = acp.spawn_agent_process(
+        Client(), *command, env=os.environ, transport_kwargs={"stderr": None}, use_unstable_protocol=True
+    )
+    async with spawned as (connection, _process):
+        CONNECTION = connection
+        offers = ClientCapabilities(fs=FileSystemCapabilities(read_text_file=True, write_text_file=True))
+        hello = await connection.initialize(protocol_version=1, client_capabilities=offers)
+        tell(event="initialized", **hello.model_dump(mode="json", by_alias=True, exclude_none=True))
+        for step in steps:
+            CANCEL_ON, ANSWER = step.get("cancel_on", ""), step.get("answer", "allow_once")
+            cwd = step.get("cwd", os.getcwd())
+            match step["do"]:
+                case "new":
+                    made = await connection.new_session(cwd=cwd, mcp_servers=[])
+                    session_id = made.session_id
+                    tell(event="new", **made.model_dump(mode="json", by_alias=True, exclude_none=True))
+                case "load":
+                    await connection.load_session(cwd=cwd, session_id=session_id, mcp_servers=[])
+                    tell(event="loaded")
+                case "list":
+                    listed = await connection.list_sessions(cwd=cwd)
+                    tell(event="list", ids=[one.session_id for one in listed.sessions])
+                case "mode":
+                    await connection.set_session_mode(mode_id=step["mode"], session_id=session_id)
+                    tell(event="mode_set")
+                case "prompt":
+                    blocks = [acp.text_block(step["text"])]
+                    answer = await connection.prompt(session_id=session_id, prompt=blocks)
+                    tell(event="stop", reason=answer.stop_reason)
+
+
+CONNECTION: Any = None
+CANCEL_ON = ""
+ANSWER = "allow_once"
+
+if __name__ == "__main__":
+    asyncio.run(main(json.loads(sys.argv[1]), sys.argv[2:]))
