@@ -15,7 +15,8 @@
     │   ├── LocalProtocolError    this program used the protocol wrongly
     │   └── RemoteProtocolError   the peer did
     ├── ConnectionClosed          the conversation is over; says why, with the child's exit and stderr
-    └── TransportError            the peer could not be started or reached
+    ├── TransportError            the peer could not be started or reached
+    └── StoreError                a session could not be read or kept (in `acpella.sessions`)
 
 Time limits raise the builtin `TimeoutError`.
 """

@@ -11,7 +11,15 @@ import pytest
 
 import acpella
 
-PUBLIC = ["acpella.errors", "acpella.rpc", "acpella.schema", "acpella.transport"]
+PUBLIC = [
+    "acpella.agent",
+    "acpella.errors",
+    "acpella.local",
+    "acpella.rpc",
+    "acpella.schema",
+    "acpella.sessions",
+    "acpella.transport",
+]
 
 
 def test_every_root_name_can_be_imported() -> None:
@@ -41,7 +49,7 @@ def test_importing_the_root_loads_nothing_else() -> None:
 
 def test_the_sdk_needs_no_third_party_module_but_msgspec() -> None:
     code = (
-        "import sys; import acpella.rpc, acpella.schema.methods, acpella.transport; "
+        "import sys; import acpella.agent, acpella.rpc, acpella.schema.methods, acpella.transport; "
         "print(*{name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names))"
     )
     ran = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)

@@ -13,13 +13,13 @@ from acpella.rpc import Channel
 from acpella.schema import AvailableCommand, Meta, UnstructuredCommandInput
 from acpella.sessions import (
     LiveSessions,
+    RememberedPermissions,
     Store,
     StoreError,
     export_session,
     import_session,
     open_store,
 )
-from acpella.sessions.remembered import RememberedPermissions
 
 from .declare import EnvLogin, Login, Mode, Option, Select, TerminalLogin, Tool
 from .guards import new_session_id

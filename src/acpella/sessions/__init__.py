@@ -7,6 +7,7 @@ from pathlib import Path
 
 from .memory import MemoryStore
 from .registry import LiveSessions
+from .remembered import Decision, RememberedPermissions
 from .sqlite import SqliteStore
 from .store import (
     Event,
@@ -27,6 +28,7 @@ from .store import (
 from .transfer import ImportedSession, InvalidDocument, export_session, import_session
 
 __all__ = [
+    "Decision",
     "Event",
     "EventKind",
     "Events",
@@ -38,6 +40,7 @@ __all__ = [
     "LiveSessions",
     "MemoryStore",
     "Page",
+    "RememberedPermissions",
     "SessionBusy",
     "SessionChanges",
     "SessionExists",
