@@ -189,7 +189,7 @@ class ProcessChannel:
         except (AttributeError, OSError):  # not Linux, or an old one
             threading.Thread(target=self._wait_in_thread, args=(process,), daemon=True).start()
         else:
-            self._loop.add_reader(self._pidfd, self._reap)
+            self._loop.add_reader(self._pidfd, self._noticed)
 
     def _wait_in_thread(self, process: "subprocess.Popen[bytes]") -> None:
         code = process.wait()
@@ -198,10 +198,13 @@ class ProcessChannel:
         except RuntimeError:
             pass  # the loop is gone
 
-    def _reap(self) -> None:
+    def _noticed(self) -> None:
+        """It has exited. It is not reaped before its group was killed, so that its number stays its own."""
         assert self._process is not None
         self._stop_watching()
-        self._exit(self._process.wait())
+        status = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        assert status is not None
+        self._exit(status.si_status if status.si_code == os.CLD_EXITED else -status.si_status)
 
     def _stop_watching(self) -> None:
         if self._pidfd is not None:
@@ -281,7 +284,7 @@ class ProcessChannel:
             raise
 
     async def _end_process(self) -> None:
-        assert self._exited is not None
+        assert self._exited is not None and self._process is not None
         try:
             if self._stdin is not None:
                 await self._stdin.close()
@@ -295,7 +298,8 @@ class ProcessChannel:
             for end in (self._stdout, self._stderr):
                 if end is not None:
                     end.close()
-            await self._exits_within(self._terminate_grace)
+            if await self._exits_within(self._terminate_grace):
+                self._process.wait()  # reaps it
             self._stop_watching()
 
     async def _exits_within(self, seconds: float) -> bool:
