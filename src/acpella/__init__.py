@@ -7,6 +7,7 @@ TYPE_CHECKING = False  # type checkers know this name; importing it from typing 
 
 if TYPE_CHECKING:
     from acpella import agent as agent
+    from acpella import client as client
     from acpella import errors as errors
     from acpella import rpc as rpc
     from acpella import schema as schema
@@ -22,13 +23,22 @@ if TYPE_CHECKING:
     from acpella.agent import Toggle as Toggle
     from acpella.agent import Tool as Tool
     from acpella.agent import Turn as Turn
-    from acpella.agent import Unsupported as Unsupported
     from acpella.agent import run as run
+    from acpella.client import Permissions as Permissions
+    from acpella.client import Result as Result
+    from acpella.client import Rule as Rule
+    from acpella.client import Terminals as Terminals
+    from acpella.client import Timeouts as Timeouts
+    from acpella.client import Workspace as Workspace
+    from acpella.client import connect as connect
+    from acpella.client import sync as sync
+    from acpella.client.sync import ask as ask
     from acpella.errors import AcpellaError as AcpellaError
     from acpella.errors import AuthRequired as AuthRequired
     from acpella.errors import ConnectionClosed as ConnectionClosed
     from acpella.errors import RpcError as RpcError
     from acpella.errors import TransportError as TransportError
+    from acpella.errors import Unsupported as Unsupported
 
 __version__ = "0.1.0"
 
@@ -41,19 +51,36 @@ _HOMES = {
     "EnvLogin": "acpella.agent",
     "Login": "acpella.agent",
     "Mode": "acpella.agent",
+    "Permissions": "acpella.client",
+    "Result": "acpella.client",
     "RpcError": "acpella.errors",
+    "Rule": "acpella.client",
     "Select": "acpella.agent",
     "TerminalLogin": "acpella.agent",
+    "Terminals": "acpella.client",
+    "Timeouts": "acpella.client",
     "Toggle": "acpella.agent",
     "Tool": "acpella.agent",
     "TransportError": "acpella.errors",
     "Turn": "acpella.agent",
-    "Unsupported": "acpella.agent",
+    "Unsupported": "acpella.errors",
+    "Workspace": "acpella.client",
+    "ask": "acpella.client.sync",
+    "connect": "acpella.client",
     "run": "acpella.agent",
 }
 """Where each exported name lives."""
 
-_MODULES = {"agent", "errors", "rpc", "schema", "sessions", "transport"}
+_MODULES = {
+    "agent": "acpella.agent",
+    "client": "acpella.client",
+    "errors": "acpella.errors",
+    "rpc": "acpella.rpc",
+    "schema": "acpella.schema",
+    "sessions": "acpella.sessions",
+    "transport": "acpella.transport",
+    "sync": "acpella.client.sync",
+}
 
 __all__ = [
     "AcpellaError",
@@ -64,21 +91,31 @@ __all__ = [
     "EnvLogin",
     "Login",
     "Mode",
+    "Permissions",
+    "Result",
     "RpcError",
+    "Rule",
     "Select",
     "TerminalLogin",
+    "Terminals",
+    "Timeouts",
     "Toggle",
     "Tool",
     "TransportError",
     "Turn",
     "Unsupported",
+    "Workspace",
     "__version__",
     "agent",
+    "ask",
+    "client",
+    "connect",
     "errors",
     "rpc",
     "run",
     "schema",
     "sessions",
+    "sync",
     "transport",
 ]
 
@@ -87,7 +124,7 @@ def __getattr__(name: str) -> object:
     import importlib
 
     if name in _MODULES:
-        return importlib.import_module(f"acpella.{name}")
+        return importlib.import_module(_MODULES[name])
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'acpella' has no attribute {name!r}")

@@ -16,6 +16,7 @@
     │   └── RemoteProtocolError   the peer did
     ├── ConnectionClosed          the conversation is over; says why, with the child's exit and stderr
     ├── TransportError            the peer could not be started or reached
+    ├── Unsupported               the peer does not offer this
     └── StoreError                a session could not be read or kept (in `acpella.sessions`)
 
 Time limits raise the builtin `TimeoutError`.
@@ -40,6 +41,7 @@ __all__ = [
     "ResourceNotFound",
     "RpcError",
     "TransportError",
+    "Unsupported",
 ]
 
 
@@ -180,6 +182,10 @@ class ConnectionClosed(AcpellaError):
             stderr_tail=self.stderr_tail,
             frames=self.frames,
         )
+
+
+class Unsupported(AcpellaError):
+    """The peer does not offer what was asked for."""
 
 
 class TransportError(AcpellaError):

@@ -13,6 +13,7 @@ import acpella
 
 PUBLIC = [
     "acpella.agent",
+    "acpella.client",
     "acpella.errors",
     "acpella.local",
     "acpella.rpc",

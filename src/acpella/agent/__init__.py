@@ -2,7 +2,7 @@
 
 from .app import Agent, run
 from .declare import Choice, EnvLogin, Login, Mode, Option, Select, TerminalLogin, Toggle, Tool
-from .editor import Files, Shell, ShellResult, Unsupported
+from .editor import Files, Shell, ShellResult
 from .session import Session
 from .settings import Settings
 from .tool_call import ToolRun
@@ -28,6 +28,5 @@ __all__ = [
     "Tool",
     "ToolRun",
     "Turn",
-    "Unsupported",
     "run",
 ]

@@ -4,7 +4,8 @@ import asyncio
 import inspect
 import logging
 import signal
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -22,7 +23,7 @@ from acpella.sessions import (
 )
 
 from .declare import EnvLogin, Login, Mode, Option, Select, TerminalLogin, Tool
-from .guards import new_session_id
+from .guards import check_history, new_session_id
 from .handlers import PromptHandler
 from .session import MODE_OPTION, Session
 from .settings import Settings
@@ -114,6 +115,7 @@ class Agent:
             max_sessions=self.settings.max_sessions,
             idle_seconds=self.settings.session_idle_timeout or None,
         )
+        self._doors: dict[str, tuple[asyncio.Lock, list[None]]] = {}  # with a place for each who is here
         self._opened = asyncio.Lock()
         self._is_open = False
         self._reaper: asyncio.Task[None] | None = None
@@ -317,9 +319,31 @@ class Agent:
         """Wait for a session that is being unloaded."""
         await self._sessions.settle(session_id)
 
+    @asynccontextmanager
+    async def alone(self, session_id: str) -> AsyncGenerator[None]:
+        """Open or remove a session while nobody else does, on any connection."""
+        lock, places = self._doors.setdefault(session_id, (asyncio.Lock(), []))
+        places.append(None)
+        try:
+            async with lock:
+                yield
+        finally:
+            places.pop()
+            if not places:
+                del self._doors[session_id]
+
     async def admit(self, session: Session) -> None:
-        await self._sessions.add(session.id, session)
-        await self._call_hook("session", session)
+        """Keep a session in memory; one that the author's hook refuses is let go again."""
+        session.users += 1  # not unloaded before it was of any use
+        try:
+            await self._sessions.add(session.id, session)
+            await self._call_hook("session", session)
+        except BaseException:
+            self._sessions.remove(session.id)
+            await self._let_go(session, save=False)
+            raise
+        finally:
+            session.users -= 1
 
     async def forget(self, session: Session, *, save: bool = True) -> None:
         """Let a session go: nothing of it stays in memory."""
@@ -329,14 +353,21 @@ class Agent:
             await self._call_hook("close", session)
         except Exception:
             log.exception("on_close failed for session %s", session.id)
-        if session.recorder is not None and self.store is not None:
-            session.recorder.close()
-            try:
-                if save:
-                    await session.save()
-            except StoreError as error:
-                log.error("session %s was not saved: %s", session.id, error)
+        await self._let_go(session, save=save)
+
+    async def _let_go(self, session: Session, *, save: bool) -> None:
+        if session.recorder is None or self.store is None:
+            return
+        session.recorder.close()
+        try:
+            if save:
+                await session.save()
+        except StoreError as error:
+            log.error("session %s was not saved: %s", session.id, error)
+        try:
             await self.store.release(session.recorder.lease)
+        except StoreError as error:
+            log.warning("session %s was not given back: %s", session.id, error)
 
     async def _unload(self, session: Session) -> None:
         session.wire.park(session)
@@ -353,6 +384,7 @@ class Agent:
         """Add a session from such a document; gives its new id."""
         store = self._need_store()
         imported, events = import_session(document)
+        check_history(imported.cwd, [body for kind, body in events if kind == "update"])
         record = imported.to_record(new_session_id(), principal=principal)
         lease = await store.create(record, events)
         await store.release(lease)

@@ -1,13 +1,14 @@
 """The editor as an agent sees it: its files and terminals, or this machine's where the author allowed it."""
 
 import asyncio
+import logging
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from acpella.errors import AcpellaError, ConnectionClosed, ResourceNotFound, RpcError
+from acpella.errors import AcpellaError, ResourceNotFound, Unsupported
 from acpella.schema import (
     CreateTerminalRequest,
     EnvVariable,
@@ -26,11 +27,12 @@ from .tool_call import ToolRun
 if TYPE_CHECKING:
     from .turn import Turn
 
-__all__ = ["Files", "Shell", "ShellResult", "Unsupported"]
+__all__ = ["Files", "Shell", "ShellResult"]
 
+log = logging.getLogger(__name__)
 
-class Unsupported(AcpellaError):
-    """The editor does not offer this, and the agent was not allowed to do it on this machine."""
+CREATE_GRACE = 1.0
+"""Seconds that a terminal may still take to be created when the turn was cancelled, to be released then."""
 
 
 class Files:
@@ -82,6 +84,7 @@ class Files:
         await asyncio.to_thread(self._turn.jail().write_text, full, text)
 
     def _full(self, path: str | Path) -> str:
+        self._turn.check_going()
         return self._turn.full_path(path)
 
     def _need_local(self, what: str) -> None:
@@ -135,6 +138,7 @@ class Shell:
         Raises:
             Unsupported: the editor has no terminals and the agent may not run commands on this machine.
         """
+        self._turn.check_going()
         if not self.can_run:
             raise Unsupported(
                 "this editor does not let agents run commands; Agent(..., local=True) would use this machine"
@@ -175,8 +179,8 @@ async def _run_in_editor(
 ) -> ShellResult:
     argv = ["sh", "-c", command] if isinstance(command, str) else list(command)
     session_id = turn.session.id
-    created = await turn.ask(
-        methods.CREATE_TERMINAL,
+    terminal = await _create_terminal(
+        turn,
         CreateTerminalRequest(
             session_id=session_id,
             command=argv[0],
@@ -186,19 +190,16 @@ async def _run_in_editor(
             output_byte_limit=limit,
         ),
     )
-    terminal = created.terminal_id
 
     async def kill() -> None:
-        await turn.ask(
-            methods.KILL_TERMINAL, KillTerminalRequest(session_id=session_id, terminal_id=terminal)
-        )
+        request = KillTerminalRequest(session_id=session_id, terminal_id=terminal)
+        try:
+            await turn.ask(methods.KILL_TERMINAL, request)
+        except (AcpellaError, TimeoutError) as error:  # it has ended by itself, or the editor is gone
+            log.info("killing %s: %s", terminal, error)
 
-    async def release() -> None:
-        await turn.ask(
-            methods.RELEASE_TERMINAL, ReleaseTerminalRequest(session_id=session_id, terminal_id=terminal)
-        )
-
-    call.defer(release)  # only after the update that shows the terminal (C6, R-343)
+    # only after the update that shows the terminal (C6, R-343)
+    call.defer(lambda: _release_terminal(turn, terminal))
     call.show(Terminal(terminal_id=terminal))
     await call.progress()
     wait = WaitForTerminalExitRequest(session_id=session_id, terminal_id=terminal)
@@ -209,10 +210,7 @@ async def _run_in_editor(
         timed_out, status = True, None
         await kill()
     except asyncio.CancelledError:
-        try:
-            await kill()
-        except (RpcError, ConnectionClosed, TimeoutError):
-            pass  # the editor has cleaned up, or is gone
+        await kill()
         raise
     result = await turn.ask(
         methods.TERMINAL_OUTPUT, TerminalOutputRequest(session_id=session_id, terminal_id=terminal)
@@ -225,6 +223,25 @@ async def _run_in_editor(
         timed_out=timed_out,
         truncated=result.truncated,
     )
+
+
+async def _create_terminal(turn: "Turn", request: CreateTerminalRequest) -> str:
+    """Create a terminal; one that comes when the turn has just been cancelled is released (R-343)."""
+    asking = asyncio.ensure_future(turn.ask(methods.CREATE_TERMINAL, request))
+    try:
+        return (await asyncio.shield(asking)).terminal_id
+    except asyncio.CancelledError:
+        try:
+            async with asyncio.timeout(CREATE_GRACE):
+                await _release_terminal(turn, (await asking).terminal_id)
+        except (AcpellaError, TimeoutError) as error:
+            log.info("no terminal to release: %s", error)
+        raise
+
+
+async def _release_terminal(turn: "Turn", terminal_id: str) -> None:
+    request = ReleaseTerminalRequest(session_id=turn.session.id, terminal_id=terminal_id)
+    await turn.ask(methods.RELEASE_TERMINAL, request)
 
 
 async def _run_locally(
@@ -248,15 +265,14 @@ async def _run_locally(
     try:
         await live.begin()
         async with asyncio.timeout(timeout):
-            await live.until(terminal.wait())
+            await terminal.wait()
     except TimeoutError:
         timed_out = True
     finally:
-        await terminal.kill()
+        await terminal.release()
         await live.stop()
     code, signal = terminal.exit_status or (None, None)
     output, truncated = terminal.output, terminal.truncated
-    await terminal.release()
     await live.end(output, code, signal)
     return ShellResult(output, code, signal, timed_out, truncated)
 
@@ -272,6 +288,7 @@ class _LiveOutput:
         self._shown = bool((turn.wire.client.meta or {}).get("terminal_output"))
         self._waiting: list[str] = []
         self._more = asyncio.Event()
+        self._ended = False
         self._sender: asyncio.Task[None] | None = None
 
     def add(self, text: str) -> None:
@@ -285,16 +302,17 @@ class _LiveOutput:
             await self._call.progress(meta={"terminal_info": {"terminal_id": self._id, "cwd": self._cwd}})
             self._sender = asyncio.get_running_loop().create_task(self._send())
 
-    async def until(self, ended: Any) -> None:
-        await ended
-
     async def stop(self) -> None:
         """Send what is left."""
-        if self._sender is not None:
-            self._sender.cancel()
-            await asyncio.wait([self._sender])
-            self._sender = None
-            await self._send_waiting()
+        sender, self._sender = self._sender, None
+        if sender is None:
+            return
+        self._ended = True
+        self._more.set()
+        try:
+            await sender
+        except AcpellaError as error:
+            log.info("the output of %s is not shown: %s", self._call.title, error)
 
     async def end(self, output: str, code: int | None, signal: str | None) -> None:
         if self._shown:
@@ -304,13 +322,11 @@ class _LiveOutput:
             self._call.show(output)
 
     async def _send(self) -> None:
-        while True:
+        while self._waiting or not self._ended:
             await self._more.wait()
             self._more.clear()
-            await self._send_waiting()
-
-    async def _send_waiting(self) -> None:
-        if self._waiting:
-            data = "".join(self._waiting)
-            self._waiting.clear()
-            await self._call.progress(meta={"terminal_output": {"terminal_id": self._id, "data": data}})
+            if self._waiting:
+                data = "".join(self._waiting)
+                self._waiting.clear()
+                output = {"terminal_id": self._id, "data": data}
+                await self._call.progress(meta={"terminal_output": output})

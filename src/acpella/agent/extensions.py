@@ -46,11 +46,11 @@ class Extensions:
         return {"tools": tools}
 
     async def _change_directory(self, params: Any) -> dict[str, Any]:
-        session = await self._wire.session(_text(params, "sessionId"))
-        path = _text(params, "path")
-        if not os.path.isabs(path) or ".." in path.replace("\\", "/").split("/"):
+        session_id, path = checked_id(_text(params, "sessionId")), _text(params, "path")
+        if not os.path.isabs(path) or "\0" in path or ".." in path.replace("\\", "/").split("/"):
             raise InvalidParams("path must be absolute and without `..`")
-        await session.change_directory(path)
+        async with self._wire.using(session_id) as session:
+            await session.change_directory(path)
         return {"path": path}
 
     async def _list(self, params: Any) -> Any:

@@ -3,11 +3,16 @@
 import os
 import re
 import secrets
+from collections.abc import Iterable
+from typing import Any, cast
+
+import msgspec
 
 from acpella.errors import InvalidParams, ResourceNotFound
-from acpella.schema import McpServer, McpServerHttp, McpServerSse
+from acpella.schema import McpServer, McpServerHttp, McpServerSse, SessionUpdate, decode
+from acpella.sessions import InvalidDocument
 
-__all__ = ["check_places", "checked_id", "new_session_id", "no_session"]
+__all__ = ["check_history", "check_places", "checked_id", "new_session_id", "no_session"]
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
@@ -28,6 +33,17 @@ def no_session(session_id: str) -> ResourceNotFound:
     return ResourceNotFound(
         "no such session is open; create, load or resume it first", data={"sessionId": session_id}
     )
+
+
+def check_history(cwd: str, updates: Iterable[bytes]) -> None:
+    """What is imported will be replayed to editors, so it must be what they can read."""
+    if "\0" in cwd:
+        raise InvalidDocument(f"session.cwd must be an absolute path, not {cwd!r}")
+    for number, update in enumerate(updates, 1):
+        try:
+            decode(cast("Any", SessionUpdate), update)
+        except msgspec.ValidationError as error:
+            raise InvalidDocument(f"update {number} of the session document is wrong: {error}") from None
 
 
 def check_places(cwd: str, directories: list[str], servers: list[McpServer], mcp: frozenset[str]) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from typing import Any, TypeAlias, cast
 
 from .blocking import BlockingTurn
@@ -18,10 +18,13 @@ PromptHandler: TypeAlias = Callable[[Any], Any]
 
 async def drive(handler: PromptHandler, turn: Turn) -> None:
     """Run the handler to its end and send what it yields or returns."""
-    if _is_async(handler):
-        await _settle(handler(turn), turn)
-    else:
-        await _settle(await _in_thread(handler, turn), turn)
+    try:
+        if _is_async(handler):
+            await _settle(handler(turn), turn)
+        else:
+            await _settle(await _in_thread(handler, turn), turn)
+    except SystemExit as error:  # of a library with a command line inside: not the end of the agent
+        raise RuntimeError(f"the prompt handler raised SystemExit({error.code!r})") from error
 
 
 def _is_async(handler: Any) -> bool:
@@ -60,8 +63,9 @@ async def _in_thread(handler: PromptHandler, turn: Turn) -> Any:
         try:
             result = handler(blocking)
             if inspect.isgenerator(result):
-                for item in cast("Generator[Any, None, None]", result):
-                    blocking.emit(item)
+                with closing(cast("Generator[Any, None, None]", result)) as items:
+                    for item in items:
+                        blocking.emit(item)
                 result = None
             outcome = (result, None)
         except BaseException as error:
@@ -75,4 +79,8 @@ async def _in_thread(handler: PromptHandler, turn: Turn) -> Any:
 
     # A daemon thread: one that ignores a cancellation must not keep the process alive.
     threading.Thread(target=work, name=f"turn of {turn.session.id}", daemon=True).start()
-    return await done
+    try:
+        return await done
+    except asyncio.CancelledError:
+        await blocking.cancel_calls()
+        raise

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from acpella.errors import InternalError, InvalidParams, InvalidRequest, RpcError
+from acpella.errors import ConnectionClosed, InternalError, InvalidParams, InvalidRequest, RpcError
 from acpella.schema import (
     AudioContent,
     CancelNotification,
@@ -95,13 +95,14 @@ class Prompting:
             raise InvalidRequest("a prompt is running in this session; cancel it or wait for its end")
         slot = self._slots[session_id] = _Slot()
         try:
-            session = await self._wire.session(session_id)
-            prompt, skipped = self._accept(params.prompt)
-            turn = slot.turn = session.turn = Turn(self._agent, self._wire, session, prompt)
-            try:
-                return await self._run(slot, turn, params.prompt, skipped)
-            finally:
-                session.turn = None
+            await self._wire.check_login()
+            async with self._wire.using(session_id) as session:
+                prompt, skipped = self._accept(params.prompt)
+                turn = slot.turn = session.turn = Turn(self._agent, self._wire, session, prompt)
+                try:
+                    return await self._run(slot, turn, params.prompt, skipped)
+                finally:
+                    session.turn = None
         finally:
             del self._slots[session_id]
             slot.done.set()
@@ -141,7 +142,7 @@ class Prompting:
             handler = self._agent.handler_for(turn)
             slot.task = asyncio.get_running_loop().create_task(self._work(handler, turn, skipped))
             await self._until_done(slot, slot.task)
-        failure = _failure_of(slot)
+        failure = self._failure_of(slot)
         await turn.finish()
         reason = "cancelled" if slot.cancelled else turn.final_stop_reason
         response = PromptResponse(stop_reason=reason, usage=turn.tokens)
@@ -160,6 +161,25 @@ class Prompting:
             await turn.notice(warning, severity="warning")
         await drive(handler, turn)
 
+    def _failure_of(self, slot: _Slot) -> RpcError | None:
+        """What the handler failed with, if it was not cancelled."""
+        task = slot.task
+        if task is None or not task.done():
+            return None
+        if task.cancelled():
+            slot.cancelled = True  # R-211: an abort is never an error
+            return None
+        error = task.exception()
+        if error is None or slot.cancelled:
+            return None
+        if self._wire.connection.closed is not None and isinstance(error, ConnectionClosed):
+            slot.cancelled = True  # the editor went away
+            return None
+        if isinstance(error, RpcError):
+            return error
+        log.error("the prompt handler failed", exc_info=error)
+        return InternalError()
+
     async def _until_done(self, slot: _Slot, task: asyncio.Task[None]) -> None:
         """Wait for the handler; for one that ignores its cancellation only for a while."""
         given_up = asyncio.ensure_future(slot.given_up.wait())
@@ -176,23 +196,15 @@ class Prompting:
                         current.uncancel()
         finally:
             given_up.cancel()
+            if not task.done():
+                log.warning("a prompt handler ignores its cancellation and is left behind")
+                task.add_done_callback(_left_behind)
 
 
-def _failure_of(slot: _Slot) -> RpcError | None:
-    """What the handler failed with, if it was not cancelled."""
-    task = slot.task
-    if task is None or not task.done():
-        return None
-    if task.cancelled():
-        slot.cancelled = True  # R-211: an abort is never an error
-        return None
-    error = task.exception()
-    if error is None or slot.cancelled:
-        return None
-    if isinstance(error, RpcError):
-        return error
-    log.error("the prompt handler failed", exc_info=error)
-    return InternalError()
+def _left_behind(task: "asyncio.Task[None]") -> None:
+    """Nobody waits for it, but asyncio shall not complain on stderr."""
+    if not task.cancelled() and task.exception() is not None:
+        log.info("the handler that was left behind failed: %s", task.exception())
 
 
 def _title(text: str) -> str | None:

@@ -4,8 +4,11 @@ import asyncio
 import logging
 from typing import Any
 
+import msgspec
+
+from acpella.rpc.message import replace_surrogates
 from acpella.schema import ContentChunk, SessionUpdate, TextContent, encode
-from acpella.sessions import Lease, SessionChanges, Store, StoreError
+from acpella.sessions import EventKind, Lease, SessionChanges, Store, StoreError
 
 __all__ = ["Recorder"]
 
@@ -27,7 +30,7 @@ class _Text:
 
     def body(self) -> bytes:
         content = TextContent(text="".join(self.parts))
-        return encode(self.kind(content=content, message_id=self.message_id))
+        return _encoded(self.kind(content=content, message_id=self.message_id))
 
 
 class Recorder:
@@ -37,7 +40,7 @@ class Recorder:
         self._store = store
         self._lease = lease
         self._last_seq = last_seq
-        self._gathered: list[_Text | SessionUpdate] = []
+        self._gathered: list[_Text | bytes] = []
         self._last: _Text | None = None
         self._writing = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
@@ -48,7 +51,11 @@ class Recorder:
         return self._lease
 
     def add(self, update: SessionUpdate) -> None:
-        """Remember an update; it is written with the next flush."""
+        """Remember an update as it is now; it is written with the next flush.
+
+        Raises:
+            TypeError: it cannot be written as JSON.
+        """
         if isinstance(update, ContentChunk) and not update.meta:
             content = update.content
             if isinstance(content, TextContent) and content.annotations is None and not content.meta:
@@ -60,8 +67,8 @@ class Recorder:
                 self._gathered.append(self._last)
                 self._plan_flush()
                 return
+        self._gathered.append(_encoded(update))
         self._last = None
-        self._gathered.append(update)
         self._plan_flush()
 
     async def flush(self, *, turn: bytes | None = None, changes: SessionChanges | None = None) -> None:
@@ -70,20 +77,22 @@ class Recorder:
         Raises:
             StoreError: it could not be written; it is kept for the next flush.
         """
+        # All of it, whatever becomes of the caller: the log and its number must not drift apart.
+        await asyncio.shield(asyncio.ensure_future(self._write(turn, changes)))
+
+    async def _write(self, turn: bytes | None, changes: SessionChanges | None) -> None:
         async with self._writing:
             gathered, self._gathered, self._last = self._gathered, [], None
             if not gathered and turn is None and changes is None:
                 return
-            events: list[tuple[Any, bytes]] = [
-                ("update", item.body() if isinstance(item, _Text) else encode(item)) for item in gathered
+            events: list[tuple[EventKind, bytes]] = [
+                ("update", item.body() if isinstance(item, _Text) else item) for item in gathered
             ]
             if turn is not None:
                 events.append(("turn", turn))
             try:
-                self._last_seq = await asyncio.shield(
-                    self._store.append(self._lease, self._last_seq, events, changes)
-                )
-            except StoreError:
+                self._last_seq = await self._store.append(self._lease, self._last_seq, events, changes)
+            except BaseException:
                 self._gathered[:0] = gathered
                 raise
 
@@ -106,3 +115,11 @@ class Recorder:
             await self.flush()
         except StoreError as error:
             log.warning("session %s is not saved yet: %s", self._lease.session_id, error)
+
+
+def _encoded(update: SessionUpdate) -> bytes:
+    try:
+        return encode(update)
+    except UnicodeEncodeError:  # half an emoji has no UTF-8
+        plain = msgspec.to_builtins(update, enc_hook=lambda value: msgspec.json.decode(encode(value)))
+        return encode(replace_surrogates(plain))

@@ -4,10 +4,11 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
+from acpella.rpc.message import replace_surrogates
 from acpella.schema import (
     ConfigOptionUpdate,
     CurrentModeUpdate,
@@ -19,7 +20,7 @@ from acpella.schema import (
     SessionModeState,
     SessionUpdate,
 )
-from acpella.sessions import SessionChanges, SessionRecord
+from acpella.sessions import SessionChanges, SessionRecord, StoreError
 
 from .declare import Toggle
 from .recorder import Recorder
@@ -71,15 +72,18 @@ class Session:
         self.title = record.title
         self.turn: Turn | None = None
         """The turn that is running."""
+        self.users = 0
+        """Requests that work with it right now."""
         self._agent = agent
         self._wire = wire
         self._recorder = recorder
-        settings = record.settings
-        self._mode = settings.get("mode")
+        self._mode = record.settings.get("mode")
+        chosen = record.settings.get("options")
+        options = cast("dict[str, Any]", chosen) if isinstance(chosen, dict) else {}  # imported, perhaps
         self._values: dict[str, Any] = {
             option.id: value
             for option in agent.options
-            if option.allows(value := settings.get("options", {}).get(option.id, option.initial))
+            if option.allows(value := options.get(option.id, option.initial))
         }
         self._saved_state = msgspec.json.encode(self.state)
         self._saved_title: str | None = self.title
@@ -115,8 +119,12 @@ class Session:
         if not any(mode.id == mode_id for mode in self._agent.modes):
             known = ", ".join(mode.id for mode in self._agent.modes) or "none"
             raise ValueError(f"no mode {mode_id!r}; there are: {known}")
-        self._mode = mode_id
-        await self._settings_changed()
+        before, self._mode = self._mode, mode_id
+        try:
+            await self._settings_changed()
+        except StoreError:
+            self._mode = before
+            raise
         await self.update(CurrentModeUpdate(current_mode_id=mode_id))
         await self.update(ConfigOptionUpdate(config_options=self.config_options()))
         await self._agent.mode_changed(self, mode_id)
@@ -133,14 +141,19 @@ class Session:
         if not option.allows(value):
             wanted = "true or false" if isinstance(option, Toggle) else ", ".join(option.values)
             raise ValueError(f"{option_id} cannot be {value!r}; it can be: {wanted}")
+        before = dict(self._values)
         self._values[option_id] = value
-        await self._settings_changed()
+        try:
+            await self._settings_changed()
+        except StoreError:
+            self._values = before
+            raise
         await self.update(ConfigOptionUpdate(config_options=self.config_options()))
         await self._agent.option_changed(self, option_id, value)
 
     async def set_title(self, title: str) -> None:
         """Name the session and tell the editor."""
-        self.title = title
+        self.title = replace_surrogates(title)  # half an emoji has no UTF-8
         await self.save()
         await self.tell_title()
 
@@ -162,15 +175,18 @@ class Session:
             self._recorder.add(update)
         await self._wire.send_update(self.id, update)
 
-    def start(self, work: Callable[[], Awaitable[None]]) -> None:
+    def start(self, work: Callable[[], Awaitable[None] | None]) -> None:
         """Run something in the background; it is cancelled when the session is closed."""
         task = asyncio.get_running_loop().create_task(self._run_quietly(work), name=f"work of {self.id}")
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 
-    async def _run_quietly(self, work: Callable[[], Awaitable[None]]) -> None:
+    async def _run_quietly(self, work: Callable[[], Awaitable[None] | None]) -> None:
         try:
-            await work()
+            result = work()
+            if result is not None:
+                await result
+            await self.save()
         except Exception:
             log.exception("background work of session %s failed", self.id)
 
@@ -187,7 +203,7 @@ class Session:
     @property
     def busy(self) -> bool:
         """Whether it must stay in memory."""
-        return self.turn is not None or bool(self._background) or self._recorder is None
+        return self.users > 0 or self.turn is not None or bool(self._background) or self._recorder is None
 
     def mode_state(self) -> SessionModeState | None:
         modes = self._agent.modes
@@ -225,10 +241,19 @@ class Session:
         return {"mode": self.mode, "options": dict(self._values)}
 
     async def save(self, *, turn: bytes | None = None) -> None:
-        """Write everything that was not written yet."""
+        """Write everything that was not written yet.
+
+        Raises:
+            StoreError: it could not be written, or the state is no JSON; then the rest was written.
+        """
         if self._recorder is None:
             return
-        state, title = msgspec.json.encode(self.state), self.title
+        title = self.title
+        try:
+            state = msgspec.json.encode(self.state)
+        except (TypeError, ValueError, RecursionError) as error:
+            await self._recorder.flush(turn=turn)
+            raise StoreError(f"the state of the session cannot be kept, it is no JSON: {error}") from None
         changes = None
         if state != self._saved_state or title != self._saved_title:
             changes = SessionChanges(state=self.state, title=title)

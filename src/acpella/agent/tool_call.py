@@ -1,5 +1,6 @@
 """A tool call while it runs: announced, shown, closed."""
 
+import asyncio
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
@@ -106,18 +107,23 @@ class ToolRun:
         """Announce the call."""
         self._open = True
         self._turn.track(self)
-        await self._turn.update(
-            ToolCall(
-                tool_call_id=self.id,
-                title=self.title,
-                name=self.name,
-                kind=self.kind,
-                status="in_progress",
-                content=list(self._content),
-                locations=self.locations,
-                raw_input=self.input,
+        try:
+            await self._turn.update(
+                ToolCall(
+                    tool_call_id=self.id,
+                    title=self.title,
+                    name=self.name,
+                    kind=self.kind,
+                    status="in_progress",
+                    content=list(self._content),
+                    locations=self.locations,
+                    raw_input=self.input,
+                )
             )
-        )
+        except Exception:
+            self._open = False
+            self._turn.untrack(self)
+            raise
         return self
 
     async def close(self, *, failed: bool = False) -> None:
@@ -129,11 +135,20 @@ class ToolRun:
         try:
             await self._send("failed" if failed or self._failed else "completed")
         finally:
-            for work in self._deferred:
-                try:
-                    await work()
-                except AcpellaError as error:
-                    log.info("cleaning up after %s: %s", self.title, error)
+            await self._let_go()
+
+    async def _let_go(self) -> None:
+        cancelled: asyncio.CancelledError | None = None
+        while self._deferred:
+            work = self._deferred.pop(0)
+            try:
+                await work()
+            except (AcpellaError, TimeoutError) as error:
+                log.info("cleaning up after %s: %s", self.title, error)
+            except asyncio.CancelledError as error:  # the others still have their turn
+                cancelled = error
+        if cancelled is not None:
+            raise cancelled
 
     async def __aenter__(self) -> Self:
         return await self.open()

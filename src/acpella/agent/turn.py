@@ -7,16 +7,17 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import msgspec
 from msgspec import UNSET
 
-from acpella.errors import AcpellaError, LocalProtocolError
+from acpella.errors import AcpellaError, LocalProtocolError, RequestCancelled, Unsupported
 from acpella.rpc import Method
 from acpella.schema import (
     AgentMessageChunk,
     AgentThoughtChunk,
+    AudioContent,
     ContentBlock,
     Cost,
     ElicitationAcceptAction,
@@ -25,6 +26,7 @@ from acpella.schema import (
     ElicitationSchema,
     ElicitationUrlMode,
     EmbeddedResource,
+    ImageContent,
     Notice,
     NoticeSeverity,
     PermissionOption,
@@ -40,12 +42,13 @@ from acpella.schema import (
     TextContent,
     TextResourceContents,
     ToolKind,
+    Unknown,
     Usage,
     UsageUpdate,
     methods,
 )
 
-from .editor import Files, Shell, Unsupported
+from .editor import Files, Shell
 from .session import Session
 from .tool_call import Location, ToolRun
 
@@ -69,13 +72,18 @@ _OPTIONS = [
     PermissionOption(option_id="reject_always", name="Always reject", kind="reject_always"),
 ]
 
+_BLOCKS = (TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource, Unknown)
+
+_STOP_REASONS: tuple[str, ...] = get_args(StopReason)
+
 CLOSE_TIMEOUT = 3.0
 """Seconds to close what a cancelled turn left open at the editor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Elicited:
-    """What the user answered: `accept`, `decline` or `cancel`, with the values of a form."""
+    """What the user answered: `accept`, `decline`, `cancel` or a word of the editor's (R-372), with the
+    values of a form."""
 
     action: str
     content: dict[str, Any]
@@ -183,13 +191,11 @@ class Turn:
 
     async def say(self, content: "str | ContentBlock") -> None:
         """Send a piece of the answer."""
-        block = TextContent(text=content) if isinstance(content, str) else content
-        await self.update(AgentMessageChunk(content=block))
+        await self.update(AgentMessageChunk(content=_block(content)))
 
     async def think(self, content: "str | ContentBlock") -> None:
         """Send a piece of reasoning."""
-        block = TextContent(text=content) if isinstance(content, str) else content
-        await self.update(AgentThoughtChunk(content=block))
+        await self.update(AgentThoughtChunk(content=_block(content)))
 
     async def update(self, update: SessionUpdate) -> None:
         """Send any `session/update`."""
@@ -248,11 +254,13 @@ class Turn:
         await self.session.set_title(title)
 
     def stop(self, reason: StopReason) -> None:
-        """Answer with this stop reason when the handler returns."""
+        """Answer with this stop reason when the handler returns. `ValueError` if ACP has no such reason."""
+        if reason not in _STOP_REASONS:
+            raise ValueError(f"no stop reason {reason!r}; there are: {', '.join(_STOP_REASONS)}")
         self.stop_reason = reason
         self._shared.stop_reason = reason
 
-    def after_reply(self, work: Callable[[], Awaitable[None]]) -> None:
+    def after_reply(self, work: Callable[[], Awaitable[None] | None]) -> None:
         """Do something in the background once the answer was sent."""
         self._shared.after.append(work)
 
@@ -271,8 +279,10 @@ class Turn:
         request = RequestPermissionRequest(
             session_id=self.session.id, tool_call=call.as_update(title), options=_OPTIONS
         )
-        answer = await self.ask(methods.REQUEST_PERMISSION, request, timeout=0)
-        outcome = answer.outcome
+        try:
+            outcome = (await self.ask(methods.REQUEST_PERMISSION, request, timeout=0)).outcome
+        except RequestCancelled:  # R-224: another way to say so
+            return False
         if not isinstance(outcome, SelectedPermissionOutcome):
             return False
         chosen = next((option.kind for option in _OPTIONS if option.option_id == outcome.option_id), None)
@@ -319,6 +329,7 @@ class Turn:
 
     async def ask(self, method: Method[P, R], params: P, *, timeout: float | None = None) -> R:
         """Call the editor. `timeout` in seconds; `Settings.editor_timeout` by default, 0 for none."""
+        self.check_going()
         seconds = self.agent.settings.editor_timeout if timeout is None else timeout
         return await self._wire.connection.call(method, params, timeout=seconds or None)
 
@@ -334,11 +345,8 @@ class Turn:
         config = getattr(item, "__struct_config__", None)
         if config is not None and config.tag_field == "sessionUpdate":
             await self.update(item)
-        elif config is not None and config.tag_field == "type":
-            await self.update(AgentMessageChunk(content=item))
         else:
-            kind = type(item).__name__
-            raise TypeError(f"a prompt handler yields text, content blocks or updates, not {kind}")
+            await self.update(AgentMessageChunk(content=_block(item)))
 
     def full_path(self, path: str | Path) -> str:
         """The absolute path of what is named relative to the session's directory."""
@@ -349,6 +357,11 @@ class Turn:
         from acpella.local import Jail
 
         return Jail(self.session.roots)
+
+    def check_going(self) -> None:
+        """A handler that ignored its cancellation was left behind: it shall do nothing more."""
+        if self._shared.cancelled and self._shared.over:
+            raise LocalProtocolError("this turn was cancelled")
 
     def track(self, call: ToolRun) -> None:
         self._shared.open_calls[call.id] = call
@@ -389,7 +402,16 @@ class _Shared:
         self.over = False
         self.stop_reason: StopReason | None = None
         self.open_calls: dict[str, ToolRun] = {}
-        self.after: list[Callable[[], Awaitable[None]]] = []
+        self.after: list[Callable[[], Awaitable[None] | None]] = []
+
+
+def _block(content: Any) -> ContentBlock:
+    if isinstance(content, str):
+        return TextContent(text=content)
+    if not isinstance(content, _BLOCKS):
+        kind = type(content).__name__
+        raise TypeError(f"a message is made of text and content blocks, not {kind}")
+    return content
 
 
 def _as_text(block: ContentBlock) -> str:
@@ -414,5 +436,5 @@ def _nested(update: SessionUpdate, parent: str) -> SessionUpdate:
 def _elicited(answer: Any) -> Elicited:
     if isinstance(answer, ElicitationAcceptAction):
         return Elicited("accept", dict(answer.content or {}))
-    tag = getattr(answer, "__struct_config__", None)
-    return Elicited(str(tag.tag) if tag is not None else "cancel", {})
+    tag = answer.tag if isinstance(answer, Unknown) else answer.__struct_config__.tag
+    return Elicited(str(tag), {})

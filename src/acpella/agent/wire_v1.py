@@ -1,10 +1,10 @@
 """One editor connection in ACP v1: what the editor asks for, and how a turn's doings reach it."""
 
-import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -96,6 +96,14 @@ SHUTDOWN_GRACE = 1.2
 Handler = Callable[[Any], Awaitable[Any]]
 
 
+class _Parked(NamedTuple):
+    """What the editor said of a session that was unloaded."""
+
+    cwd: str
+    directories: list[str]
+    mcp_servers: list[McpServer]
+
+
 class WireV1:
     """The agent's end of one connection. Made by `Agent.serve_on`."""
 
@@ -105,8 +113,7 @@ class WireV1:
         """What the editor offers."""
         self.principal = principal
         self._initialized = False
-        self._parked: dict[str, tuple[list[str], list[McpServer]]] = {}  # unloaded, open for the editor
-        self._opening: dict[str, asyncio.Lock] = {}
+        self._parked: dict[str, _Parked] = {}  # unloaded, open for the editor
         self._prompting = Prompting(self)
         self.connection = Connection(
             channel,
@@ -139,7 +146,7 @@ class WireV1:
     def park(self, session: Session) -> None:
         """The session was unloaded; it comes back on use."""
         directories = [str(directory) for directory in session.directories]
-        self._parked[session.id] = (directories, session.mcp_servers)
+        self._parked[session.id] = _Parked(str(session.cwd), directories, session.mcp_servers)
 
     @property
     def shows_toggles(self) -> bool:
@@ -166,7 +173,6 @@ class WireV1:
         agent = self.agent
         table: dict[str, Handler] = {
             "session/new": self._new,
-            "session/prompt": self._prompting.prompt,
             "session/close": self._close,
             **Extensions(self).requests(),
         }
@@ -187,6 +193,7 @@ class WireV1:
         table |= agent.request_handlers
         gated = {name: self._gated(handler) for name, handler in table.items()}
         gated["initialize"] = self._initialize
+        gated["session/prompt"] = self._told(self._prompting.prompt)  # gated where it can be cancelled
         if agent.logins:
             gated["authenticate"] = self._told(self._authenticate)
             gated["logout"] = self._told(self._logout)
@@ -217,11 +224,14 @@ class WireV1:
             return self._told(handler)
 
         async def gated(params: Any) -> Any:
-            if not await self.agent.logged_in():
-                raise AuthRequired(data={"authMethods": [login.id for login in self.agent.logins]})
+            await self.check_login()
             return await handler(params)
 
         return self._told(gated)
+
+    async def check_login(self) -> None:
+        if self.agent.logins and not await self.agent.logged_in():
+            raise AuthRequired(data={"authMethods": [login.id for login in self.agent.logins]})
 
     # -- initialize and login --------------------------------------------------------------
 
@@ -300,7 +310,7 @@ class WireV1:
         recorder = None
         if self.agent.store is not None:
             recorder = Recorder(self.agent.store, await self.agent.store.create(record), 0)
-        session = await self._admit(record, recorder, params.additional_directories, params.mcp_servers)
+        session = await self._admit_made(record, recorder, params)
         return NewSessionResponse(
             session_id=session.id, modes=session.mode_state(), config_options=session.config_options() or None
         )
@@ -321,7 +331,8 @@ class WireV1:
         store = self._store()
         source_id = checked_id(params.session_id)
         self._check(params)
-        source = self.agent.live(source_id)
+        await self.agent.settled(source_id)
+        source = self._live(source_id)
         if source is not None:
             await source.save()
         record = SessionRecord(
@@ -333,8 +344,7 @@ class WireV1:
         )
         lease = await store.fork(source_id, record, principal=self.principal)
         record = await store.get(record.id, principal=self.principal)
-        recorder = Recorder(store, lease, record.last_seq)
-        session = await self._admit(record, recorder, params.additional_directories, params.mcp_servers)
+        session = await self._admit_made(record, Recorder(store, lease, record.last_seq), params)
         return ForkSessionResponse(
             session_id=session.id, modes=session.mode_state(), config_options=session.config_options() or None
         )
@@ -343,29 +353,36 @@ class WireV1:
         store = self._store()
         session_id = checked_id(params.session_id)
         self._check(params)
-        lock = self._opening.setdefault(session_id, asyncio.Lock())
-        try:
-            async with lock:  # two loads at once take turns
-                lease = await self._take(session_id)
+        async with self.agent.alone(session_id):  # two loads at once take turns
+            lease = await self._take(session_id)
+            try:
                 record = await store.get(session_id, principal=self.principal)
                 record = msgspec.structs.replace(record, cwd=params.cwd)
                 if replay:
                     await self._replay(session_id)
                 recorder = Recorder(store, lease, record.last_seq)
                 return await self._admit(record, recorder, params.additional_directories, params.mcp_servers)
-        finally:
-            if not lock.locked():
-                self._opening.pop(session_id, None)
+            except BaseException:
+                await store.release(lease)
+                raise
 
     async def _take(self, session_id: str) -> Lease:
         """Become the session's writer; from another connection of this agent if it is idle there."""
         await self.agent.settled(session_id)
-        live = self.agent.live(session_id)
+        live = self._live(session_id)
         if live is not None:
-            if live.turn is not None or self._prompting.running(session_id):
-                raise InvalidRequest("a prompt is running in this session; cancel it or wait for its end")
+            self._check_idle(live)
             await self.agent.forget(live)
         return await self._store().acquire(session_id, principal=self.principal)
+
+    def _live(self, session_id: str) -> Session | None:
+        """A session in memory, on any connection of this user's."""
+        live = self.agent.live(session_id)
+        return live if live is not None and live.wire.principal == self.principal else None
+
+    def _check_idle(self, session: Session) -> None:
+        if session.turn is not None or self._prompting.running(session.id):
+            raise InvalidRequest("a prompt is running in this session; cancel it or wait for its end")
 
     async def _replay(self, session_id: str) -> None:
         """Send the whole conversation again, in order (R-142)."""
@@ -392,32 +409,62 @@ class WireV1:
             session.start(lambda: self._announce(session))  # after the answer
         return session
 
+    async def _admit_made(
+        self, record: SessionRecord, recorder: Recorder | None, params: NewSessionRequest | ForkSessionRequest
+    ) -> Session:
+        """The same for a session that nobody knows of yet, so that none is left when it fails."""
+        try:
+            return await self._admit(record, recorder, params.additional_directories, params.mcp_servers)
+        except BaseException:
+            if self.agent.store is not None:
+                await self.agent.store.delete(record.id, principal=self.principal)
+            raise
+
     async def _announce(self, session: Session) -> None:
         commands = [command.to_wire() for command in self.agent.commands.values()]
         await session.update(AvailableCommandsUpdate(available_commands=commands))
 
-    async def session(self, session_id: str) -> Session:
-        """A session that the editor has opened on this connection."""
-        session = self.agent.live(checked_id(session_id))
+    @asynccontextmanager
+    async def using(self, session_id: str) -> AsyncGenerator[Session]:
+        """A session that the editor has opened on this connection; it stays in memory meanwhile."""
+        session = await self._find(checked_id(session_id))
+        session.users += 1
+        try:
+            yield session
+        finally:
+            session.users -= 1
+
+    async def _find(self, session_id: str) -> Session:
+        session = self.agent.live(session_id)
         if session is not None and session.wire is self:
             return session
-        parked = self._parked.get(session_id)
-        if parked is None or self.agent.store is None:
+        if session_id not in self._parked:
             raise no_session(session_id)
+        async with self.agent.alone(session_id):
+            return await self._bring_back(session_id)
+
+    async def _bring_back(self, session_id: str) -> Session:
         await self.agent.settled(session_id)
+        session = self.agent.live(session_id)
+        if session is not None and session.wire is self:
+            return session  # somebody was faster
+        parked = self._parked.get(session_id)
+        if parked is None or session is not None or self.agent.store is None:
+            self._parked.pop(session_id, None)
+            raise no_session(session_id)  # closed meanwhile, or open on another connection
         store = self.agent.store
         lease = await store.acquire(session_id, principal=self.principal)
         record = await store.get(session_id, principal=self.principal)
         session = Session(
             self.agent,
             self,
-            record,
+            msgspec.structs.replace(record, cwd=parked.cwd),
             recorder=Recorder(store, lease, record.last_seq),
-            directories=parked[0],
-            mcp_servers=parked[1],
+            directories=parked.directories,
+            mcp_servers=parked.mcp_servers,
         )
-        self._parked.pop(session_id, None)
         await self.agent.admit(session)
+        self._parked.pop(session_id, None)
         return session
 
     # -- the catalogue -----------------------------------------------------------------------
@@ -438,51 +485,55 @@ class WireV1:
     async def _close(self, params: CloseSessionRequest) -> CloseSessionResponse:
         session_id = checked_id(params.session_id)
         await self._prompting.stop(session_id)
-        live = self.agent.live(session_id)
-        if live is not None and live.wire is self:
-            await self.agent.forget(live)
-        elif self._parked.pop(session_id, None) is None:
-            raise no_session(session_id)
+        async with self.agent.alone(session_id):
+            live = self.agent.live(session_id)
+            if live is not None and live.wire is self:
+                await self.agent.forget(live)
+            elif self._parked.pop(session_id, None) is None:
+                raise no_session(session_id)
         return CloseSessionResponse()
 
     async def delete_session(self, params: DeleteSessionRequest) -> DeleteSessionResponse:
         session_id = checked_id(params.session_id)
         await self._prompting.stop(session_id)
-        live = self.agent.live(session_id)
-        if live is not None:
-            await self.agent.forget(live, save=False)
-        self._parked.pop(session_id, None)
-        try:
-            await self._store().delete(session_id, principal=self.principal)
-        except SessionNotFound:
-            pass  # R-170: deleting what is not there succeeds
+        async with self.agent.alone(session_id):
+            await self.agent.settled(session_id)
+            live = self._live(session_id)
+            if live is not None:
+                self._check_idle(live)
+                await self.agent.forget(live, save=False)
+            self._parked.pop(session_id, None)
+            try:
+                await self._store().delete(session_id, principal=self.principal)
+            except SessionNotFound:
+                pass  # R-170: deleting what is not there succeeds
         return DeleteSessionResponse()
 
     # -- modes and options -----------------------------------------------------------------------
 
     async def _set_mode(self, params: SetSessionModeRequest) -> SetSessionModeResponse:
-        session = await self.session(params.session_id)
-        try:
-            await session.set_mode(params.mode_id)
-        except ValueError as error:
-            raise InvalidParams(str(error)) from None
+        async with self.using(params.session_id) as session:
+            try:
+                await session.set_mode(params.mode_id)
+            except ValueError as error:
+                raise InvalidParams(str(error)) from None
         return SetSessionModeResponse()
 
     async def _set_option(self, params: SetSessionConfigOptionRequest) -> SetSessionConfigOptionResponse:
-        session = await self.session(params.session_id)
-        try:
-            await session.set_option(params.config_id, params.value)
-        except ValueError as error:
-            raise InvalidParams(str(error)) from None
-        return SetSessionConfigOptionResponse(config_options=session.config_options())
+        async with self.using(params.session_id) as session:
+            try:
+                await session.set_option(params.config_id, params.value)
+            except ValueError as error:
+                raise InvalidParams(str(error)) from None
+            return SetSessionConfigOptionResponse(config_options=session.config_options())
 
     async def _set_model(self, params: SetSessionModelRequest) -> SetSessionModelResponse:
-        session = await self.session(params.session_id)
         assert self.agent.model_option is not None
-        try:
-            await session.set_option(self.agent.model_option, params.model_id)
-        except ValueError as error:
-            raise InvalidParams(str(error)) from None
+        async with self.using(params.session_id) as session:
+            try:
+                await session.set_option(self.agent.model_option, params.model_id)
+            except ValueError as error:
+                raise InvalidParams(str(error)) from None
         return SetSessionModelResponse()
 
     # -- guards ------------------------------------------------------------------------------------

@@ -1,0 +1,7 @@
+"""`python -m acpella`."""
+
+import sys
+
+from acpella.cli import main
+
+sys.exit(main())

@@ -1,0 +1,50 @@
+"""What the exit code says."""
+
+from acpella.errors import (
+    AuthRequired,
+    ConnectionClosed,
+    ProtocolError,
+    RpcError,
+    TransportError,
+    Unsupported,
+)
+
+__all__ = ["CODES", "code_for"]
+
+DONE = 0
+USAGE = 2
+NOT_FOUND = 3
+CRASHED = 4
+AUTH = 5
+REFUSED = 6
+TIMEOUT = 7
+PROTOCOL = 8
+CANCELLED = 130
+
+CODES = {
+    DONE: "the turn ended",
+    USAGE: "the command line or the settings are wrong",
+    NOT_FOUND: "the agent cannot be started",
+    CRASHED: "the agent died",
+    AUTH: "the agent wants a login",
+    REFUSED: "the agent refused, or does not offer what was asked for",
+    TIMEOUT: "the time limit was reached",
+    PROTOCOL: "the agent answered with an error or with nonsense",
+    CANCELLED: "cancelled by Ctrl-C",
+}
+
+
+def code_for(error: BaseException) -> int:
+    """The exit code for what went wrong."""
+    for kind, code in (
+        (AuthRequired, AUTH),
+        (Unsupported, REFUSED),
+        (TransportError, NOT_FOUND),
+        (ConnectionClosed, CRASHED),
+        (TimeoutError, TIMEOUT),
+        (RpcError, PROTOCOL),
+        (ProtocolError, PROTOCOL),
+    ):
+        if isinstance(error, kind):
+            return code
+    return USAGE

@@ -1,0 +1,26 @@
+"""The client SDK: drive any ACP agent from Python."""
+
+from .connect import ConnectedAgent, Timeouts, connect
+from .permissions import Permissions, Rule
+from .result import Result, ToolCallState
+from .session import ClientSession
+from .settings import AgentServer, ClientSettings, SettingsError
+from .turn import PromptTurn
+from .workspace import Terminals, Workspace
+
+__all__ = [
+    "AgentServer",
+    "ClientSession",
+    "ClientSettings",
+    "ConnectedAgent",
+    "Permissions",
+    "PromptTurn",
+    "Result",
+    "Rule",
+    "SettingsError",
+    "Terminals",
+    "Timeouts",
+    "ToolCallState",
+    "Workspace",
+    "connect",
+]

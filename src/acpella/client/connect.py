@@ -1,0 +1,499 @@
+"""`connect`: an agent, started and greeted, ready for sessions."""
+
+import logging
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from acpella.errors import AuthRequired, LocalProtocolError, ResourceNotFound, TransportError, Unsupported
+from acpella.rpc import Connection, Method, Noise
+from acpella.schema import (
+    AgentCapabilities,
+    AuthCapabilities,
+    AuthenticateRequest,
+    AuthMethod,
+    BooleanConfigOptionCapabilities,
+    ClientCapabilities,
+    ClientSessionCapabilities,
+    CreateElicitationRequest,
+    CreateElicitationResponse,
+    DeleteSessionRequest,
+    ElicitationCapabilities,
+    ElicitationFormCapabilities,
+    ElicitationUrlCapabilities,
+    FileSystemCapabilities,
+    ForkSessionRequest,
+    Implementation,
+    InitializeRequest,
+    InitializeResponse,
+    ListSessionsRequest,
+    LoadSessionRequest,
+    LogoutRequest,
+    McpServer,
+    NewSessionRequest,
+    NoticeCapabilities,
+    RequestPermissionRequest,
+    RequestPermissionResponse,
+    ResumeSessionRequest,
+    SessionConfigOptionsCapabilities,
+    SessionInfo,
+    SessionNotification,
+    SessionUpdate,
+    methods,
+)
+
+from .permissions import Permissions, Policy
+from .session import ClientSession
+from .settings import ClientSettings
+from .targets import Target, open_target
+from .workspace import Terminals, Workspace
+
+__all__ = ["ConnectedAgent", "Timeouts", "connect"]
+
+log = logging.getLogger(__name__)
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+PROTOCOL_VERSION = 1
+
+Elicit = Callable[[Any], Awaitable[CreateElicitationResponse]]
+"""Shows an elicitation to the user and gives the answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """Seconds; 0 for no limit."""
+
+    startup: float = 30.0
+    """From the start of the agent to its first answer; some need 12 s on a cold machine."""
+
+    request: float = 60.0
+    """For everything but prompts, loads and logins, which take as long as they take."""
+
+    idle_turn: float = 0.0
+    """Without any update in a turn: then it is cancelled, and the agent killed if that does not help."""
+
+    cancel: float = 10.0
+    """For a cancelled turn to be answered, before the agent counts as hung."""
+
+
+class ConnectedAgent:
+    """An agent that was greeted. Use `connect` to get one, as an async context manager."""
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        files: Workspace | None,
+        terminals: Terminals | None,
+        permissions: Permissions,
+        on_elicit: Elicit | None,
+        timeouts: Timeouts,
+        settings: ClientSettings | None,
+        cwd: str | os.PathLike[str] | None,
+        env: Mapping[str, str] | None,
+        on_stderr: Callable[[bytes], None] | None,
+        on_noise: Callable[[Noise], None] | None,
+        requests: Mapping[str, Any] | None,
+        notifications: Mapping[str, Any] | None,
+        info: Implementation,
+    ) -> None:
+        self.permissions = permissions
+        self.timeouts = timeouts
+        self._files = files
+        self._terminals = terminals
+        self._on_elicit = on_elicit
+        self._info = info
+        self._sessions: dict[str, ClientSession] = {}
+        self._early: dict[str, list[SessionUpdate]] = {}  # updates of sessions whose answer is on its way
+        self._hello: InitializeResponse | None = None
+        self.name, self._channel = open_target(
+            target, settings=settings, cwd=cwd, env=env, on_stderr=on_stderr
+        )
+        self.connection = Connection(
+            self._channel,
+            methods.CLIENT,
+            requests={**self._requests(), **(requests or {})},
+            notifications={"session/update": self._update, **(notifications or {})},
+            on_noise=on_noise,
+            framing="lines",
+            answer_noise=False,  # agents print banners; answering those would confuse them
+        )
+
+    # -- life ----------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        await self.connection.open()
+        try:
+            request = InitializeRequest(
+                protocol_version=PROTOCOL_VERSION,
+                client_capabilities=self._offers(),
+                client_info=self._info,
+            )
+            try:
+                hello = await self.connection.call(
+                    methods.INITIALIZE, request, timeout=self.timeouts.startup or None
+                )
+            except TimeoutError:
+                tail = getattr(self._channel, "stderr_tail", "")
+                raise TransportError(
+                    f"{self.name} did not answer within {self.timeouts.startup:g} s; is it an ACP agent?",
+                    stderr_tail=tail,
+                ) from None
+            if hello.protocol_version != PROTOCOL_VERSION:  # R-103
+                theirs = hello.protocol_version
+                raise Unsupported(f"{self.name} speaks ACP version {theirs}; this is {PROTOCOL_VERSION}")
+            self._hello = hello
+        except BaseException:
+            await self.connection.close(grace=0)
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self.connection.close(grace=0)
+        finally:
+            if self._terminals is not None:
+                await self._terminals.close()
+
+    async def kill(self, why: str) -> None:
+        """Give up on the agent."""
+        log.warning("%s: %s", self.name, why)
+        await self.connection.close(grace=0)
+
+    # -- what it is ------------------------------------------------------------------------
+
+    @property
+    def hello(self) -> InitializeResponse:
+        """The agent's answer to `initialize`."""
+        if self._hello is None:
+            raise LocalProtocolError("the agent is not connected; use `async with acpella.connect(...)`")
+        return self._hello
+
+    @property
+    def info(self) -> Implementation | None:
+        return self.hello.agent_info
+
+    @property
+    def capabilities(self) -> AgentCapabilities:
+        return self.hello.agent_capabilities
+
+    @property
+    def auth_methods(self) -> list[AuthMethod]:
+        return self.hello.auth_methods
+
+    # -- sessions ----------------------------------------------------------------------------
+
+    async def new_session(
+        self,
+        cwd: str | os.PathLike[str] = ".",
+        *,
+        mcp_servers: Sequence[McpServer] = (),
+        directories: Sequence[str | os.PathLike[str]] = (),
+    ) -> ClientSession:
+        """Begin a conversation about a directory.
+
+        Raises:
+            AuthRequired: log in first; the message says how.
+        """
+        root, more = self._places(cwd, directories)
+        request = NewSessionRequest(
+            cwd=str(root), mcp_servers=list(mcp_servers), additional_directories=[str(d) for d in more]
+        )
+        answer = await self._gated(methods.NEW_SESSION, request)
+        return self._adopt(answer.session_id, root, more, answer)
+
+    async def load_session(
+        self,
+        session_id: str,
+        cwd: str | os.PathLike[str] = ".",
+        *,
+        mcp_servers: Sequence[McpServer] = (),
+        directories: Sequence[str | os.PathLike[str]] = (),
+        on_update: Callable[[SessionUpdate], Awaitable[None] | None] | None = None,
+    ) -> ClientSession:
+        """Open a session of before; `on_update` hears the whole conversation again."""
+        self.need(self.capabilities.load_session, "load sessions")
+        root, more = self._places(cwd, directories)
+        session = self._sessions[session_id] = ClientSession(self, session_id, cwd=root, directories=more)
+        session.on_update = on_update
+        request = LoadSessionRequest(
+            session_id=session_id,
+            cwd=str(root),
+            mcp_servers=list(mcp_servers),
+            additional_directories=[str(d) for d in more],
+        )
+        try:
+            answer = await self._gated(methods.LOAD_SESSION, request, timeout=0, in_order=True)
+        except BaseException:
+            self.forget(session)
+            raise
+        self._describe(session, answer)
+        return session
+
+    async def resume_session(
+        self,
+        session_id: str,
+        cwd: str | os.PathLike[str] = ".",
+        *,
+        mcp_servers: Sequence[McpServer] = (),
+        directories: Sequence[str | os.PathLike[str]] = (),
+    ) -> ClientSession:
+        """Open a session of before without hearing it again."""
+        self.need(self.capabilities.session_capabilities.resume, "resume sessions")
+        root, more = self._places(cwd, directories)
+        request = ResumeSessionRequest(
+            session_id=session_id,
+            cwd=str(root),
+            mcp_servers=list(mcp_servers),
+            additional_directories=[str(d) for d in more],
+        )
+        answer = await self._gated(methods.RESUME_SESSION, request)
+        return self._adopt(session_id, root, more, answer)
+
+    async def fork_session(
+        self,
+        session_id: str,
+        cwd: str | os.PathLike[str] = ".",
+        *,
+        mcp_servers: Sequence[McpServer] = (),
+        directories: Sequence[str | os.PathLike[str]] = (),
+    ) -> ClientSession:
+        """A new session that begins where another one is."""
+        self.need(self.capabilities.session_capabilities.fork, "fork sessions")
+        root, more = self._places(cwd, directories)
+        request = ForkSessionRequest(
+            session_id=session_id,
+            cwd=str(root),
+            mcp_servers=list(mcp_servers),
+            additional_directories=[str(d) for d in more],
+        )
+        answer = await self._gated(methods.FORK_SESSION, request)
+        return self._adopt(answer.session_id, root, more, answer)
+
+    async def list_sessions(self, *, cwd: str | os.PathLike[str] | None = None) -> list[SessionInfo]:
+        """All sessions that the agent knows, newest first."""
+        self.need(self.capabilities.session_capabilities.list, "list sessions")
+        found: list[SessionInfo] = []
+        cursor: str | None = None
+        where = None if cwd is None else str(self._places(cwd, ())[0])
+        while True:
+            page = await self._gated(methods.LIST_SESSIONS, ListSessionsRequest(cwd=where, cursor=cursor))
+            found += page.sessions
+            if not page.next_cursor or page.next_cursor == cursor:
+                return found
+            cursor = page.next_cursor
+
+    async def delete_session(self, session_id: str) -> None:
+        """Remove a session for good; one that is not there is no error."""
+        self.need(self.capabilities.session_capabilities.delete, "delete sessions")
+        try:
+            await self._gated(methods.DELETE_SESSION, DeleteSessionRequest(session_id=session_id))
+        except ResourceNotFound:
+            pass  # R-170
+
+    # -- logging in --------------------------------------------------------------------------
+
+    async def authenticate(self, method_id: str) -> None:
+        """Log in with one of `auth_methods`."""
+        known = [method.id for method in self.auth_methods if hasattr(method, "id")]  # type: ignore[union-attr]
+        if method_id not in known:
+            raise ValueError(f"no login {method_id!r}; there are: {', '.join(known) or 'none'}")
+        await self.call(methods.AUTHENTICATE, AuthenticateRequest(method_id=method_id), timeout=0)
+
+    async def logout(self) -> None:
+        """Forget the login (R-120)."""
+        self.need(self.capabilities.auth.logout, "log out")
+        await self.call(methods.LOGOUT, LogoutRequest())
+
+    # -- anything else -------------------------------------------------------------------------
+
+    async def call(
+        self, method: Method[P, R], params: P, *, timeout: float | None = None, in_order: bool = False
+    ) -> R:
+        """Call any method of the agent."""
+        seconds = self.timeouts.request if timeout is None else timeout
+        return await self.connection.call(method, params, timeout=seconds or None, in_order=in_order)
+
+    async def extension(self, method: str, params: Any = None, *, timeout: float | None = None) -> Any:
+        """Call an extension method, `_vendor/name`, with plain JSON."""
+        seconds = self.timeouts.request if timeout is None else timeout
+        return await self.connection.call(method, params, timeout=seconds or None)
+
+    def need(self, offered: object, what: str) -> None:
+        """Raises `Unsupported` unless the agent has advertised something (R-141)."""
+        if offered is None or offered is False:
+            raise Unsupported(f"{self.name} does not {what}")
+
+    def forget(self, session: ClientSession) -> None:
+        self._sessions.pop(session.id, None)
+
+    async def _gated(
+        self, method: Method[P, R], params: P, *, timeout: float | None = None, in_order: bool = False
+    ) -> R:
+        try:
+            return await self.call(method, params, timeout=timeout, in_order=in_order)
+        except AuthRequired as error:
+            names = ", ".join(
+                f"{m.id} ({m.name})"
+                for m in self.auth_methods
+                if hasattr(m, "id")  # type: ignore[union-attr]
+            )
+            text = f"{self.name} wants you to log in first"
+            raise AuthRequired(text + (f" with one of: {names}" if names else ""), data=error.data) from None
+
+    def _places(
+        self, cwd: str | os.PathLike[str], directories: Sequence[str | os.PathLike[str]]
+    ) -> tuple[Path, list[Path]]:
+        root = Path(os.path.abspath(cwd))
+        more = [Path(os.path.abspath(directory)) for directory in directories]
+        if more:
+            self.need(self.capabilities.session_capabilities.additional_directories, "take more directories")
+        return root, [d for i, d in enumerate(more) if d != root and d not in more[:i]]  # R-151
+
+    def _adopt(self, session_id: str, cwd: Path, directories: Sequence[Path], answer: Any) -> ClientSession:
+        session = self._sessions[session_id] = ClientSession(
+            self, session_id, cwd=cwd, directories=directories
+        )
+        self._describe(session, answer)
+        for update in self._early.pop(session_id, []):
+            session.deliver(update)
+        return session
+
+    @staticmethod
+    def _describe(session: ClientSession, answer: Any) -> None:
+        session.modes = answer.modes
+        session.options = list(answer.config_options or [])
+
+    # -- what the agent asks and tells ---------------------------------------------------------------
+
+    def _offers(self) -> ClientCapabilities:
+        elicitation = None
+        if self._on_elicit is not None:
+            elicitation = ElicitationCapabilities(
+                form=ElicitationFormCapabilities(), url=ElicitationUrlCapabilities()
+            )
+        return ClientCapabilities(
+            fs=FileSystemCapabilities(
+                read_text_file=self._files is not None,
+                write_text_file=self._files is not None and self._files.can_write,
+            ),
+            terminal=self._terminals is not None,
+            session=ClientSessionCapabilities(
+                config_options=SessionConfigOptionsCapabilities(boolean=BooleanConfigOptionCapabilities()),
+                notices=NoticeCapabilities(),
+            ),
+            elicitation=elicitation,
+            auth=AuthCapabilities(),
+            meta={"terminal_output": True},
+        )
+
+    def _requests(self) -> dict[str, Any]:
+        """What agents may ask for; everything else answers -32601."""
+        table: dict[str, Any] = {"session/request_permission": self._permit}
+        if self._files is not None:
+            files = self._files
+            table["fs/read_text_file"] = self._with_roots(files.read)
+            if files.can_write:
+                table["fs/write_text_file"] = self._with_roots(files.write)
+        if self._terminals is not None:
+            terminals = self._terminals
+            table |= {
+                "terminal/create": self._with_roots(terminals.create),
+                "terminal/output": terminals.output,
+                "terminal/wait_for_exit": terminals.wait_for_exit,
+                "terminal/kill": terminals.kill,
+                "terminal/release": terminals.release,
+            }
+        if self._on_elicit is not None:
+            table["elicitation/create"] = self._elicit
+        return table
+
+    def _with_roots(
+        self, serve: Callable[[list[Path], Any], Awaitable[Any]]
+    ) -> Callable[[Any], Awaitable[Any]]:
+        return lambda request: serve(self._roots(request.session_id), request)
+
+    def _roots(self, session_id: str) -> list[Path]:
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise ResourceNotFound(f"no session {session_id!r}", data={"sessionId": session_id})
+        session.sign_of_life()
+        return session.roots
+
+    async def _permit(self, request: RequestPermissionRequest) -> RequestPermissionResponse:
+        session = self._sessions.get(request.session_id)
+        if session is None:
+            raise ResourceNotFound(
+                f"no session {request.session_id!r}", data={"sessionId": request.session_id}
+            )
+        return await session.permit(request)
+
+    async def _elicit(self, request: CreateElicitationRequest) -> CreateElicitationResponse:
+        assert self._on_elicit is not None
+        return await self._on_elicit(request)
+
+    def _update(self, params: SessionNotification) -> Awaitable[None] | None:
+        session = self._sessions.get(params.session_id)
+        if session is not None:
+            return session.deliver(params.update)
+        early = self._early.setdefault(params.session_id, [])
+        if len(early) < 64 and len(self._early) < 64:  # commands and the like, before the answer was read
+            early.append(params.update)
+        return None
+
+
+def connect(
+    target: Target,
+    *,
+    files: Workspace | bool = True,
+    terminals: Terminals | bool = False,
+    permissions: Permissions | Policy = "allow-reads",
+    on_elicit: Elicit | None = None,
+    timeouts: Timeouts = Timeouts(),
+    settings: ClientSettings | str | os.PathLike[str] | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    on_stderr: Callable[[bytes], None] | None = None,
+    on_noise: Callable[[Noise], None] | None = None,
+    requests: Mapping[str, Any] | None = None,
+    notifications: Mapping[str, Any] | None = None,
+    name: str = "acpella",
+) -> ConnectedAgent:
+    """Start an agent and greet it: `async with acpella.connect("agent.py") as agent:`.
+
+    `target` is a command, a list, a Python file, a name of the settings, or an `Agent`. `files` lets the
+    agent read inside the session's directories (`Workspace(write=True)` also write), `terminals` run
+    commands there. `permissions` answers its questions: a policy, or `Permissions` with rules and somebody
+    to ask. `requests` and `notifications` are extension methods that the agent may call.
+
+    Raises, when it is entered:
+        TransportError: the agent cannot be started, or does not answer.
+        ConnectionClosed: it died; with its exit code and the last lines of its stderr.
+    """
+    from acpella import __version__
+
+    if not isinstance(settings, ClientSettings):
+        settings = ClientSettings.find(settings)
+    return ConnectedAgent(
+        target,
+        files=(Workspace() if files else None) if isinstance(files, bool) else files,
+        terminals=(Terminals() if terminals else None) if isinstance(terminals, bool) else terminals,
+        permissions=Permissions(permissions) if isinstance(permissions, str) else permissions,
+        on_elicit=on_elicit,
+        timeouts=timeouts,
+        settings=settings,
+        cwd=cwd,
+        env=env,
+        on_stderr=on_stderr,
+        on_noise=on_noise,
+        requests=requests,
+        notifications=notifications,
+        info=Implementation(name=name, version=__version__),
+    )

@@ -1,0 +1,125 @@
+"""What a turn gave: the updates of an agent folded into text, tool calls, a plan."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from acpella.schema import (
+    AgentMessageChunk,
+    AgentThoughtChunk,
+    AvailableCommand,
+    AvailableCommandsUpdate,
+    Plan,
+    PlanEntry,
+    PromptResponse,
+    SessionUpdate,
+    TextContent,
+    ToolCall,
+    ToolCallContent,
+    ToolCallLocation,
+    ToolCallUpdate,
+    Usage,
+    UsageUpdate,
+)
+
+__all__ = ["Result", "ToolCallState"]
+
+
+@dataclass(slots=True)
+class ToolCallState:
+    """A tool call with all its updates applied (R-261)."""
+
+    id: str
+    title: str = ""
+    kind: str = "other"
+    status: str = "pending"
+    """`pending`, `in_progress`, `completed`, `failed`; `cancelled` when the turn was before it ended."""
+    name: str | None = None
+    content: list[ToolCallContent] = field(default_factory=list[ToolCallContent])
+    locations: list[ToolCallLocation] = field(default_factory=list[ToolCallLocation])
+    raw_input: Any = msgspec.UNSET
+    raw_output: Any = msgspec.UNSET
+
+    @property
+    def is_open(self) -> bool:
+        return self.status in ("pending", "in_progress")
+
+    def apply(self, update: ToolCall | ToolCallUpdate) -> None:
+        """Take over what the update sets; lists are replaced whole."""
+        for name in ("title", "kind", "status", "name", "content", "locations"):
+            value = getattr(update, name)
+            if value is not None:
+                setattr(self, name, value)
+        if update.raw_input is not msgspec.UNSET:
+            self.raw_input = update.raw_input
+        if update.raw_output is not msgspec.UNSET:
+            self.raw_output = update.raw_output
+
+
+class Result:
+    """What is known of a turn, complete when it has ended."""
+
+    def __init__(self) -> None:
+        self.stop_reason: str | None = None
+        """None while the turn runs."""
+        self.tool_calls: dict[str, ToolCallState] = {}
+        self.plan: list[PlanEntry] = []
+        self.usage: Usage | None = None
+        """Tokens of this turn, if the agent tells."""
+        self.context: UsageUpdate | None = None
+        """How full the context window is, if the agent tells."""
+        self.commands: list[AvailableCommand] | None = None
+        self._text: list[str] = []
+        self._thoughts: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """The agent's answer."""
+        return "".join(self._text)
+
+    @property
+    def thoughts(self) -> str:
+        """The agent's reasoning."""
+        return "".join(self._thoughts)
+
+    def __repr__(self) -> str:
+        return (
+            f"Result(stop_reason={self.stop_reason!r}, text={self.text!r}, tool_calls={len(self.tool_calls)})"
+        )
+
+    def fold(self, update: SessionUpdate) -> None:
+        """Take an update in."""
+        if isinstance(update, AgentMessageChunk):
+            if isinstance(update.content, TextContent):
+                self._text.append(update.content.text)
+        elif isinstance(update, AgentThoughtChunk):
+            if isinstance(update.content, TextContent):
+                self._thoughts.append(update.content.text)
+        elif isinstance(update, ToolCall | ToolCallUpdate):
+            self.fold_tool_call(update)
+        elif isinstance(update, Plan):
+            self.plan = list(update.entries)
+        elif isinstance(update, UsageUpdate):
+            self.context = update
+        elif isinstance(update, AvailableCommandsUpdate):
+            self.commands = list(update.available_commands)
+
+    def fold_tool_call(self, update: ToolCall | ToolCallUpdate) -> None:
+        """An update of a call that was never announced makes one up."""
+        call = self.tool_calls.get(update.tool_call_id)
+        if call is None:
+            call = self.tool_calls[update.tool_call_id] = ToolCallState(update.tool_call_id)
+        call.apply(update)
+
+    def close_tool_calls(self) -> None:
+        """The turn was cancelled: what had not ended never will (R-207)."""
+        for call in self.tool_calls.values():
+            if call.is_open:
+                call.status = "cancelled"
+
+    def end(self, response: PromptResponse) -> None:
+        self.stop_reason = response.stop_reason
+        self.usage = response.usage
+        if response.stop_reason == "cancelled":
+            self.close_tool_calls()

@@ -1,0 +1,249 @@
+"""A conversation with an agent, as a client holds it."""
+
+import asyncio
+import base64
+import mimetypes
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from acpella.errors import LocalProtocolError, Unsupported
+from acpella.schema import (
+    AudioContent,
+    AvailableCommand,
+    AvailableCommandsUpdate,
+    CloseSessionRequest,
+    ConfigOptionUpdate,
+    ContentBlock,
+    CurrentModeUpdate,
+    EmbeddedResource,
+    ImageContent,
+    PromptCapabilities,
+    RequestPermissionRequest,
+    RequestPermissionResponse,
+    ResourceLink,
+    SelectedPermissionOutcome,
+    SessionConfigBoolean,
+    SessionConfigOption,
+    SessionConfigSelect,
+    SessionInfoUpdate,
+    SessionModeState,
+    SessionUpdate,
+    SetSessionConfigOptionRequest,
+    SetSessionModelRequest,
+    SetSessionModeRequest,
+    TextContent,
+    Unknown,
+    methods,
+)
+from acpella.schema import CancelledPermissionOutcome as Cancelled
+
+from .turn import Overflow, PromptTurn
+
+if TYPE_CHECKING:
+    from .connect import ConnectedAgent, Timeouts
+
+__all__ = ["ClientSession", "Prompt"]
+
+Prompt: TypeAlias = "str | Path | ContentBlock | Sequence[str | Path | ContentBlock]"
+"""Text, files (images and sounds as such, others as links), content blocks, or several of them."""
+
+
+class ClientSession:
+    """One session of an agent. Made by `new_session`, `load_session` and their like."""
+
+    def __init__(
+        self, agent: "ConnectedAgent", session_id: str, *, cwd: Path, directories: Sequence[Path] = ()
+    ) -> None:
+        self.agent = agent
+        self.id = session_id
+        self.cwd = cwd
+        self.roots = [cwd, *directories]
+        self.title: str | None = None
+        self.modes: SessionModeState | None = None
+        self.options: list[SessionConfigOption] = []
+        self.commands: list[AvailableCommand] = []
+        self.on_update: Callable[[SessionUpdate], Awaitable[None] | None] | None = None
+        """Hears of updates outside a turn, and of those that a load replays."""
+        self.last_sign = 0.0
+        self._turn: PromptTurn | None = None
+        self._permissions: set[asyncio.Future[None]] = set()
+
+    def __repr__(self) -> str:
+        return f"ClientSession({self.id!r}, cwd={str(self.cwd)!r})"
+
+    @property
+    def timeouts(self) -> "Timeouts":
+        return self.agent.timeouts
+
+    @property
+    def mode(self) -> str | None:
+        return None if self.modes is None else self.modes.current_mode_id
+
+    # -- talking ---------------------------------------------------------------------------
+
+    def prompt(self, prompt: Prompt, *more: Prompt, overflow: Overflow = "block") -> PromptTurn:
+        """Send a prompt. Iterate what comes back for updates, await it for the result.
+
+        Raises:
+            Unsupported: the agent takes no such content.
+        """
+        blocks = to_blocks([prompt, *more], self.agent.capabilities.prompt_capabilities)
+        return PromptTurn(self, blocks, overflow=overflow)
+
+    async def cancel(self) -> None:
+        """Cancel the running turn, if there is one."""
+        if self._turn is not None:
+            await self._turn.cancel()
+
+    async def set_mode(self, mode_id: str) -> None:
+        """Switch the mode. Raises `Unsupported` for agents without, `ValueError` for unknown ones."""
+        if self.modes is None:
+            raise Unsupported("this agent has no modes")
+        known = [mode.id for mode in self.modes.available_modes]
+        if mode_id not in known:
+            raise ValueError(f"no mode {mode_id!r}; there are: {', '.join(known)}")
+        await self.agent.call(methods.SET_MODE, SetSessionModeRequest(session_id=self.id, mode_id=mode_id))
+        self._note(CurrentModeUpdate(current_mode_id=mode_id))
+
+    async def set_option(self, option_id: str, value: str | bool) -> None:
+        """Set a config option. Raises `Unsupported` for agents without, `ValueError` for unknown ones."""
+        if not self.options:
+            raise Unsupported("this agent has no options")
+        option = next((o for o in self.options if not isinstance(o, Unknown) and o.id == option_id), None)
+        if option is None:
+            known = ", ".join(o.id for o in self.options if not isinstance(o, Unknown))
+            raise ValueError(f"no option {option_id!r}; there are: {known}")
+        if isinstance(option, SessionConfigBoolean) and not isinstance(value, bool):
+            raise ValueError(f"the option {option_id!r} is true or false, not {value!r}")
+        if isinstance(option, SessionConfigSelect) and value not in (values := _values(option)):
+            raise ValueError(f"{option_id} cannot be {value!r}; it can be: {', '.join(values)}")
+        request = SetSessionConfigOptionRequest(session_id=self.id, config_id=option_id, value=value)
+        answer = await self.agent.call(methods.SET_CONFIG_OPTION, request)
+        self.options = list(answer.config_options)
+
+    async def set_model(self, model_id: str) -> None:
+        """Choose the model: the option of that category, or the older method."""
+        for option in self.options:
+            if isinstance(option, SessionConfigSelect) and option.category == "model":
+                await self.set_option(option.id, model_id)
+                return
+        await self.agent.call(
+            methods.SET_MODEL, SetSessionModelRequest(session_id=self.id, model_id=model_id)
+        )
+
+    async def close(self) -> None:
+        """End the session's work at the agent; its history stays there."""
+        self.agent.need(self.agent.capabilities.session_capabilities.close, "close sessions")
+        await self.agent.call(methods.CLOSE_SESSION, CloseSessionRequest(session_id=self.id))
+        self.agent.forget(self)
+
+    # -- for the rest of the package -----------------------------------------------------------
+
+    def begin(self, turn: PromptTurn) -> None:
+        if self._turn is not None:
+            raise LocalProtocolError("a prompt is running in this session; await or cancel it first")
+        self._turn = turn
+        self.sign_of_life()
+
+    def end(self, turn: PromptTurn) -> None:
+        if self._turn is turn:
+            self._turn = None
+
+    def sign_of_life(self) -> None:
+        self.last_sign = asyncio.get_running_loop().time()
+
+    def deliver(self, update: SessionUpdate) -> Awaitable[None] | None:
+        """An update arrived."""
+        turn = self._turn
+        if turn is not None:
+            if self.timeouts.idle_turn:
+                self.sign_of_life()
+            if update.__class__ in _NOTED:
+                self._note(update)
+            return turn.deliver(update)
+        self._note(update)
+        return self.on_update(update) if self.on_update is not None else None
+
+    def _note(self, update: SessionUpdate) -> None:
+        """Keep what is true of the session from now on."""
+        if isinstance(update, CurrentModeUpdate) and self.modes is not None:
+            self.modes = SessionModeState(
+                current_mode_id=update.current_mode_id, available_modes=self.modes.available_modes
+            )
+        elif isinstance(update, ConfigOptionUpdate):
+            self.options = list(update.config_options)
+        elif isinstance(update, AvailableCommandsUpdate):
+            self.commands = list(update.available_commands)
+        elif isinstance(update, SessionInfoUpdate) and not isinstance(update.title, type(_UNSET)):
+            self.title = cast("str | None", update.title)
+
+    async def permit(self, request: RequestPermissionRequest) -> RequestPermissionResponse:
+        """Answer a permission request; `cancelled` as soon as the turn is (R-208)."""
+        if self._turn is not None:
+            self._turn.result.fold_tool_call(request.tool_call)
+            if self._turn._cancelling:  # pyright: ignore[reportPrivateUsage] - the two belong together
+                return RequestPermissionResponse(outcome=Cancelled())
+        cancelled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._permissions.add(cancelled)
+        deciding = asyncio.ensure_future(self.agent.permissions.decide(self.agent.name, request))
+        try:
+            await asyncio.wait({cancelled, deciding}, return_when=asyncio.FIRST_COMPLETED)
+            if not deciding.done() or (option := deciding.result()) is None:
+                return RequestPermissionResponse(outcome=Cancelled())
+            outcome = SelectedPermissionOutcome(option_id=option.option_id)
+            return RequestPermissionResponse(outcome=outcome)
+        finally:
+            self.sign_of_life()
+            deciding.cancel()
+            self._permissions.discard(cancelled)
+
+    def answer_pending_permissions(self) -> None:
+        for pending in self._permissions:
+            if not pending.done():
+                pending.set_result(None)
+
+
+_UNSET = SessionInfoUpdate().title
+_NOTED = (CurrentModeUpdate, ConfigOptionUpdate, AvailableCommandsUpdate, SessionInfoUpdate)
+
+
+def _values(option: SessionConfigSelect) -> list[str]:
+    values: list[str] = []
+    for choice in option.options:
+        group = getattr(choice, "options", None)
+        values += [one.value for one in group] if group is not None else [choice.value]  # type: ignore[union-attr]
+    return values
+
+
+def to_blocks(prompt: Any, accepts: PromptCapabilities) -> list[ContentBlock]:
+    """The content blocks of a prompt, checked against what the agent takes (R-201)."""
+    if isinstance(prompt, list | tuple):
+        return [block for part in cast("Sequence[Any]", prompt) for block in to_blocks(part, accepts)]
+    block: ContentBlock
+    if isinstance(prompt, str):
+        block = TextContent(text=prompt)
+    elif isinstance(prompt, Path):
+        block = _file_block(prompt)
+    else:
+        block = prompt
+    for kind, takes, what in (
+        (ImageContent, accepts.image, "images"),
+        (AudioContent, accepts.audio, "audio"),
+        (EmbeddedResource, accepts.embedded_context, "embedded files"),
+    ):
+        if isinstance(block, kind) and not takes:
+            raise Unsupported(f"this agent takes no {what}")
+    return [block]
+
+
+def _file_block(path: Path) -> ContentBlock:
+    """A file as the content it is: images and sounds with their bytes, others as links."""
+    mime, _ = mimetypes.guess_type(path.name)
+    if mime and mime.startswith(("image/", "audio/")):
+        data = base64.b64encode(path.read_bytes()).decode("ascii")
+        return (ImageContent if mime.startswith("image/") else AudioContent)(data=data, mime_type=mime)
+    full = path.absolute()
+    if not full.exists():
+        raise FileNotFoundError(full)
+    return ResourceLink(uri=full.as_uri(), name=path.name, mime_type=mime, size=full.stat().st_size)

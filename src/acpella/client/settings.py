@@ -1,0 +1,134 @@
+"""The settings file: which agents and MCP servers there are."""
+
+import difflib
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from acpella.errors import AcpellaError
+
+__all__ = ["AgentServer", "ClientSettings", "SettingsError"]
+
+
+class SettingsError(AcpellaError):
+    """The settings file cannot be used; says where it is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentServer:
+    """How an agent is started."""
+
+    command: str
+    args: list[str] = field(default_factory=list[str])
+    env: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """What the file says. The shape is the one that Zed uses: `agent_servers`, and `mcp_servers`."""
+
+    agents: dict[str, AgentServer] = field(default_factory=dict[str, AgentServer])
+    mcp_servers: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    path: Path | None = None
+
+    def suggest(self, name: str) -> str:
+        """A hint for a name that is not there."""
+        close = difflib.get_close_matches(name, self.agents, n=1, cutoff=0.5)
+        if close:
+            return f"did you mean {close[0]!r}?"
+        return f"there are: {', '.join(sorted(self.agents))}" if self.agents else ""
+
+    @classmethod
+    def find(cls, path: str | os.PathLike[str] | None = None, *, cwd: Path | None = None) -> "ClientSettings":
+        """The settings of `path`, of `./.acpella/settings.json`, or of the user, whichever is there first.
+
+        Raises:
+            SettingsError: the file is missing although it was named, or is malformed.
+        """
+        if path is not None:
+            return cls.load(Path(path))
+        for candidate in ((cwd or Path.cwd()) / ".acpella" / "settings.json", user_settings()):
+            if candidate.is_file():
+                return cls.load(candidate)
+        return cls()
+
+    @classmethod
+    def load(cls, path: Path) -> "ClientSettings":
+        """Read one file. Raises `SettingsError`."""
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise SettingsError(f"no settings file {path}") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(f"{path} cannot be read: {error}") from None
+        try:
+            value = _parse(text)
+        except ValueError as error:
+            raise SettingsError(f"{path}: {error}") from None
+        return cls._from_json(value, path)
+
+    @classmethod
+    def _from_json(cls, value: Any, path: Path) -> "ClientSettings":
+        top = _table(value, str(path))
+        agents: dict[str, AgentServer] = {}
+        for name, entry in _table(top.get("agent_servers", {}), f"{path}: agent_servers").items():
+            agents[name] = _agent(entry, f"{path}: agent_servers.{name}")
+        servers = top.get("mcp_servers", [])
+        if isinstance(servers, dict):
+            table = cast("dict[str, Any]", servers)
+            servers = [{"name": n, **_table(e, f"{path}: mcp_servers.{n}")} for n, e in table.items()]
+        if not isinstance(servers, list):
+            raise SettingsError(f"{path}: mcp_servers must be a list or an object")
+        listed = cast("list[Any]", servers)
+        checked = [_table(entry, f"{path}: mcp_servers[{i}]") for i, entry in enumerate(listed)]
+        return cls(agents, checked, path)
+
+
+def user_settings() -> Path:
+    """Where the user's own settings are."""
+    if sys.platform == "win32":
+        base = Path(os.environ.get("APPDATA") or Path.home())
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        base = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return base / "acpella" / "settings.json"
+
+
+def _parse(text: str) -> Any:
+    """JSON, with line and column in the error."""
+    import json
+
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+
+
+def _agent(entry: Any, where: str) -> AgentServer:
+    table = _table(entry, where)
+    command = table.get("command")
+    if isinstance(command, dict):  # Zed has also written {"command": {"path": …, "args": …}}
+        inner = _table(command, f"{where}.command")
+        table = {**table, **{k: v for k, v in inner.items() if k != "path"}}
+        command = inner.get("path")
+    if not isinstance(command, str) or not command:
+        raise SettingsError(f"{where}.command must be a command")
+    args = table.get("args", [])
+    if not isinstance(args, list) or not all(isinstance(arg, str) for arg in cast("list[Any]", args)):
+        raise SettingsError(f"{where}.args must be a list of strings")
+    try:
+        env = msgspec.convert(table.get("env") or {}, dict[str, str])
+    except msgspec.ValidationError:
+        raise SettingsError(f"{where}.env must be an object of strings") from None
+    return AgentServer(os.path.expanduser(command), cast("list[str]", args), env)
+
+
+def _table(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise SettingsError(f"{where} must be an object")
+    return cast("dict[str, Any]", value)

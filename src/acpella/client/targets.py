@@ -1,0 +1,117 @@
+"""From what a user names to a channel: a command, a list, a Python file, a name in the settings, an agent."""
+
+import asyncio
+import os
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
+
+from acpella.errors import TransportError
+from acpella.rpc import Channel
+from acpella.transport import ProcessChannel, memory_pair
+
+from .settings import ClientSettings
+
+__all__ = ["InProcess", "Servable", "Target", "open_target"]
+
+
+@runtime_checkable
+class Servable(Protocol):
+    """An agent object that can be served in this process, such as `acpella.Agent`."""
+
+    name: str
+
+    async def serve_on(self, channel: Channel) -> None: ...
+
+
+Target: TypeAlias = "str | Path | Sequence[str] | Servable | Channel"
+"""A command, a list of words, a Python file, a name of the settings, an `Agent`, or a channel."""
+
+
+class InProcess:
+    """A channel to an agent object, which is served for as long as the channel is open."""
+
+    def __init__(self, agent: Servable) -> None:
+        self._agent = agent
+        self._here, self._there = memory_pair()
+        self._serving: asyncio.Task[None] | None = None
+
+    async def open(self, receiver: Any, *, write_high: int) -> None:
+        self._serving = asyncio.get_running_loop().create_task(self._agent.serve_on(self._there))
+        await self._here.open(receiver, write_high=write_high)
+
+    def write(self, data: bytes | bytearray) -> None:
+        self._here.write(data)
+
+    def pause_reading(self) -> None:
+        self._here.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._here.resume_reading()
+
+    async def close(self) -> None:
+        await self._here.close()
+        if self._serving is not None:
+            await asyncio.wait([self._serving], timeout=5)
+            self._serving.cancel()
+
+
+def open_target(
+    target: Target,
+    *,
+    settings: ClientSettings | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    on_stderr: Callable[[bytes], None] | None = None,
+) -> tuple[str, Channel]:
+    """A short name of the agent, and the channel to it."""
+    if isinstance(target, Servable):
+        return target.name, InProcess(target)
+    if hasattr(target, "pause_reading"):
+        return "agent", cast("Channel", target)
+    overlay = dict(env or {})
+    if isinstance(target, str) and settings is not None and target in settings.agents:
+        server = settings.agents[target]
+        name, command = target, [server.command, *server.args]
+        overlay = {**server.env, **overlay}
+    else:
+        command = _command(cast("str | Path | Sequence[str]", target), settings)
+        name = _short_name(command)
+    return name, ProcessChannel(command, cwd=cwd, env=overlay or None, on_stderr=on_stderr)
+
+
+def _command(target: str | Path | Sequence[str], settings: ClientSettings | None) -> list[str]:
+    if isinstance(target, str) and target.startswith(("http://", "https://", "ws://", "wss://")):
+        raise TransportError(f"cannot connect to {target}: agents behind a URL are not supported yet")
+    if isinstance(target, str) and not target.endswith(".py"):
+        try:
+            command = shlex.split(target)
+        except ValueError as error:
+            raise TransportError(f"cannot read the command {target!r}: {error}") from None
+        if not command:
+            raise TransportError("the command is empty")
+        if len(command) == 1 and settings is not None and (hint := settings.suggest(command[0])):
+            from shutil import which
+
+            if which(command[0]) is None:
+                raise TransportError(f"no agent {command[0]!r} in the settings; {hint}")
+        return command
+    if isinstance(target, str | Path):
+        path = Path(target)
+        if path.suffix == ".py":
+            if not path.exists():
+                raise TransportError(f"no file {path}")
+            return [sys.executable, str(path)]
+        return [str(path)]
+    return list(target)
+
+
+def _short_name(command: Sequence[str]) -> str:
+    """The program, or the script it runs; never its arguments, which may hold secrets."""
+    interpreters = ("python", "python3", "node", "uv", "uvx", "npx", Path(sys.executable).name)
+    words = [Path(word).name for word in command if not word.startswith("-")]
+    if len(words) > 1 and words[0] in interpreters:
+        return words[1]
+    return words[0] if words else "agent"
