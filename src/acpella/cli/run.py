@@ -197,7 +197,11 @@ class _Interruptible:
 async def _list_commands(session: Any) -> int:
     """Agents announce commands shortly after the session was made, if they have any."""
     told = asyncio.Event()
-    session.on_update = lambda update: told.set()
+
+    def on_update(update: object) -> None:
+        told.set()
+
+    session.on_update = on_update
     deadline = asyncio.get_running_loop().time() + COMMANDS_WITHIN
     while not session.commands and (left := deadline - asyncio.get_running_loop().time()) > 0:
         told.clear()
