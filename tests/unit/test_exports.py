@@ -77,7 +77,8 @@ def test_public_modules_list_exactly_what_they_offer(name: str) -> None:
 
 def test_every_module_can_be_imported_alone() -> None:
     """No cycle hides behind the order in which the package happens to be loaded."""
-    names = [info.name for info in pkgutil.walk_packages(acpella.__path__, "acpella.")]
+    found = pkgutil.walk_packages(acpella.__path__, "acpella.")
+    names = [info.name for info in found if not info.name.endswith("__main__")]
     assert len(names) > 20
     code = "import importlib, sys\nfor name in sys.argv[1:]:\n    importlib.import_module(name)\n"
     for name in names:

@@ -15,6 +15,7 @@ from acpella.errors import (
     InternalError,
     LocalProtocolError,
     Overloaded,
+    RemoteProtocolError,
     RequestCancelled,
     RpcError,
 )
@@ -39,7 +40,7 @@ Handler: TypeAlias = Callable[[Any], Awaitable[Any] | Any]
 FLUSH_AT = 64 * 1024
 """Bytes of notifications gathered before they are written without waiting for the end of the loop's turn."""
 
-BURST = 16
+BURST = 64
 """Notifications sent in a row before the sender lets other tasks run; keeps concurrent sessions fair."""
 
 SMALL_READ = 8 * 1024
@@ -127,11 +128,13 @@ class Connection:
         self._frame_log = FrameLog()
         self._calls: dict[RequestId, _Call] = {}
         self._awaited = 0  # calls whose answer does not wait for the queue
+        self._stuck_handlers = 0  # calls that the notification handler waits for
         self._running: dict[asyncio.Task[None], RequestId] = {}
         self._running_by_id: dict[RequestId, asyncio.Task[None]] = {}
 
         self._queue: deque[Any] = deque()  # notifications, settled answers, requests, and sizes (int)
         self._queued = 0  # bytes
+        self._unfinished = 0  # bytes read since the last event
         self._queued_requests = 0
         self._handling = False  # a notification handler is suspended
         self._wake: asyncio.Future[None] | None = None
@@ -141,6 +144,7 @@ class Connection:
         self._small_reads = 0
         self._last_read = 0.0
         self._writable: asyncio.Future[None] | None = None  # there while writing is paused
+        self._unread = 0  # bytes written while it was
         self._tick_scheduled = False
         self._burst = 0
 
@@ -167,9 +171,11 @@ class Connection:
         self._mute = False
         try:
             await self._channel.open(self, write_high=self._limits.write_high)
-        except BaseException:
+        except BaseException as error:
             self._mute = True
             self._pump_task.cancel()
+            self._ending = ConnectionClosed(f"the connection could not be opened: {error}")
+            self._finished.set_result(None)
             raise
         return self
 
@@ -237,7 +243,13 @@ class Connection:
             ConnectionClosed: the peer went away.
             TimeoutError: no answer within `timeout` seconds.
         """
-        await self._ready_to_write()
+        deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
+        if self._mute or self._writable is not None:
+            try:
+                async with asyncio.timeout_at(deadline):
+                    await self._ready_to_write()
+            except TimeoutError:
+                raise _overdue(method, timeout) from None
         if self._ending is not None:
             raise self._ending.again()
         call_id = self._peer.call(method, {} if params is None else params)
@@ -245,14 +257,18 @@ class Connection:
         self._calls[call_id] = call
         if not in_order:
             self._awaited += 1
-            self._check_reading()
+            if self._queued:
+                self._check_reading()
+        stuck = asyncio.current_task() is self._pump_task
+        self._stuck_handlers += stuck
         self._flush()
-        timer = (
-            None if timeout is None else self._loop.call_later(timeout, self._expire, call, method, timeout)
-        )
+        timer = None
+        if deadline is not None:
+            timer = self._loop.call_at(deadline, self._expire, call, method, timeout)
         try:
             return await call.future
         finally:
+            self._stuck_handlers -= stuck
             if timer is not None:
                 timer.cancel()
             if self._calls.pop(call_id, None) is not None and self._ending is None:
@@ -260,7 +276,8 @@ class Connection:
                 self._flush()
             if not in_order:
                 self._awaited -= 1
-                self._check_reading()
+                if self._queued:
+                    self._check_reading()
 
     async def notify(self, method: Method[P, Any] | str, params: P) -> None:
         """Tell the peer something. Waits only when the peer is far behind with reading.
@@ -270,13 +287,13 @@ class Connection:
         """
         if self._mute or self._writable is not None:
             await self._ready_to_write()
-        self._peer.notify(method, params)
+        unsent = self._peer.notify(method, params)
         self._burst += 1
         if not self._tick_scheduled:  # the first of this turn goes at once, what follows is gathered
             self._tick_scheduled = True
             self._loop.call_soon(self._tick)
             self._flush()
-        elif self._peer.unsent >= FLUSH_AT:
+        elif unsent >= FLUSH_AT:
             self._flush()
         if self._burst >= BURST:
             self._burst = 0
@@ -285,19 +302,20 @@ class Connection:
     async def drain(self) -> None:
         """Wait until the peer has taken enough of what was written for more to be sent."""
         self._flush()
-        while self._writable is not None:
-            await asyncio.shield(self._writable)
+        await self._until_writable()
 
-    def _expire(self, call: _Call, method: Method[Any, Any] | str, timeout: float) -> None:
+    def _expire(self, call: _Call, method: Method[Any, Any] | str, timeout: float | None) -> None:
         if not call.future.done():
-            name = method if isinstance(method, str) else method.name
-            call.future.set_exception(TimeoutError(f"{name} was not answered within {timeout:g} s"))
+            call.future.set_exception(_overdue(method, timeout))
+
+    async def _until_writable(self) -> None:
+        while self._writable is not None and not self._mute:
+            await asyncio.shield(self._writable)
 
     async def _ready_to_write(self) -> None:
         if self._finished is None:
             raise LocalProtocolError("the connection is not open; use `async with`")
-        while self._writable is not None and not self._mute:
-            await asyncio.shield(self._writable)
+        await self._until_writable()
         if self._mute and self._ending is not None:
             raise self._ending.again()
 
@@ -312,6 +330,11 @@ class Connection:
             if self._mute:
                 return
             self._frame_log.sent(data)
+            if self._writable is not None and self._ending is None:  # an error answer; all else waits
+                self._unread += len(data)
+                if self._unread > self._limits.write_max:
+                    self._end(ConnectionClosed("the peer sends but does not read: too much is waiting"))
+                    return
             self._channel.write(data)
 
     # -- the channel's side (Receiver) ---------------------------------------------------
@@ -321,10 +344,12 @@ class Connection:
         if self._ending is not None:
             return
         self._frame_log.received(data)
+        self._unfinished += len(data)
         try:
             events = self._peer.receive(data)
             if events:
-                self._dispatch(events, len(data))
+                size, self._unfinished = self._unfinished, 0
+                self._dispatch(events, size)
         except Exception:  # a bug of ours must end the conversation, not leave everybody waiting
             log.exception("failed to read what the peer sent")
             self._end(ConnectionClosed("what the peer sent could not be handled; the log says why"))
@@ -346,6 +371,7 @@ class Connection:
         """The peer has caught up."""
         if self._writable is not None:
             writable, self._writable = self._writable, None
+            self._unread = 0
             if not writable.done():
                 writable.set_result(None)
             self._check_reading()
@@ -353,7 +379,8 @@ class Connection:
     def ended(self, reason: ConnectionClosed) -> None:
         """The peer will send nothing more."""
         if self._ending is None:
-            self._dispatch(self._peer.finish(), 0)
+            # of half an answer, why the other half never came is the better error
+            self._dispatch([event for event in self._peer.finish() if not _is_unreadable(event)], 0)
             self._flush()
         self._end(reason)
 
@@ -362,6 +389,9 @@ class Connection:
     def _dispatch(self, events: list[Any], size: int) -> None:
         queue = self._queue
         before = len(queue)
+        if self._peer.only_stream:
+            queue.extend(events)
+            events = []
         for event in events:
             kind = event.__class__
             if kind is Request:
@@ -418,7 +448,7 @@ class Connection:
             while queue:
                 item = queue.popleft()
                 kind = item.__class__
-                if kind is int:
+                if kind is int:  # the size of what came before it
                     self._queued -= item
                     if self._reading_stopped_by:
                         self._check_reading()
@@ -431,21 +461,29 @@ class Connection:
                 else:
                     try:
                         work = handlers[item.method](item.params)
-                        if work is not None and (
-                            work.__class__ is CoroutineType or inspect.isawaitable(work)
-                        ):
-                            if self._queued_requests:
-                                self._start_queued()
-                            self._handling = True
-                            await work
+                        if work is not None and _awaitable(work):
+                            await self._handle(work)
+                    except asyncio.CancelledError:
+                        if self._pump_task is None or self._pump_task.cancelling():
+                            raise
+                        log.warning("the handler of %s was cancelled", item.method)
                     except Exception:
                         log.exception("the handler of %s failed", item.method)
-                    finally:
-                        self._handling = False
             if self._ending is not None:
                 return
             self._wake = self._loop.create_future()
             await self._wake
+
+    async def _handle(self, work: Awaitable[Any]) -> None:
+        # runs only if the handler really waits
+        start = self._loop.call_soon(self._start_queued) if self._queued_requests else None
+        self._handling = True
+        try:
+            await work
+        finally:
+            self._handling = False
+            if start is not None:
+                start.cancel()
 
     def _start_queued(self) -> None:
         """A notification handler may wait for one of the requests behind it: start those now."""
@@ -477,6 +515,8 @@ class Connection:
             result = self._requests[request.method](request.params)
             if _awaitable(result):
                 result = await result
+            while self._writable is not None and self._ending is None:
+                await asyncio.shield(self._writable)
         except RpcError as error:
             self._peer.refuse(request.id, error)
         except asyncio.CancelledError:
@@ -520,7 +560,7 @@ class Connection:
         full = self._queued >= self._limits.queue_low
         if full and (self._awaited or self._writable is not None):
             full = self._queued >= self._limits.queue_high
-            if full and self._writable is not None:
+            if full and (self._writable is not None or self._stuck_handlers):
                 self._end(ConnectionClosed("both sides send and neither reads: too much is waiting"))
                 return
         self._stop_reading("queue", stop=full)
@@ -561,8 +601,11 @@ class Connection:
                 reason.frames = self._frame_log.frames()
             self._ending = reason
             self._mute = not reason.clean  # a peer that has only stopped talking may still listen
-            if self._mute and self._writable is not None and not self._writable.done():
-                self._writable.set_result(None)
+            if self._mute:
+                self.resume_writing()  # wakes those who would wait for ever
+            elif self._writable is not None:
+                self._writable.set_result(None)  # wakes the answers, which need not wait any longer
+                self._writable = self._loop.create_future()
             for call_id in self._peer.forget_calls():
                 self._settle(call_id, reason.again())
             for call_id in list(self._calls):
@@ -584,29 +627,46 @@ class Connection:
 
     async def _finish(self, grace: float) -> None:
         """Let handlers end, then let go of the peer."""
-        assert self._pump_task is not None and self._finished is not None
+        assert self._finished is not None
         try:
-            deadline = self._loop.time() + grace
-            while (busy := self._busy()) and (left := deadline - self._loop.time()) > 0:
-                await asyncio.wait(busy, timeout=left)
-            self._abort()
-            self._pump_task.cancel()
-            if busy := self._busy():
-                await asyncio.wait(busy, timeout=ABORT_GRACE)
-            for task in self._busy():
-                log.warning("the handler %s ignores its cancellation", task.get_name())
-            while self._queue:  # a stuck notification handler must not hide the end from those who wait
-                item = self._queue.popleft()
-                if item.__class__ is _Settled:
-                    item.call.settle(item.outcome)
+            await self._end_handlers(grace)
+        finally:  # even if the loop shuts down: a child process must not stay
             self._flush()
             self._mute = True
-            self.resume_writing()  # wakes those who would wait for ever
-            await self._channel.close()
-        finally:
-            if not self._finished.done():
-                self._finished.set_result(None)
+            self.resume_writing()
+            try:
+                await self._channel.close()
+            except Exception:
+                log.exception("failed to close the channel")
+            finally:
+                if not self._finished.done():
+                    self._finished.set_result(None)
+
+    async def _end_handlers(self, grace: float) -> None:
+        assert self._pump_task is not None
+        deadline = self._loop.time() + grace
+        while (busy := self._busy()) and (left := deadline - self._loop.time()) > 0:
+            await asyncio.wait(busy, timeout=left)
+        self._abort()
+        self._pump_task.cancel()
+        if busy := self._busy():
+            await asyncio.wait(busy, timeout=ABORT_GRACE)
+        for task in self._busy():
+            log.warning("the handler %s ignores its cancellation", task.get_name())
+        while self._queue:  # a stuck notification handler must not hide the end from those who wait
+            item = self._queue.popleft()
+            if item.__class__ is _Settled:
+                item.call.settle(item.outcome)
 
 
 def _awaitable(value: object) -> bool:
     return value.__class__ is CoroutineType or inspect.isawaitable(value)
+
+
+def _overdue(method: Method[Any, Any] | str, timeout: float | None) -> TimeoutError:
+    name = method if isinstance(method, str) else method.name
+    return TimeoutError(f"{name} was not answered within {timeout:g} s")
+
+
+def _is_unreadable(event: object) -> bool:
+    return isinstance(event, Failure) and isinstance(event.error, RemoteProtocolError)

@@ -23,21 +23,30 @@ class FrameLog:
     """A short memory of what was read (`<-`) and written (`->`). Cheap to fill, redacted when it is read."""
 
     def __init__(self) -> None:
-        self._chunks: deque[tuple[Direction, bytes]] = deque(maxlen=KEPT_CHUNKS)
+        self._chunks: deque[tuple[Direction, bytes, bool]] = deque(maxlen=KEPT_CHUNKS)
+        self._ends: dict[Direction, bytes] = {"<-": b"\n", "->": b"\n"}  # how the last chunk ended
 
     def received(self, data: bytes) -> None:
-        self._chunks.append(("<-", bytes(data[-KEPT_BYTES:])))
+        self._keep("<-", data)
 
     def sent(self, data: bytes | bytearray) -> None:
-        self._chunks.append(("->", bytes(data[-KEPT_BYTES:])))
+        self._keep("->", data)
+
+    def _keep(self, direction: Direction, data: bytes | bytearray) -> None:
+        end = self._ends[direction]
+        whole = len(data) <= KEPT_BYTES and (end == b"\n" or (end == b"}" and data[:1] in b"{Cc"))
+        self._ends[direction] = bytes(data[-1:])
+        self._chunks.append((direction, bytes(data[-KEPT_BYTES:]), whole))
 
     def frames(self, count: int = 20) -> tuple[str, ...]:
         """The last frames, oldest first, shortened and without secrets."""
         lines: list[str] = []
-        for direction, chunk in self._chunks:
-            for line in chunk.decode("utf-8", "replace").splitlines():
-                if line.strip():
-                    shown = redact(line)
+        for direction, chunk, whole in self._chunks:
+            for n, line in enumerate(chunk.decode("utf-8", "replace").split("\n")):
+                if n == 0 and not whole:
+                    lines.append(f"{direction} ...")  # it may begin inside a secret, which nothing would tell
+                elif line.strip():
+                    shown = redact(line.strip())
                     shown = shown if len(shown) <= SHOWN_FRAME else shown[:SHOWN_FRAME] + "..."
                     lines.append(f"{direction} {shown}")
         return tuple(lines[-count:])

@@ -4,6 +4,7 @@ Two framings exist: a line a message, and `Content-Length` headers as language s
 bytes of the peer tell which it speaks (R-002, R-016; FEATURES B1); answers go out in kind.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -17,9 +18,11 @@ MAX_HEADER = 16 * 1024
 EXCERPT = 1024
 """Bytes kept from both ends of a frame that cannot be read, to find its id and to tell about it."""
 
-_BLANK = b" \t\r\n"
 _BOM = b"\xef\xbb\xbf"
+_BEFORE_FIRST = re.compile(rb"(?:[ \t\r\n]|\xef\xbb\xbf)*")
 _HEADER_START = b"content-"
+_NO_HEADER = "expected a Content-Length header"
+_LENGTH = re.compile(rb"content-length[ \t]*:(.*)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class Framer:
             self.framing = "lines"
             data, self._headers = self._headers, b""
             self._keep(data)
-        if self.framing == "headers" and (self._headers or self._need is not None):
+        if self.framing == "headers" and (self._headers.strip() or self._need is not None):
             broken = Broken("the stream ended inside a frame", self._headers or self._head())
             self._headers, self._need = b"", None
             self._reset()
@@ -78,9 +81,9 @@ class Framer:
     # -- which framing -----------------------------------------------------------------
 
     def _feed_first(self, data: bytes) -> list[Block]:
-        data = (self._headers + data).removeprefix(_BOM).lstrip(_BLANK)
+        data = _BEFORE_FIRST.sub(b"", self._headers + data, count=1)
         start = data[: len(_HEADER_START)].lower()
-        if _HEADER_START.startswith(start) and len(start) < len(_HEADER_START):
+        if len(start) < len(_HEADER_START) and (_HEADER_START.startswith(start) or _BOM.startswith(start)):
             self._headers = data  # too short to tell
             return []
         self._headers = b""
@@ -138,23 +141,25 @@ class Framer:
         length: int | None = None
         at = start = 0  # start: of the header block, after what was of no use
         while (end := data.find(b"\n", at)) >= 0:
-            line = data[at:end].strip()
-            at = end + 1
-            name, colon, value = line.partition(b":")
+            line = data[at:end].rstrip()
             if not line:
                 if length is not None:
                     self._need = length or None
-                    return data[at:]
-                start = at
-            elif not colon:
-                blocks.append(Broken("expected a Content-Length header", line[:EXCERPT]))
-                length, start = None, at
-            elif name.strip().lower() == b"content-length":
-                digits = value.strip()
+                    return data[end + 1 :]
+                start = end + 1
+            elif found := _LENGTH.search(line):
+                if garbage := line[: found.start()].strip():  # such as a body longer than announced
+                    blocks.append(Broken(_NO_HEADER, garbage[:EXCERPT]))
+                    start = at + found.start()
+                digits = found[1].strip()
                 length = int(digits) if digits.isdigit() and len(digits) < 19 else None
                 if length is None:
                     blocks.append(Broken("Content-Length is not a number", line[:EXCERPT]))
-                    start = at
+                    start = end + 1
+            elif b":" not in line:
+                blocks.append(Broken(_NO_HEADER, line[:EXCERPT]))
+                length, start = None, end + 1
+            at = end + 1
         if len(data) - start > MAX_HEADER:
             blocks.append(Broken("a header block that does not end", data[start : start + EXCERPT]))
         else:

@@ -33,5 +33,9 @@ class Limits:
     """Bytes that may wait to be written before `notify` and `call` wait.
     Without it, a peer that does not read makes a fast sender fill the memory."""
 
+    write_max: int = 64 * MIB
+    """Bytes of error answers, which do not wait, that may pile up besides before the connection is ended.
+    Without it, a peer that sends nonsense and does not read the answers fills the memory."""
+
     close_grace: float = 1.0
     """Seconds that running handlers get to finish when the connection ends, before they are cancelled."""

@@ -48,21 +48,27 @@ def read_envelope(frame: bytes) -> Envelope:
 def id_of(raw: Raw) -> RequestId | None:
     """The id in a form that can be echoed and compared; None if it is no legal id (R-010)."""
     text = bytes(raw)
-    if text[:1] == b'"' and b"\\" in text:
-        return msgspec.json.encode(msgspec.json.decode(text))  # one spelling for one string
-    if text[:1] in b'"-0123456789' or text == b"null":
-        return text
-    return None
+    if text[:1] == b'"':
+        if text.isascii() and b"\\" not in text:
+            return text
+        try:
+            return msgspec.json.encode(msgspec.json.decode(text))  # one spelling for one string
+        except ValueError:  # not UTF-8, which raw JSON has not been checked for
+            return None
+    return text if text == b"null" or text[:1].isdigit() or text[:1] == b"-" else None
 
 
 _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,
 )
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def mend_surrogates(frame: bytes) -> bytes:
     r"""Replace halves of surrogate pairs such as `\ud83d`, which JavaScript peers send for a cut emoji."""
+    if _SURROGATE.search(frame) is None:  # spares a large frame the slow way
+        return frame
     return _ESCAPE.sub(lambda m: b"\\ufffd" if m[1] else m[0], frame)
 
 
@@ -77,7 +83,7 @@ def replace_surrogates(value: Any) -> Any:
     return value
 
 
-_ID = rb'(-?\d+|"(?:[^"\\]|\\.)*")'
+_ID = rb'(-?(?:0|[1-9]\d*)|"(?:[^"\\]|\\.)*")'
 _HEAD_ID = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*' + _ID + rb'\s*,\s*"(\w+)"')
 _HEAD_NAME = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(result|error|method|params)"')
 _TAIL_ID = re.compile(rb',\s*"id"\s*:\s*' + _ID + rb'\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
@@ -86,8 +92,15 @@ _TAIL_ID = re.compile(rb',\s*"id"\s*:\s*' + _ID + rb'\s*(?:,\s*"jsonrpc"\s*:\s*"
 def guess(head: bytes, tail: bytes) -> tuple[RequestId | None, bool]:
     """The id of an unreadable message as its ends tell it, and whether it looks like a response."""
     if found := _HEAD_ID.match(head):
-        return found[1], found[2] in (b"result", b"error")
+        return _guessed_id(found[1]), found[2] in (b"result", b"error")
     name = _HEAD_NAME.match(head)
     if name and (found := _TAIL_ID.search(tail or head)):
-        return found[1], name[1] in (b"result", b"error")
+        return _guessed_id(found[1]), name[1] in (b"result", b"error")
     return None, False
+
+
+def _guessed_id(text: bytes) -> RequestId | None:
+    try:
+        return id_of(msgspec.json.decode(text, type=Raw))
+    except msgspec.DecodeError:
+        return None

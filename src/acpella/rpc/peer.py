@@ -6,8 +6,7 @@ The peer knows framing, ids, error answers and limits. It runs no handler and kn
 
 import logging
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar, cast
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import Raw, UnsetType
@@ -46,6 +45,9 @@ log = logging.getLogger(__name__)
 P = TypeVar("P")
 R = TypeVar("R")
 
+STREAM_HINT = 200
+"""Bytes at the start of what was read in which the name of the flooding notification is looked for."""
+
 EXCERPT = 200
 """Bytes of an unreadable frame that are shown to people."""
 
@@ -82,8 +84,7 @@ class Vocabulary(Protocol):
     def decode_hook(self) -> Callable[[type, Any], Any]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True, gc=False):
     """The peer asks; `answer` or `refuse` the id once."""
 
     id: RequestId
@@ -91,39 +92,34 @@ class Request:
     params: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
+class Notification(msgspec.Struct, frozen=True, gc=False):
     """The peer tells. Those of the stream are other objects of the same shape."""
 
     method: str
     params: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True, gc=False):
     """A call of ours was answered."""
 
     id: RequestId
     result: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True, gc=False):
     """A call of ours was answered with an error, or with something that cannot be used."""
 
     id: RequestId
     error: RpcError | RemoteProtocolError
 
 
-@dataclass(frozen=True, slots=True)
-class CancelRequested:
+class CancelRequested(msgspec.Struct, frozen=True, gc=False):
     """The peer no longer wants the answer to its request."""
 
     id: RequestId
 
 
-@dataclass(frozen=True, slots=True)
-class Noise:
+class Noise(msgspec.Struct, frozen=True, gc=False):
     """Something arrived that is no message; the conversation goes on."""
 
     reason: str
@@ -137,6 +133,10 @@ class _CancelParams(msgspec.Struct, rename="camel"):
     request_id: Raw
 
 
+class _Identified(msgspec.Struct):
+    id: Raw = message.ABSENT
+
+
 class _ErrorObject(msgspec.Struct):
     code: int
     message: str = ""
@@ -144,6 +144,7 @@ class _ErrorObject(msgspec.Struct):
 
 
 _read_cancel = msgspec.json.Decoder(_CancelParams)
+_read_id = msgspec.json.Decoder(_Identified)
 _read_error = msgspec.json.Decoder(_ErrorObject)
 
 
@@ -189,7 +190,12 @@ class Peer:
         if stream is not None and stream.name in notifications:
             self.stream_event = _stream_event(stream)
             self._stream = msgspec.json.Decoder(self.stream_event, dec_hook=vocabulary.decode_hook)
-        self._out = bytearray()
+        self.only_stream = False
+        """Whether the last `receive` gave nothing but events of that class."""
+        self._stream_name = b'"%b"' % (stream.name.encode() if stream else b"")
+        self._stream_start = b'{"jsonrpc":"2.0","method":%b,' % self._stream_name
+        self._out: list[bytes] = []  # pieces are joined once, which is quicker than growing a buffer
+        self._unsent = 0
         self._next_id = 0
         self._calls: dict[RequestId, Method[Any, Any] | str] = {}
         self._prefixes: dict[str, bytes] = {}  # of notifications, by method
@@ -198,10 +204,19 @@ class Peer:
 
     def receive(self, data: bytes) -> list[Event]:
         """Take bytes as they were read; give the events they complete, in order."""
-        return self._read_blocks(self._framer.feed(data))
+        blocks = self._framer.feed(data)
+        self.only_stream = False
+        if len(blocks) != 1 or isinstance(block := blocks[0], Broken):
+            return self._read_blocks(blocks)
+        found = self._read_stream(block)
+        if found is None:
+            return self._read_frames(block, [])
+        self.only_stream = True
+        return found
 
     def finish(self) -> list[Event]:
         """The peer will send no more: give the event of an unterminated last line, if any."""
+        self.only_stream = False
         return self._read_blocks(self._framer.finish())
 
     def _read_blocks(self, blocks: list[bytes | Broken]) -> list[Event]:
@@ -210,17 +225,37 @@ class Peer:
             if isinstance(block, Broken):
                 self._skip(InvalidRequest(block.reason), block.head, block.tail, events)
                 continue
-            if self._stream is not None:
+            found = self._read_stream(block)
+            if found is not None:
+                events += found
+            else:
+                self._read_frames(block, events)
+        return events
+
+    def _read_stream(self, block: bytes) -> list[Event] | None:
+        """Read a block at once, if it holds nothing but messages of the stream, each on its own line."""
+        if self._stream is None or self._stream_name not in block[:STREAM_HINT]:
+            return None
+        try:
+            found: list[Event] = self._stream.decode_lines(block)
+        except UNREADABLE:
+            return None  # something else is among them: one at a time
+        lines = 1 if self._framer.framing == "headers" else block.count(b"\n") + 1
+        return found if len(found) == lines else None
+
+    def _read_frames(self, block: bytes, events: list[Event]) -> list[Event]:
+        if self._framer.framing == "headers":
+            self._read(block, events)
+            return events
+        stream, start = self._stream, self._stream_start
+        for frame in block.split(b"\n"):
+            if stream is not None and frame.startswith(start):
                 try:
-                    events += self._stream.decode_lines(block)
+                    events.append(stream.decode(frame))
                     continue
                 except UNREADABLE:
-                    pass  # something else is among them: one at a time
-            if self._framer.framing == "headers":
-                self._read(block, events)
-            else:
-                for line in block.split(b"\n"):
-                    self._read(line, events)
+                    pass
+            self._read(frame, events)
         return events
 
     def _read(self, frame: bytes, events: list[Event]) -> None:
@@ -240,10 +275,12 @@ class Peer:
                     self._read_notification(envelope.method, envelope, events)
                 else:
                     self._read_request(envelope.method, envelope, events)
-            elif envelope.id == message.ABSENT:
-                self._skip(InvalidRequest("neither a method nor an id"), frame, b"", events)
-            else:
+            elif envelope.id != message.ABSENT:
                 self._read_response(envelope, events)
+            elif envelope.result == message.ABSENT and envelope.error == message.ABSENT:
+                self._skip(InvalidRequest("neither a method nor an id"), frame, b"", events)
+            else:  # R-014: no answer
+                events.append(Noise("an answer without an id", _excerpt(frame)))
 
     def _read_request(self, method: str, envelope: Envelope, events: list[Event]) -> None:
         request_id = message.id_of(envelope.id)
@@ -315,22 +352,29 @@ class Peer:
                 events.append(Reply(call_id, result))
 
     def _read_misshapen(self, frame: bytes, events: list[Event]) -> None:
-        """JSON that is no envelope: say so with the id if it has one (R-012, R-013)."""
+        """No envelope, but maybe JSON: say so with the id if it has one (R-012, R-013)."""
+        frame = message.mend_surrogates(frame)
+        start = frame.lstrip()[:1]
         try:
-            value: Any = msgspec.json.decode(frame)
+            if start == b"{":
+                request_id = message.id_of(_read_id.decode(frame).id)
+            else:
+                msgspec.json.decode(frame, type=Raw)
+                request_id = None
+        except RecursionError:
+            self._skip(InvalidRequest("the message is nested too deeply"), frame, frame, events)
+            return
         except UNREADABLE:
             self._skip(ParseError(), frame, frame, events)
             return
-        if isinstance(value, list):
+        if request_id is not None:
+            self.refuse(request_id, InvalidRequest("a method is a string"))
+        elif start == b"{":
+            self._skip(InvalidRequest("a method is a string"), frame, b"", events)
+        elif start == b"[":
             self._skip(InvalidRequest("batches are not part of ACP"), frame, b"", events)
-        elif not isinstance(value, dict):
-            self._skip(InvalidRequest("a message is a JSON object"), frame, b"", events)
         else:
-            named = cast("dict[str, Any]", value).get("id")
-            known = isinstance(named, str | int) and not isinstance(named, bool)
-            self.refuse(
-                msgspec.json.encode(named) if known else b"null", InvalidRequest("a method is a string")
-            )
+            self._skip(InvalidRequest("a message is a JSON object"), frame, b"", events)
 
     def _skip(self, error: RpcError, head: bytes, tail: bytes, events: list[Event]) -> None:
         """Nothing can be made of this frame. If it was the answer to a call, that call must still end."""
@@ -370,46 +414,53 @@ class Peer:
             params = Raw(b'{"requestId":%b}' % call_id)
             self._send(b'{"jsonrpc":"2.0","method":"$/cancel_request","params":', params)
 
-    def notify(self, method: Method[Any, Any] | str, params: Any) -> None:
-        """Send a notification."""
+    def notify(self, method: Method[Any, Any] | str, params: Any) -> int:
+        """Send a notification; tells how many bytes wait to be taken."""
         name = method if isinstance(method, str) else method.name
         head = self._prefixes.get(name)
         if head is None:
             head = b'{"jsonrpc":"2.0","method":%b,"params":' % msgspec.json.encode(name)
-            self._prefixes[name] = head
+            if not isinstance(method, str):  # other names may be a stranger's, and without end
+                self._prefixes[name] = head
         self._send(head, params)
+        return self._unsent
 
     def answer(self, request_id: RequestId, result: Any) -> None:
         """Answer a request; None is written as the empty object (R-017)."""
         head = b'{"jsonrpc":"2.0","id":%b,"result":' % request_id
         try:
             self._send(head, {} if result is None else result)
-        except (TypeError, ValueError, RecursionError):
+        except Exception:  # whatever an object raises when it is written
             log.exception("the result of request %s cannot be written as JSON", _excerpt(request_id))
             self.refuse(request_id, InternalError())
 
     def refuse(self, request_id: RequestId, error: RpcError) -> None:
         """Answer a request with an error."""
-        body: dict[str, Any] = {"code": error.code, "message": error.message}
-        if error.data is not None:
-            body["data"] = error.data
         head = b'{"jsonrpc":"2.0","id":%b,"error":' % request_id
+        body = {"code": error.code, "message": error.message}
+        if error.data is not None:
+            try:
+                self._send(head, {**body, "data": error.data})
+                return
+            except Exception:
+                log.exception("the data of an error cannot be written as JSON")
         try:
             self._send(head, body)
-        except (TypeError, ValueError, RecursionError):
-            log.exception("the data of an error cannot be written as JSON")
-            del body["data"]
-            self._send(head, body)
+        except Exception:
+            log.exception("an error cannot be written as JSON")
+            self._send(head, {"code": InternalError.code, "message": InternalError.default_message})
 
     @property
     def unsent(self) -> int:
         """How many bytes wait to be taken."""
-        return len(self._out)
+        return self._unsent
 
-    def take(self) -> bytearray:
+    def take(self) -> bytes:
         """The bytes to be written now."""
-        out, self._out = self._out, bytearray()
-        return out
+        data = b"".join(self._out)
+        self._out.clear()
+        self._unsent = 0
+        return data
 
     def forget_calls(self) -> list[RequestId]:
         """The conversation is over: the calls that nobody will answer."""
@@ -418,29 +469,27 @@ class Peer:
         return calls
 
     def _send(self, head: bytes, body: Any) -> None:
-        if self._framer.framing == "headers":
-            self._out += self._framer.wrap(head + self._encoded(body) + b"}")
-            return
-        out = self._out
-        start = len(out)
-        out += head
         try:
-            self._encoder.encode_into(body, out, len(out))
+            encoded = self._encoder.encode(body)
         except UnicodeEncodeError:
-            del out[start:]
-            out += head
-            out += self._encoded(body)
-        except BaseException:
-            del out[start:]
-            raise
-        out += b"}\n"
+            encoded = self._without_surrogates(body)
+        if self._framer.framing == "headers":
+            framed = self._framer.wrap(b"%b%b}" % (head, encoded))
+            self._out.append(framed)
+            self._unsent += len(framed)
+            return
+        if body.__class__ is Raw:
+            encoded = encoded.replace(b"\n", b" ")  # R-002; between the tokens of JSON it is but space
+        self._out += (head, encoded, b"}\n")
+        self._unsent += len(head) + len(encoded) + 2
 
-    def _encoded(self, body: Any) -> bytes:
-        try:
-            return self._encoder.encode(body)
-        except UnicodeEncodeError:  # half an emoji has no UTF-8
-            plain = msgspec.to_builtins(body, enc_hook=lambda v: msgspec.json.decode(self._encoder.encode(v)))
-            return msgspec.json.encode(message.replace_surrogates(plain))
+    def _without_surrogates(self, body: Any) -> bytes:
+        """JSON of a value with half an emoji in it, which has no UTF-8."""
+        plain = msgspec.to_builtins(body, enc_hook=lambda v: msgspec.json.decode(self._encoder.encode(v)))
+        return msgspec.json.encode(message.replace_surrogates(plain))
+
+
+_Nothing = Annotated[str, msgspec.Meta(pattern="(?!)")]  # a type that no JSON has
 
 
 def _stream_event(method: Method[Any, Any]) -> type:
@@ -450,7 +499,7 @@ def _stream_event(method: Method[Any, Any]) -> type:
         [
             ("method", Literal[method.name]),  # pyright: ignore[reportInvalidTypeForm] - made at run time
             ("params", method.params),
-            ("id", UnsetType | None, msgspec.UNSET),  # with an id it would be a request
+            ("id", UnsetType | _Nothing, msgspec.UNSET),  # with an id, null too, it would be a request
         ],
         frozen=True,
         gc=False,

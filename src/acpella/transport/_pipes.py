@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import stat
 import sys
 import threading
@@ -14,7 +15,7 @@ READ_SIZE = 64 * 1024
 """Bytes asked for by one read. asyncio's own 256 KiB makes the allocator map and unmap memory each time."""
 
 CLOSE_TIMEOUT = 1.0
-"""Seconds for the last bytes to be taken by a peer that has stopped reading."""
+"""Seconds without a byte taken after which a peer has stopped reading, and the last ones are given up."""
 
 
 class Reader(Protocol):
@@ -37,7 +38,10 @@ async def open_reader(fd: int, received: Callable[[bytes], None], ended: Callabl
     if _selectable(fd):
         protocol = _ReadProtocol(received, ended)
         loop = asyncio.get_running_loop()
-        transport, _ = await loop.connect_read_pipe(lambda: protocol, os.fdopen(fd, "rb", buffering=0))
+        if _is_socket(fd):
+            transport, _ = await loop.create_connection(lambda: protocol, sock=socket.socket(fileno=fd))
+        else:
+            transport, _ = await loop.connect_read_pipe(lambda: protocol, os.fdopen(fd, "rb", buffering=0))
         if hasattr(transport, "max_size"):
             cast("Any", transport).max_size = READ_SIZE
         return _PipeReader(transport)
@@ -49,9 +53,14 @@ async def open_writer(
 ) -> Writer:
     """Write to a descriptor, which the writer then owns. `pause`/`resume` report its buffer."""
     if _selectable(fd):
-        protocol = _WriteProtocol(pause, resume, lost)
         loop = asyncio.get_running_loop()
-        transport, _ = await loop.connect_write_pipe(lambda: protocol, os.fdopen(fd, "wb", buffering=0))
+        transport: asyncio.WriteTransport
+        if _is_socket(fd):  # to a pipe's transport, anything to be read would mean that the peer is gone
+            protocol = _SocketWriteProtocol(pause, resume, lost)
+            transport, _ = await loop.create_connection(lambda: protocol, sock=socket.socket(fileno=fd))
+        else:
+            protocol = _WriteProtocol(pause, resume, lost)
+            transport, _ = await loop.connect_write_pipe(lambda: protocol, os.fdopen(fd, "wb", buffering=0))
         transport.set_write_buffer_limits(high=high)
         return _PipeWriter(transport, protocol)
     return _BlockingWriter(fd, lost)
@@ -59,8 +68,11 @@ async def open_writer(
 
 def _selectable(fd: int) -> bool:
     """Whether the event loop can wait for it: files, terminals and /dev/null it cannot."""
-    mode = os.fstat(fd).st_mode
-    return sys.platform != "win32" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))
+    return sys.platform != "win32" and (stat.S_ISFIFO(os.fstat(fd).st_mode) or _is_socket(fd))
+
+
+def _is_socket(fd: int) -> bool:
+    return stat.S_ISSOCK(os.fstat(fd).st_mode)
 
 
 class _ReadProtocol(asyncio.Protocol):
@@ -88,7 +100,7 @@ class _PipeReader:
         self._transport.close()
 
 
-class _WriteProtocol(asyncio.BaseProtocol):
+class _WriteProtocol(asyncio.Protocol):
     def __init__(
         self, pause: Callable[[], None], resume: Callable[[], None], lost: Callable[[], None]
     ) -> None:
@@ -103,6 +115,11 @@ class _WriteProtocol(asyncio.BaseProtocol):
         self._lost()
 
 
+class _SocketWriteProtocol(_WriteProtocol):
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        cast("asyncio.Transport", transport).pause_reading()  # what arrives is the reader's
+
+
 class _PipeWriter:
     def __init__(self, transport: asyncio.WriteTransport, protocol: _WriteProtocol) -> None:
         self._transport = transport
@@ -113,12 +130,14 @@ class _PipeWriter:
             self._transport.write(data)
 
     async def close(self) -> None:
+        left = self._transport.get_write_buffer_size()
         self._transport.close()  # writes what is buffered first
         try:
-            async with asyncio.timeout(CLOSE_TIMEOUT):
-                await asyncio.shield(self._protocol.closed)
-        except TimeoutError:
-            pass
+            while True:
+                await asyncio.wait([self._protocol.closed], timeout=CLOSE_TIMEOUT)
+                before, left = left, self._transport.get_write_buffer_size()
+                if self._protocol.closed.done() or left >= before:
+                    break
         finally:
             if not self._protocol.closed.done():
                 self._transport.abort()
@@ -153,19 +172,24 @@ class _ThreadReader:
         self._go.set()  # a thread in a blocking read ends with the process
 
     def _read(self) -> None:
-        while not self._closed:
-            try:
-                data = os.read(self._fd, READ_SIZE)
-            except OSError:
-                data = b""
-            try:
-                self._loop.call_soon_threadsafe(self._take, data)
-            except RuntimeError:  # the loop is gone
-                return
-            if not data:
-                return
+        while not self._closed and (data := self._next()) and self._give(data):
             self._go.wait()
             self._go.clear()
+        os.close(self._fd)
+        self._give(b"")
+
+    def _next(self) -> bytes:
+        try:
+            return os.read(self._fd, READ_SIZE)
+        except OSError:
+            return b""
+
+    def _give(self, data: bytes) -> bool:
+        try:
+            self._loop.call_soon_threadsafe(self._take, data)
+        except RuntimeError:  # the loop is gone
+            return False
+        return True
 
     def _take(self, data: bytes) -> None:
         if self._closed:

@@ -38,6 +38,9 @@ EXIT_AFTER_EOF = 1.0
 OUTPUT_AFTER_EXIT = 0.5
 """Seconds of silence after its exit until its output counts as ended, should a grandchild hold it open."""
 
+TALK_AFTER_EXIT = 3.0
+"""The same if there is no silence: what comes so late is a grandchild's."""
+
 
 class ProcessChannel:
     """Starts a command in a process group of its own and speaks to its stdin and stdout.
@@ -81,6 +84,7 @@ class ProcessChannel:
         self._output_ended = False
         self._paused = False
         self._quiet_timer: asyncio.TimerHandle | None = None
+        self._talk_until = 0.0
         self._ended = False
         self._closing: asyncio.Task[None] | None = None
 
@@ -123,13 +127,15 @@ class ProcessChannel:
                 high=write_high,
                 pause=receiver.pause_writing,
                 resume=receiver.resume_writing,
-                lost=lambda: None,  # its exit or the end of its output tells the same
+                lost=receiver.resume_writing,  # its exit or the end of its output tells the rest
             )
-            stderr, stdout = _own(process.stderr), _own(process.stdout)
-            self._stderr = await open_reader(stderr, self._stderr_received, self._stderr_ended)
-            self._stdout = await open_reader(stdout, self._received, self._stdout_ended)
+            self._stderr = await open_reader(_own(process.stderr), self._stderr_received, self._stderr_ended)
+            self._stdout = await open_reader(_own(process.stdout), self._received, self._stdout_ended)
         except BaseException:
             self._kill(signal.SIGKILL)
+            for end in (process.stdin, process.stdout, process.stderr):
+                end.close()
+            await self.close()
             raise
 
     def _start(self) -> "subprocess.Popen[bytes]":
@@ -165,7 +171,7 @@ class ProcessChannel:
 
     def _received(self, data: bytes) -> None:
         self._receiver.received(data)
-        if self._quiet_timer is not None:
+        if self._quiet_timer is not None and self._loop.time() < self._talk_until:
             self._wait_for_quiet()
 
     def _stderr_received(self, data: bytes) -> None:
@@ -219,6 +225,7 @@ class ProcessChannel:
         if self._output_ended:
             self._tell_end()
         else:
+            self._talk_until = self._loop.time() + TALK_AFTER_EXIT
             self._wait_for_quiet()
 
     def _wait_for_quiet(self) -> None:
@@ -336,15 +343,17 @@ def _signal_name(number: int) -> str:
 def _why_not_started(program: str, cwd: str | os.PathLike[str] | None, error: OSError | ValueError) -> str:
     """What the person who wrote the command must know."""
     shown = shlex.quote(program)
-    if cwd is not None and not Path(cwd).is_dir():
-        return f"cannot start {shown}: the working directory {os.fspath(cwd)} does not exist"
+    where = Path(cwd or ".")
+    if not where.is_dir():
+        lack = "is not a directory" if where.exists() else "does not exist"
+        return f"cannot start {shown}: the working directory {where} {lack}"
     if isinstance(error, FileNotFoundError):
-        if os.sep in program and Path(program).exists():
+        if os.sep in program and (where / program).exists():
             return f"cannot start {shown}: the interpreter named in its first line does not exist"
-        where = "check the path" if os.sep in program else "is it installed and on your PATH?"
-        return f"cannot start {shown}: command not found; {where}"
+        hint = "check the path" if os.sep in program else "is it installed and on your PATH?"
+        return f"cannot start {shown}: command not found; {hint}"
     if isinstance(error, PermissionError):
-        if Path(program).is_dir():
+        if (where / program).is_dir():
             return f"cannot start {shown}: it is a directory"
         hint = f"; run it as `python {shown}`" if program.endswith(".py") else f"; try `chmod +x {shown}`"
         return f"cannot start {shown}: it is not executable{hint}"

@@ -33,16 +33,21 @@ class StdioChannel:
         if self._guard is not None:
             raise LocalProtocolError("stdin and stdout are in use already")
         self._receiver = receiver
-        self._guard = _Guard()
-        stdin, stdout = self._guard.take()
-        self._writer = await open_writer(
-            stdout,
-            high=write_high,
-            pause=receiver.pause_writing,
-            resume=receiver.resume_writing,
-            lost=self._stdout_lost,
-        )
-        self._reader = await open_reader(stdin, receiver.received, self._stdin_ended)
+        guard = _Guard()
+        stdin, stdout = guard.take()
+        self._guard = guard
+        try:
+            self._writer = await open_writer(
+                stdout,
+                high=write_high,
+                pause=receiver.pause_writing,
+                resume=receiver.resume_writing,
+                lost=self._stdout_lost,
+            )
+            self._reader = await open_reader(stdin, receiver.received, self._stdin_ended)
+        except BaseException:
+            await self.close()
+            raise
 
     def write(self, data: bytes | bytearray) -> None:
         if self._writer is not None:
@@ -87,6 +92,8 @@ class _Guard:
     def take(self) -> tuple[int, int]:
         """Private copies of stdin and stdout; the public ones lead to nothing and to stderr."""
         try:
+            if sys.__stdin__ is None or sys.__stdout__ is None:
+                raise OSError  # were closed at the start; by now their numbers may lead to anything
             self._stdin, self._stdout = os.dup(0), os.dup(1)  # not inherited by children
         except OSError:
             raise TransportError("stdin and stdout must be open to speak ACP on them") from None
@@ -95,8 +102,8 @@ class _Guard:
         try:
             os.dup2(nothing, 0)
             try:
-                os.dup2(2, 1)
-            except OSError:  # no stderr
+                os.dup2(nothing if sys.__stderr__ is None else 2, 1)
+            except OSError:  # closed meanwhile
                 os.dup2(nothing, 1)
         finally:
             os.close(nothing)
