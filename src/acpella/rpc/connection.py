@@ -45,7 +45,7 @@ BURST = 64
 
 SMALL_READ = 8 * 1024
 HOT_READS = 5
-HOT_GAP = 0.001
+HOT_GAP = 0.004
 LULL = 0.0003
 """A peer that writes each small message by itself wakes us for each, and is slowed by that. After `HOT_READS`
 small reads less than `HOT_GAP` seconds apart, reading rests for `LULL` seconds so that messages gather."""
@@ -55,6 +55,9 @@ ABORT_GRACE = 1.0
 
 current_request: ContextVar[RequestId | None] = ContextVar("acpella_current_request", default=None)
 """In a request handler: the id of the request."""
+
+_notified: ContextVar["Connection | None"] = ContextVar("acpella_notified", default=None)
+"""In a notification handler, and in the tasks that it starts: whose it is."""
 
 
 class _Call:
@@ -174,8 +177,9 @@ class Connection:
         except BaseException as error:
             self._mute = True
             self._pump_task.cancel()
-            self._ending = ConnectionClosed(f"the connection could not be opened: {error}")
-            self._finished.set_result(None)
+            if self._ending is None:
+                self._ending = ConnectionClosed(f"the connection could not be opened: {error}")
+                self._finished.set_result(None)
             raise
         return self
 
@@ -259,7 +263,7 @@ class Connection:
             self._awaited += 1
             if self._queued:
                 self._check_reading()
-        stuck = asyncio.current_task() is self._pump_task
+        stuck = _notified.get() is self
         self._stuck_handlers += stuck
         self._flush()
         timer = None
@@ -379,9 +383,12 @@ class Connection:
     def ended(self, reason: ConnectionClosed) -> None:
         """The peer will send nothing more."""
         if self._ending is None:
-            # of half an answer, why the other half never came is the better error
-            self._dispatch([event for event in self._peer.finish() if not _is_unreadable(event)], 0)
-            self._flush()
+            try:
+                # of half an answer, why the other half never came is the better error
+                self._dispatch([event for event in self._peer.finish() if not _is_unreadable(event)], 0)
+                self._flush()
+            except Exception:
+                log.exception("failed to read what the peer sent last")
         self._end(reason)
 
     # -- dispatch ------------------------------------------------------------------------
@@ -442,6 +449,7 @@ class Connection:
 
     async def _pump(self) -> None:
         """Handles notifications, one after the other."""
+        _notified.set(self)
         queue = self._queue
         handlers = self._notifications
         while True:
@@ -507,10 +515,10 @@ class Connection:
         task = self._loop.create_task(self._run(request), name=request.method)
         self._running[task] = request.id
         self._running_by_id[request.id] = task
-        task.add_done_callback(self._ran)
 
     async def _run(self, request: Request) -> None:
         current_request.set(request.id)
+        _notified.set(None)
         try:
             result = self._requests[request.method](request.params)
             if _awaitable(result):
@@ -530,20 +538,33 @@ class Connection:
             raise
         else:
             self._peer.answer(request.id, result)
+        finally:
+            task = asyncio.current_task()
+            assert task is not None
+            self._forget(task)
         self._flush()
 
-    def _ran(self, task: asyncio.Task[None]) -> None:
-        request_id = self._running.pop(task)
-        if self._running_by_id.get(request_id) is task:
+    def _forget(self, task: asyncio.Task[Any]) -> RequestId | None:
+        """A request was answered. Done by its own task: a callback would cost a turn of the loop."""
+        request_id = self._running.pop(task, None)
+        if request_id is not None and self._running_by_id.get(request_id) is task:
             del self._running_by_id[request_id]
-        if task.cancelled():  # before its first step
+        return request_id
+
+    def _stop(self, task: asyncio.Task[None]) -> None:
+        task.add_done_callback(self._stopped)
+        task.cancel()
+
+    def _stopped(self, task: asyncio.Task[None]) -> None:
+        request_id = self._forget(task)
+        if request_id is not None:  # it never took its first step
             self._peer.refuse(request_id, RequestCancelled())
             self._flush()
 
     def _cancel(self, request_id: RequestId) -> None:
         task = self._running_by_id.get(request_id)
         if task is not None:
-            task.cancel()
+            self._stop(task)
             return
         for item in self._queue if self._queued_requests else ():
             if item.__class__ is Request and item.id == request_id:
@@ -560,7 +581,7 @@ class Connection:
         full = self._queued >= self._limits.queue_low
         if full and (self._awaited or self._writable is not None):
             full = self._queued >= self._limits.queue_high
-            if full and (self._writable is not None or self._stuck_handlers):
+            if full and (self._writable is not None or (self._stuck_handlers and self._handling)):
                 self._end(ConnectionClosed("both sides send and neither reads: too much is waiting"))
                 return
         self._stop_reading("queue", stop=full)
@@ -619,7 +640,7 @@ class Connection:
 
     def _abort(self) -> None:
         for task in list(self._running):
-            task.cancel()
+            self._stop(task)
 
     def _busy(self) -> list[asyncio.Task[None]]:
         assert self._pump_task is not None

@@ -1,9 +1,14 @@
 """Bytes in, blocks of whole messages out (R-002, R-016; FEATURES B1)."""
 
+from collections.abc import Callable
+
 import pytest
 
 from acpella.rpc.framing import EXCERPT, MAX_HEADER, Broken, Framer
 from interaction.wire import in_headers
+
+Cut = Callable[[bytes], list[bytes]]
+Wrap = Callable[[bytes], bytes]
 
 
 def feed(framer: Framer, *chunks: bytes) -> list[bytes | Broken]:
@@ -56,7 +61,7 @@ def test_anything_but_a_header_means_lines(first: bytes) -> None:
     ],
 )
 @pytest.mark.parametrize("cut", [one_by_one, lambda data: [data]], ids=["bytewise", "whole"])
-def test_a_content_header_means_headers(first: bytes, cut) -> None:
+def test_a_content_header_means_headers(first: bytes, cut: Cut) -> None:
     framer = Framer()
     assert feed(framer, *cut(first)) == [b"{}"]
     assert framer.framing == "headers"
@@ -78,7 +83,7 @@ def test_a_given_framing_is_not_guessed() -> None:
 
 @pytest.mark.parametrize("cut", [one_by_one, lambda data: [data]], ids=["bytewise", "whole"])
 @pytest.mark.parametrize("blank", [b"", b"\n", b"\r\n \n"])
-def test_a_byte_order_mark_is_skipped(cut, blank: bytes) -> None:
+def test_a_byte_order_mark_is_skipped(cut: Cut, blank: bytes) -> None:
     assert feed(Framer(), *cut(blank + b'\xef\xbb\xbf{"a":1}\n')) == [b'{"a":1}']
 
 
@@ -146,7 +151,7 @@ def test_an_empty_body_is_no_message() -> None:
     ],
 )
 @pytest.mark.parametrize("cut", [one_by_one, lambda data: [data]], ids=["bytewise", "whole"])
-def test_garbage_between_header_frames_is_passed_over(garbage: bytes, cut) -> None:
+def test_garbage_between_header_frames_is_passed_over(garbage: bytes, cut: Cut) -> None:
     framer = Framer()
     data = in_headers(b"{1}") + garbage + in_headers(b"{2}") + in_headers(b"{4}")
     messages = feed(framer, *cut(data))
@@ -189,7 +194,7 @@ LIMIT = 4 * EXCERPT
 
 @pytest.mark.parametrize("size", [1, 100, 64 * 1024, 10**7])
 @pytest.mark.parametrize("wrap", [lambda body: body + b"\n", in_headers], ids=["lines", "headers"])
-def test_an_over_long_frame_is_skipped_and_the_next_one_read(size: int, wrap) -> None:
+def test_an_over_long_frame_is_skipped_and_the_next_one_read(size: int, wrap: Wrap) -> None:
     framer = Framer(max_frame=LIMIT)
     long = b"<" + b"x" * (2 * LIMIT) + b">"
     data = wrap(b"{1}") + wrap(long) + wrap(b"{2}")
@@ -201,7 +206,7 @@ def test_an_over_long_frame_is_skipped_and_the_next_one_read(size: int, wrap) ->
 
 
 @pytest.mark.parametrize("wrap", [lambda body: body + b"\n", in_headers], ids=["lines", "headers"])
-def test_a_frame_of_exactly_the_limit_is_read(wrap) -> None:
+def test_a_frame_of_exactly_the_limit_is_read(wrap: Wrap) -> None:
     body = b"x" * LIMIT
     assert feed(Framer(max_frame=LIMIT), wrap(body)) == [body]
     (broken,) = feed(Framer(max_frame=LIMIT), wrap(body + b"x"))
