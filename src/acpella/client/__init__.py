@@ -5,6 +5,7 @@ from .permissions import Permissions, Rule
 from .result import Result, ToolCallState
 from .session import ClientSession
 from .settings import AgentServer, ClientSettings, SettingsError
+from .supervisor import Restarts, SupervisedAgent, SupervisedSession, Supervisor
 from .turn import PromptTurn
 from .workspace import Terminals, Workspace
 
@@ -15,9 +16,13 @@ __all__ = [
     "ConnectedAgent",
     "Permissions",
     "PromptTurn",
+    "Restarts",
     "Result",
     "Rule",
     "SettingsError",
+    "SupervisedAgent",
+    "SupervisedSession",
+    "Supervisor",
     "Terminals",
     "Timeouts",
     "ToolCallState",
