@@ -1,13 +1,14 @@
 """The fuzzer's seeds, and a few rounds of the fuzzer itself. `fuzz_peer.py --seconds N` does more."""
 
 import random
+from pathlib import Path
 
 import fuzz_peer
 import pytest
 
 
 @pytest.mark.parametrize("path", sorted(fuzz_peer.SEEDS.iterdir()), ids=lambda path: path.name)
-def test_a_seed_does_no_harm(path) -> None:
+def test_a_seed_does_no_harm(path: Path) -> None:
     data = path.read_bytes()
     fuzz_peer.check(data, [])
     fuzz_peer.check(data, list(range(0, len(data), 7)))

@@ -222,8 +222,9 @@ async def test_both_sides_flood_and_answer_calls_at_once(connect: Connect) -> No
             await collector.until(1000)
 
 
+@pytest.mark.parametrize("in_a_task", [False, True])
 async def test_a_handler_whose_answer_is_stuck_behind_a_flood_does_not_hang_for_ever(
-    connect: Connect,
+    connect: Connect, in_a_task: bool
 ) -> None:
     """The peer answers only after more than we hold: the connection ends instead of waiting for itself."""
     ends: list[Connection] = []
@@ -231,7 +232,8 @@ async def test_a_handler_whose_answer_is_stuck_behind_a_flood_does_not_hang_for_
 
     async def ask(params: list[Any]) -> None:
         if params[0] == 0:
-            await ends[0].call("slow")
+            call = ends[0].call("slow")
+            await (asyncio.create_task(call) if in_a_task else call)
 
     async def slow(_: Any) -> None:
         await flooded.wait()

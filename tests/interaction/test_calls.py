@@ -399,15 +399,27 @@ async def test_noise_is_told_and_the_conversation_goes_on(
     assert "Welcome to my agent!" in caplog.text
 
 
+class Buggy(dict[str, Any]):
+    """Fails where nothing is expected to."""
+
+    def __contains__(self, key: object) -> bool:
+        raise ZeroDivisionError
+
+
+async def test_a_bug_of_ours_in_the_last_line_does_not_hide_the_end(connect: Connect) -> None:
+    async with connect.to_bytes(Side(Buggy())) as (here, raw):
+        call = asyncio.create_task(here.call("m"))
+        await raw.messages(1)
+        raw.send(request(1, "m").strip())
+        await raw.channel.close()
+        with pytest.raises(ConnectionClosed):
+            await call
+
+
 async def test_a_bug_of_ours_ends_the_conversation_instead_of_hanging_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Reading fails in a way that nobody foresaw: every waiting call must hear of it."""
-
-    class Buggy(dict[str, Any]):
-        def __contains__(self, key: object) -> bool:
-            raise ZeroDivisionError
-
     one, other = memory_pair()
     async with (
         asyncio.timeout(5),

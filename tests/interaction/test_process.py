@@ -331,7 +331,8 @@ async def test_calls_after_its_death_fail_at_once() -> None:
             assert caught.value.exit_code == 5
 
 
-async def test_a_child_that_closes_its_output_and_lives_is_told_so() -> None:
+async def test_a_child_that_closes_its_output_and_lives_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acpella.transport.process.EXIT_AFTER_EOF", 0.1)
     ending = await end_of(program("os.close(1); time.sleep(60)"))
     assert "closed its output but is still running" in ending.reason
 
@@ -431,7 +432,8 @@ async def test_nothing_is_left_of_a_group_whose_leader_is_gone() -> None:
     await none_left(channel.pid)
 
 
-async def test_a_child_that_never_reads_can_be_closed() -> None:
+async def test_a_child_that_never_reads_can_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acpella.transport._pipes.CLOSE_TIMEOUT", 0.1)
     async with talk(program("time.sleep(60)"), eof_grace=0.1) as (connection, channel):
         flooding = asyncio.create_task(flood(connection))
         await until_stuck(connection)

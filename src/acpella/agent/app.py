@@ -3,7 +3,9 @@
 import asyncio
 import inspect
 import logging
+import os
 import signal
+import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -11,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from acpella.rpc import Channel
-from acpella.schema import AvailableCommand, Meta, UnstructuredCommandInput
+from acpella.schema import AvailableCommand, Meta, TextContent, UnstructuredCommandInput
 from acpella.sessions import (
     LiveSessions,
     RememberedPermissions,
@@ -34,6 +36,12 @@ __all__ = ["Agent", "run"]
 
 log = logging.getLogger(__name__)
 
+CLOSE_GRACE = 1.0
+"""Seconds for the author's `on_close`. Without it, one that hangs keeps sessions and the process alive."""
+
+EXIT_GRACE = 0.3
+"""Seconds for what a handler has left running, tasks and threads, to end with the agent."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -47,6 +55,14 @@ class _Command:
     def to_wire(self) -> AvailableCommand:
         hint = None if self.hint is None else UnstructuredCommandInput(hint=self.hint)
         return AvailableCommand(name=self.name, description=self.description, input=hint)
+
+
+class _Door:
+    """Lets one request at a time open or remove a session; gone with the last who uses it."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.users = 0
 
 
 class Agent:
@@ -108,14 +124,14 @@ class Agent:
         self._check_declared()
         self._prompt_handler: PromptHandler | None = None
         self._hooks: dict[str, Callable[..., Any]] = {}
-        self._logged_in = False
+        self._logged_in: bool | None = None  # None: nobody has logged in or out yet
         self._sessions: LiveSessions[Session] = LiveSessions(
             self._unload,
             lambda session: session.busy,
             max_sessions=self.settings.max_sessions,
             idle_seconds=self.settings.session_idle_timeout or None,
         )
-        self._doors: dict[str, tuple[asyncio.Lock, list[None]]] = {}  # with a place for each who is here
+        self._doors: dict[str, _Door] = {}
         self._opened = asyncio.Lock()
         self._is_open = False
         self._reaper: asyncio.Task[None] | None = None
@@ -139,7 +155,7 @@ class Agent:
         return handler
 
     def command(self, name: str, description: str, *, hint: str | None = None) -> Callable[[F], F]:
-        """Answers prompts that begin with `/name`; the rest of the line is `turn.argument`."""
+        """Answers prompts that begin with `/name`; what was typed behind it is `turn.argument`."""
         if not name or name != name.strip().lstrip("/") or any(c.isspace() for c in name):
             raise ValueError(f"a command's name is one word without a slash, not {name!r}")
 
@@ -215,15 +231,21 @@ class Agent:
         set_up_logging(self.name)
         if self._prompt_handler is None:
             raise ValueError("the agent has no prompt handler; decorate one with @agent.on_prompt")
-        asyncio.run(self._run())
+        deadline = threading.Timer(EXIT_GRACE, _leave_behind)
+        deadline.daemon = True
+        try:
+            asyncio.run(self._run(deadline))
+        finally:
+            deadline.cancel()
 
-    async def _run(self) -> None:
+    async def _run(self, deadline: threading.Timer) -> None:
         from acpella.transport import StdioChannel
 
         try:
             await self.serve_on(StdioChannel(), signals=True)
         finally:
             await self.close()
+            deadline.start()
 
     async def serve_on(self, channel: Channel, *, principal: str = "", signals: bool = False) -> None:
         """Serve one editor over any channel until it goes away. Many may be served at once.
@@ -277,9 +299,9 @@ class Agent:
 
     def handler_for(self, turn: Turn) -> PromptHandler:
         """The command that the prompt calls, or the prompt handler."""
-        text = turn.text.lstrip()
-        if text.startswith("/"):
-            words = text[1:].split(maxsplit=1)
+        typed = next((block.text for block in turn.prompt if isinstance(block, TextContent)), "").lstrip()
+        if typed.startswith("/") and not typed[1:2].isspace():
+            words = typed[1:].split(maxsplit=1)
             command = self.commands.get(words[0]) if words else None
             if command is not None:
                 turn.command = command.name
@@ -292,7 +314,9 @@ class Agent:
     async def logged_in(self) -> bool:
         if "logged_in" in self._hooks:
             return bool(await self._call_hook("logged_in"))
-        return self._logged_in or any(isinstance(lg, EnvLogin) and not lg.missing for lg in self.logins)
+        if self._logged_in is None:
+            return any(isinstance(login, EnvLogin) and not login.missing for login in self.logins)
+        return self._logged_in
 
     def set_logged_in(self, value: bool) -> None:
         self._logged_in = value
@@ -322,14 +346,14 @@ class Agent:
     @asynccontextmanager
     async def alone(self, session_id: str) -> AsyncGenerator[None]:
         """Open or remove a session while nobody else does, on any connection."""
-        lock, places = self._doors.setdefault(session_id, (asyncio.Lock(), []))
-        places.append(None)
+        door = self._doors.setdefault(session_id, _Door())
+        door.users += 1
         try:
-            async with lock:
+            async with door.lock:
                 yield
         finally:
-            places.pop()
-            if not places:
+            door.users -= 1
+            if not door.users:
                 del self._doors[session_id]
 
     async def admit(self, session: Session) -> None:
@@ -350,7 +374,8 @@ class Agent:
         self._sessions.remove(session.id)
         await session.stop_background()
         try:
-            await self._call_hook("close", session)
+            async with asyncio.timeout(CLOSE_GRACE):
+                await self._call_hook("close", session)
         except Exception:
             log.exception("on_close failed for session %s", session.id)
         await self._let_go(session, save=save)
@@ -394,6 +419,13 @@ class Agent:
         if self.store is None:
             raise StoreError("the agent keeps no sessions; give it a store")
         return self.store
+
+
+def _leave_behind() -> None:
+    """A task or a thread of a handler does not end, and would keep the process alive."""
+    log.warning("a prompt handler has left something running; ending without it")
+    logging.shutdown()
+    os._exit(0)
 
 
 def run(handler: Callable[..., Awaitable[Any] | Any], **options: Any) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from acpella.errors import AcpellaError, ResourceNotFound, Unsupported
+from acpella.errors import AcpellaError, LocalProtocolError, ResourceNotFound, Unsupported
 from acpella.schema import (
     CreateTerminalRequest,
     EnvVariable,
@@ -162,6 +162,8 @@ class Shell:
         env: Mapping[str, str] | None,
         limit: int | None,
     ) -> ShellResult:
+        if not call.is_open:
+            raise LocalProtocolError(f"the tool call {call.title!r} is not open")
         seconds = self._turn.agent.settings.terminal_timeout if timeout is None else timeout
         directory = self._turn.full_path(cwd or ".")
         runner = _run_in_editor if self._turn.wire.client.terminal else _run_locally

@@ -16,11 +16,14 @@ MAX_LOG = 1024 * 1024
 def set_up_logging(name: str) -> None:
     """Log to `$ACPELLA_LOG` ("stderr", "off", or a path), to a terminal if there is one, or to a file.
 
-    Does nothing if the program has set up logging itself.
+    `$ACPELLA_LOG_LEVEL` says how much. Does nothing if the program has set up logging itself.
     """
     if logging.getLogger().handlers:
         return
     wanted = os.environ.get("ACPELLA_LOG", "")
+    level = (os.environ.get("ACPELLA_LOG_LEVEL") or "INFO").upper()
+    if level not in logging.getLevelNamesMapping():
+        raise ValueError(f"ACPELLA_LOG_LEVEL={level!r} is none of DEBUG, INFO, WARNING and ERROR")
     logger = logging.getLogger("acpella")
     if wanted == "off":
         logger.addHandler(logging.NullHandler())
@@ -39,7 +42,7 @@ def set_up_logging(name: str) -> None:
             handler = logging.NullHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     logger.addHandler(handler)
-    logger.setLevel(os.environ.get("ACPELLA_LOG_LEVEL", "INFO").upper())
+    logger.setLevel(level)
 
 
 def _default_path(name: str) -> Path:

@@ -12,6 +12,7 @@ from acpella.schema import (
     ImageContent,
     PromptRequest,
     PromptResponse,
+    Unknown,
     UserMessageChunk,
     encode,
 )
@@ -28,6 +29,11 @@ log = logging.getLogger(__name__)
 
 CANCEL_GRACE = 2.0
 """Seconds that a cancelled handler gets to clean up before the prompt is answered without it."""
+
+SAVE_GRACE = 0.5
+"""Seconds to save the turn of a handler that was left behind when the agent ends."""
+
+MIB = 1024 * 1024
 
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
@@ -50,7 +56,11 @@ class _Slot:
             self.turn.mark_cancelled()
         if self.task is not None:
             self.task.cancel()
-            asyncio.get_running_loop().call_later(CANCEL_GRACE, self.given_up.set)
+            asyncio.get_running_loop().call_later(CANCEL_GRACE, self.give_up)
+
+    def give_up(self) -> None:
+        """Answer without the handler."""
+        self.given_up.set()
 
 
 class Prompting:
@@ -72,13 +82,16 @@ class Prompting:
             await slot.done.wait()
 
     async def stop_all(self, grace: float) -> None:
-        """Cancel every prompt and wait for them, but not for ever."""
+        """Cancel every prompt and wait for them; after `grace` seconds without those that ignore it."""
         slots = list(self._slots.values())
         for slot in slots:
             slot.cancel()
         waits = [asyncio.ensure_future(slot.done.wait()) for slot in slots]
         if waits:
-            _, late = await asyncio.wait(waits, timeout=grace)
+            await asyncio.wait(waits, timeout=grace)
+            for slot in slots:
+                slot.give_up()
+            _, late = await asyncio.wait(waits, timeout=SAVE_GRACE)
             for wait in late:
                 wait.cancel()
 
@@ -117,14 +130,14 @@ class Prompting:
                 raise InvalidParams("this agent takes no images")
             if isinstance(block, AudioContent) and not agent.audio:
                 raise InvalidParams("this agent takes no audio")
+            if isinstance(block, Unknown):
+                raise InvalidParams(f"this agent takes no content of type {block.tag!r}")
+            limit = agent.settings.max_image_bytes
             if isinstance(block, ImageContent) and block.mime_type not in _IMAGES:
                 skipped.append(f"an image of type {block.mime_type} was left out")
-            elif (
-                isinstance(block, ImageContent | AudioContent)
-                and len(block.data) * 3 // 4 > agent.settings.max_image_bytes
-            ):
-                limit = agent.settings.max_image_bytes // (1024 * 1024)
-                skipped.append(f"{block.mime_type} of more than {limit} MiB was left out")
+            elif isinstance(block, ImageContent | AudioContent) and _size(block.data) > limit:
+                shown = f"{limit / MIB:g} MiB" if limit >= MIB else f"{limit} bytes"
+                skipped.append(f"{block.mime_type} of more than {shown} was left out")
             else:
                 taken.append(block)
         return taken, skipped
@@ -176,7 +189,9 @@ class Prompting:
             slot.cancelled = True  # the editor went away
             return None
         if isinstance(error, RpcError):
-            return error
+            request = None if slot.turn is None else slot.turn.refused(error)
+            # what the editor answered to us is no answer to what it asked
+            return error if request is None else InternalError(f"{request} failed: {error.message}")
         log.error("the prompt handler failed", exc_info=error)
         return InternalError()
 
@@ -205,6 +220,11 @@ def _left_behind(task: "asyncio.Task[None]") -> None:
     """Nobody waits for it, but asyncio shall not complain on stderr."""
     if not task.cancelled() and task.exception() is not None:
         log.info("the handler that was left behind failed: %s", task.exception())
+
+
+def _size(base64: str) -> int:
+    """How many bytes these characters stand for."""
+    return len(base64) * 3 // 4 - base64[-2:].count("=")
 
 
 def _title(text: str) -> str | None:

@@ -10,15 +10,20 @@ import msgspec
 
 from acpella.rpc.message import replace_surrogates
 from acpella.schema import (
+    AvailableCommandsUpdate,
     ConfigOptionUpdate,
     CurrentModeUpdate,
     McpServer,
+    Notice,
     SessionConfigOption,
     SessionConfigSelect,
     SessionConfigSelectOption,
     SessionInfoUpdate,
     SessionModeState,
+    SessionNotification,
     SessionUpdate,
+    UsageUpdate,
+    methods,
 )
 from acpella.sessions import SessionChanges, SessionRecord, StoreError
 
@@ -39,12 +44,12 @@ MODE_OPTION = "mode"
 
 _NOT_HISTORY = frozenset(
     {
-        "available_commands_update",
-        "config_option_update",
-        "current_mode_update",
-        "notice",
-        "session_info_update",
-        "usage_update",
+        AvailableCommandsUpdate,
+        ConfigOptionUpdate,
+        CurrentModeUpdate,
+        Notice,
+        SessionInfoUpdate,
+        UsageUpdate,
     }
 )
 """Updates that tell a state which is told anew when a session is loaded, not something that happened."""
@@ -170,10 +175,14 @@ class Session:
             await self._recorder.flush(changes=SessionChanges(cwd=path))
 
     async def update(self, update: SessionUpdate) -> None:
-        """Send any update, also outside a turn."""
-        if self._recorder is not None and _is_history(update):
+        """Send any update, also outside a turn; kept back from an editor that does not know its kind."""
+        if self._recorder is not None and update.__class__ not in _NOT_HISTORY:
             self._recorder.add(update)
-        await self._wire.send_update(self.id, update)
+        if update.__class__ in self._wire.hidden:
+            return
+        await self._wire.connection.notify(
+            methods.UPDATE, SessionNotification(session_id=self.id, update=update)
+        )
 
     def start(self, work: Callable[[], Awaitable[None] | None]) -> None:
         """Run something in the background; it is cancelled when the session is closed."""
@@ -269,8 +278,3 @@ class Session:
     async def _settings_changed(self) -> None:
         if self._recorder is not None:
             await self._recorder.flush(changes=SessionChanges(settings=self.settings()))
-
-
-def _is_history(update: SessionUpdate) -> bool:
-    config = getattr(update, "__struct_config__", None)
-    return config is None or config.tag not in _NOT_HISTORY

@@ -8,6 +8,8 @@ from typing import Any
 
 __all__ = ["Settings"]
 
+_AT_LEAST_ONE = ("max_sessions", "page_size")
+
 
 def _config_home() -> Path:
     if sys.platform == "win32":
@@ -42,6 +44,11 @@ class Settings:
     permission_file: str = ""
     """Where "always" answers are remembered; by default in the user's configuration directory."""
 
+    def __post_init__(self) -> None:
+        for name in _AT_LEAST_ONE:
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+
     def remembered_in(self) -> Path:
         if self.permission_file:
             return Path(self.permission_file).expanduser()
@@ -59,18 +66,18 @@ class Settings:
             text = os.environ.get(variable)
             if text is None or text == "":
                 continue
-            chosen[field.name] = _parsed(variable, text, field.default)
+            chosen[field.name] = _parsed(variable, text, field.default, int(field.name in _AT_LEAST_ONE))
         return cls(**chosen)
 
 
-def _parsed(variable: str, text: str, default: object) -> int | float | str:
+def _parsed(variable: str, text: str, default: object, least: int) -> int | float | str:
     if isinstance(default, str):
         return text
     try:
         value = int(text) if isinstance(default, int) else float(text)
-        if not 0 <= value < float("inf"):
+        if not least <= value < float("inf"):
             raise ValueError
     except ValueError:
-        wanted = "a whole number" if isinstance(default, int) else "a number of seconds"
+        wanted = f"a whole number from {least} on" if isinstance(default, int) else "a number of seconds"
         raise ValueError(f"{variable}={text!r} is not {wanted}") from None
     return value

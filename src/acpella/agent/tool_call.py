@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from msgspec import UNSET
 
-from acpella.errors import AcpellaError
+from acpella.errors import AcpellaError, LocalProtocolError
 from acpella.schema import (
     Content,
     ContentBlock,
@@ -96,7 +96,9 @@ class ToolRun:
             self.show(message)
 
     async def progress(self, *, title: str | None = None, meta: Meta | None = None) -> None:
-        """Show now what was added so far."""
+        """Show now what was added so far. The call must be open."""
+        if not self._open:
+            raise LocalProtocolError(f"the tool call {self.title!r} is not open")
         if title is not None:
             self.title = title
         await self._send("in_progress", title=title, meta=meta)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import msgspec
 from msgspec import UNSET
 
-from acpella.errors import AcpellaError, LocalProtocolError, RequestCancelled, Unsupported
+from acpella.errors import AcpellaError, LocalProtocolError, RequestCancelled, RpcError, Unsupported
 from acpella.rpc import Method
 from acpella.schema import (
     AgentMessageChunk,
@@ -331,7 +331,11 @@ class Turn:
         """Call the editor. `timeout` in seconds; `Settings.editor_timeout` by default, 0 for none."""
         self.check_going()
         seconds = self.agent.settings.editor_timeout if timeout is None else timeout
-        return await self._wire.connection.call(method, params, timeout=seconds or None)
+        try:
+            return await self._wire.connection.call(method, params, timeout=seconds or None)
+        except RpcError as error:
+            self._shared.refusals.append((error, method.name))
+            raise
 
     # -- for the rest of the package ---------------------------------------------------------
 
@@ -362,6 +366,10 @@ class Turn:
         """A handler that ignored its cancellation was left behind: it shall do nothing more."""
         if self._shared.cancelled and self._shared.over:
             raise LocalProtocolError("this turn was cancelled")
+
+    def refused(self, error: RpcError) -> str | None:
+        """The request that the editor answered with this error; None if it is the author's own."""
+        return next((name for refusal, name in self._shared.refusals if refusal is error), None)
 
     def track(self, call: ToolRun) -> None:
         self._shared.open_calls[call.id] = call
@@ -402,6 +410,7 @@ class _Shared:
         self.over = False
         self.stop_reason: StopReason | None = None
         self.open_calls: dict[str, ToolRun] = {}
+        self.refusals: list[tuple[RpcError, str]] = []
         self.after: list[Callable[[], Awaitable[None] | None]] = []
 
 

@@ -1,5 +1,6 @@
 """One editor connection in ACP v1: what the editor asks for, and how a turn's doings reach it."""
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -14,7 +15,7 @@ from acpella.errors import (
     InvalidParams,
     InvalidRequest,
 )
-from acpella.rpc import Channel, Connection
+from acpella.rpc import Channel, Connection, Limits
 from acpella.schema import (
     AgentAuthCapabilities,
     AgentCapabilities,
@@ -24,6 +25,8 @@ from acpella.schema import (
     ClientCapabilities,
     CloseSessionRequest,
     CloseSessionResponse,
+    CompactionSummaryChunk,
+    CompactionUpdate,
     DeleteSessionRequest,
     DeleteSessionResponse,
     ForkSessionRequest,
@@ -42,6 +45,9 @@ from acpella.schema import (
     McpServer,
     NewSessionRequest,
     NewSessionResponse,
+    Notice,
+    PlanRemoved,
+    PlanUpdate,
     PromptCapabilities,
     ResumeSessionRequest,
     ResumeSessionResponse,
@@ -52,15 +58,16 @@ from acpella.schema import (
     SessionForkCapabilities,
     SessionInfo,
     SessionListCapabilities,
-    SessionNotification,
+    SessionMessage,
+    SessionMessageChunk,
     SessionResumeCapabilities,
-    SessionUpdate,
     SetSessionConfigOptionRequest,
     SetSessionConfigOptionResponse,
     SetSessionModelRequest,
     SetSessionModelResponse,
     SetSessionModeRequest,
     SetSessionModeResponse,
+    SubagentUpdate,
     methods,
 )
 from acpella.sessions import (
@@ -91,7 +98,10 @@ log = logging.getLogger(__name__)
 PROTOCOL_VERSION = 1
 
 SHUTDOWN_GRACE = 1.2
-"""Seconds for running turns to end when the agent is told to stop."""
+"""Seconds for running turns to end when the agent is told to stop. All in all it has two."""
+
+GOODBYE_GRACE = 0.25
+"""Seconds for running turns to end by themselves when the editor has closed the connection."""
 
 Handler = Callable[[Any], Awaitable[Any]]
 
@@ -111,6 +121,8 @@ class WireV1:
         self.agent = agent
         self.client = ClientCapabilities()
         """What the editor offers."""
+        self.hidden = _hidden_from(self.client)
+        """Updates that the editor must not be sent."""
         self.principal = principal
         self._initialized = False
         self._parked: dict[str, _Parked] = {}  # unloaded, open for the editor
@@ -120,6 +132,7 @@ class WireV1:
             methods.AGENT,
             requests=self._requests(),
             notifications={"session/cancel": self._prompting.cancel, **agent.notification_handlers},
+            limits=Limits(close_grace=GOODBYE_GRACE),
         )
 
     # -- life ----------------------------------------------------------------------------
@@ -138,10 +151,9 @@ class WireV1:
         await self.connection.close(grace=0.1)
 
     async def _leave(self) -> None:
-        await self._prompting.stop_all(SHUTDOWN_GRACE)
-        for session in self.agent.live_sessions():
-            if session.wire is self:
-                await self.agent.forget(session)
+        await self._prompting.stop_all(0.05)  # they have been cancelled before
+        mine = [session for session in self.agent.live_sessions() if session.wire is self]
+        await asyncio.gather(*(self.agent.forget(session) for session in mine))
 
     def park(self, session: Session) -> None:
         """The session was unloaded; it comes back on use."""
@@ -160,11 +172,6 @@ class WireV1:
     @property
     def shows_notices(self) -> bool:
         return self.client.session is not None and self.client.session.notices is not None
-
-    async def send_update(self, session_id: str, update: SessionUpdate) -> None:
-        await self.connection.notify(
-            methods.UPDATE, SessionNotification(session_id=session_id, update=update)
-        )
 
     # -- the table -----------------------------------------------------------------------
 
@@ -238,19 +245,20 @@ class WireV1:
     async def _initialize(self, params: InitializeRequest) -> InitializeResponse:
         self._initialized = True
         self.client = params.client_capabilities
+        self.hidden = _hidden_from(self.client)
         agent = self.agent
         logins = [
-            login.to_wire()
+            login
             for login in agent.logins
             if not isinstance(login, TerminalLogin) or self.client.auth.terminal  # R-121
         ]
-        hint = {"auth_hint": "log in with one of: " + ", ".join(login.name for login in agent.logins)}
+        hint = {"auth_hint": "log in with one of: " + ", ".join(login.name for login in logins)}
         return InitializeResponse(
             protocol_version=PROTOCOL_VERSION,  # R-102: the only one there is
             agent_capabilities=self._capabilities(),
             agent_info=Implementation(name=agent.name, version=agent.version, title=agent.title),
-            auth_methods=logins,
-            meta=hint if agent.logins else None,
+            auth_methods=[login.to_wire() for login in logins],
+            meta=hint if logins else None,
         )
 
     def _capabilities(self) -> AgentCapabilities:
@@ -387,9 +395,10 @@ class WireV1:
     async def _replay(self, session_id: str) -> None:
         """Send the whole conversation again, in order (R-142)."""
         notify = self.connection.notify
+        hidden = tuple(f'{{"sessionUpdate":"{_tag(kind)}"'.encode() for kind in self.hidden)
         async for events in self._store().read(session_id, principal=self.principal):
             for event in events:
-                if event.kind == "update":
+                if event.kind == "update" and not event.body.startswith(hidden):
                     update: Any = {"sessionId": session_id, "update": msgspec.Raw(event.body)}
                     await notify(methods.UPDATE, update)
 
@@ -546,6 +555,25 @@ class WireV1:
         self, params: NewSessionRequest | LoadSessionRequest | ResumeSessionRequest | ForkSessionRequest
     ) -> None:
         check_places(params.cwd, params.additional_directories, params.mcp_servers, self.agent.mcp)
+
+
+def _hidden_from(client: ClientCapabilities) -> frozenset[type]:
+    """The updates that need a capability which the editor did not advertise (R-244)."""
+    session = client.session
+    gates: list[tuple[bool, tuple[type, ...]]] = [
+        (session is not None and session.notices is not None, (Notice,)),
+        (
+            session is not None and session.compaction is not None,
+            (CompactionUpdate, CompactionSummaryChunk),
+        ),
+        (client.plan is not None, (PlanUpdate, PlanRemoved)),
+        (client.subagents is not None, (SubagentUpdate, SessionMessage, SessionMessageChunk)),
+    ]
+    return frozenset(kind for is_open, kinds in gates if not is_open for kind in kinds)
+
+
+def _tag(kind: Any) -> str:
+    return kind.__struct_config__.tag
 
 
 def _now() -> str:
