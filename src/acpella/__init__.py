@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from acpella import rpc as rpc
     from acpella import schema as schema
     from acpella import sessions as sessions
+    from acpella import sync as sync
     from acpella import transport as transport
     from acpella.agent import Agent as Agent
     from acpella.agent import Choice as Choice
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from acpella.client import Timeouts as Timeouts
     from acpella.client import Workspace as Workspace
     from acpella.client import connect as connect
-    from acpella.client import sync as sync
     from acpella.client.sync import ask as ask
     from acpella.errors import AcpellaError as AcpellaError
     from acpella.errors import AuthRequired as AuthRequired
@@ -79,7 +79,7 @@ _MODULES = {
     "schema": "acpella.schema",
     "sessions": "acpella.sessions",
     "transport": "acpella.transport",
-    "sync": "acpella.client.sync",
+    "sync": "acpella.sync",
 }
 
 __all__ = [

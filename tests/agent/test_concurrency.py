@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -67,17 +66,16 @@ async def test_a_session_in_trouble_delays_no_other(trouble: str, store: Store) 
         return ""
 
     agent = agent_of(plain_reply if trouble == "thread" else reply, store=store)
-    async with editing(agent) as editor:
+    async with editing(agent, patience=30) as editor:
         editor.on["session/request_permission"] = lambda params: asyncio.get_running_loop().create_future()
         bad, good = await editor.new(), await editor.new()
         prompt = asyncio.create_task(editor.call("session/prompt", prompt_params(bad, "trouble")))
-        await asyncio.sleep(0.02)
-        began = time.monotonic()
+        if trouble == "crash":
+            await asyncio.wait([prompt])
         for _ in range(5):
             assert await editor.prompt(good, "fine") == "end_turn"
             await editor.call("session/list")
             await editor.call("session/close", {"sessionId": await editor.new()})
-        assert time.monotonic() - began < 2
         stop.set()
         await editor.cancel(bad)
         await asyncio.wait([prompt])

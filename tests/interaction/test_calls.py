@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import sys
 from typing import Any
 
 import pytest
@@ -448,3 +449,20 @@ async def test_a_connection_can_be_opened_once(connect: Connect) -> None:
     async with connect() as (here, _):
         with pytest.raises(LocalProtocolError):
             await here.open()
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="eager tasks came with Python 3.12")
+async def test_tasks_that_start_eagerly_are_forgotten_too(connect: Connect) -> None:
+    loop = asyncio.get_running_loop()
+    loop.set_task_factory(asyncio.eager_task_factory)  # type: ignore[attr-defined]
+    try:
+        side = Side({"echo": echo, "slow": Gate()}, {"n": lambda _: None})
+        async with connect.to_bytes(side, limits=Limits(max_requests=5, close_grace=0.1)) as (here, raw):
+            raw.send(notification("n"), *(request(n, "echo", n) for n in range(20)))
+            assert [answer.get("result") for answer in await raw.messages(20)] == list(range(20))
+            raw.send(request(1, "slow") + cancel(1))
+            (answer,) = await raw.messages(1)
+            assert answer["error"]["code"] == -32800
+            assert not here._running  # pyright: ignore[reportPrivateUsage]
+    finally:
+        loop.set_task_factory(None)

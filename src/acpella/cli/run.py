@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def declare(commands: Any) -> None:
         metavar="ID=VALUE",
         help="set an option of the agent first; may be repeated",
     )
-    add("--file", metavar="PATH", help="read the prompt from a file; - for stdin")
+    add("--file", metavar="PATH", help="read the prompt, or more of it, from a file; - for stdin")
     add("--image", action="append", default=[], metavar="PATH", help="send an image along; may be repeated")
     add(
         "--mcp",
@@ -68,6 +69,7 @@ def declare(commands: Any) -> None:
         metavar="NAME=COMMAND",
         help="give the agent an MCP server; may be repeated",
     )
+    add("-v", "--verbose", action="store_true", help="show what the agent writes to stderr")
     add("--timeout", type=_seconds, default=0.0, metavar="SECONDS", help="give up after so long")
     add("--cwd", default=".", metavar="PATH", help="the directory that the session is about")
     add(
@@ -79,10 +81,13 @@ def declare(commands: Any) -> None:
 
 
 def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError("must be a number of seconds")
-    return value
+    try:
+        value = float(text)
+        if 0 <= value < float("inf"):
+            return value
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -90,28 +95,33 @@ def run(arguments: argparse.Namespace) -> int:
     from acpella.errors import AcpellaError
 
     try:
-        return asyncio.run(_run(arguments))
+        # before the event loop starts, so that Ctrl-C works while the user types
+        prompt = [] if arguments.list_commands else _prompt(arguments)
+        return asyncio.run(_run(arguments, prompt))
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return exits.DONE
     except (AcpellaError, TimeoutError, OSError, ValueError) as error:
-        print(f"acpella: {error}", file=sys.stderr)  # noqa: T201 - this is what the user must know
+        text = str(error) or f"no end within {arguments.timeout:g} s (--timeout)"
+        print(f"acpella: {text}", file=sys.stderr)  # noqa: T201 - this is what the user must know
         return exits.code_for(error)
     except KeyboardInterrupt:
         return exits.CANCELLED
 
 
-async def _run(arguments: argparse.Namespace) -> int:
+async def _run(arguments: argparse.Namespace, prompt: list[Any]) -> int:
     from acpella.client import ClientSettings, SettingsError
 
     settings = ClientSettings.find(arguments.settings)
     target = arguments.agent or next(iter(settings.agents), None)
     if target is None:
         raise SettingsError("no agent: name one with --agent, or add one to the settings file")
-    prompt = [] if arguments.list_commands else _prompt(arguments)
     async with asyncio.timeout(arguments.timeout or None):
         return await _converse(arguments, settings, target, prompt)
 
 
 async def _converse(arguments: argparse.Namespace, settings: Any, target: str, prompt: list[Any]) -> int:
-    from acpella.client import Permissions, Terminals, Workspace, connect
+    from acpella.client import Permissions, Rule, Terminals, Timeouts, Workspace, connect
     from acpella.client.targets import open_target
 
     mirror = None
@@ -119,7 +129,9 @@ async def _converse(arguments: argparse.Namespace, settings: Any, target: str, p
     if arguments.output in ("jsonl", "json"):
         from .mirror import Mirror
 
-        name, inner = open_target(target, settings=settings)
+        name, inner = open_target(
+            target, settings=settings, on_stderr=_pass_on if arguments.verbose else None
+        )
         mirror = channel = Mirror(inner)
         told = {"name": name, "command": getattr(inner, "program", name)}
         note = {"jsonrpc": "2.0", "method": "client/selected_agent", "params": told}
@@ -129,7 +141,13 @@ async def _converse(arguments: argparse.Namespace, settings: Any, target: str, p
         settings=settings,
         files=Workspace(write=arguments.write or arguments.yolo),
         terminals=Terminals() if arguments.yolo else False,
-        permissions=Permissions("allow-all" if arguments.yolo else "allow-reads", ask=_asker(mirror)),
+        permissions=Permissions(
+            "allow-all" if arguments.yolo else "allow-reads",
+            rules=[Rule("allow", kinds=["edit", "move"])] if arguments.write else [],
+            ask=_asker(mirror),
+        ),
+        timeouts=Timeouts(cancel=5),
+        on_stderr=_pass_on if arguments.verbose else None,
     )
     async with agent:
         session = await _open(arguments, agent, settings)
@@ -156,14 +174,23 @@ async def _open(arguments: argparse.Namespace, agent: Any, settings: Any) -> Any
 
 
 async def _turn(arguments: argparse.Namespace, session: Any, prompt: list[Any], *, quiet: bool) -> int:
+    from acpella.errors import AcpellaError
+
     from .show import Simple, Text
 
     screen = Simple() if arguments.output == "simple" else Text()
     turn = session.prompt(prompt)
     stopping = _Interruptible(turn)
-    async for update in turn:
-        if not quiet:
-            screen.update(update, turn.result.tool_calls)
+    try:
+        async for update in turn:
+            if not quiet:
+                screen.update(update, turn.result.tool_calls)
+    except BaseException as error:
+        screen.end("end_turn")  # the error gets a line of its own
+        if stopping.asked and isinstance(error, AcpellaError | TimeoutError):
+            print(f"acpella: {error}", file=sys.stderr)  # noqa: T201
+            return exits.CANCELLED
+        raise
     reason = turn.result.stop_reason or "unknown"
     if not quiet:
         screen.end(reason)
@@ -191,7 +218,15 @@ class _Interruptible:
             os.kill(os.getpid(), signal.SIGINT)
             return
         self.asked = True
-        self._tasks.append(loop.create_task(self._turn.cancel()))
+        self._tasks.append(loop.create_task(self._cancel()))
+
+    async def _cancel(self) -> None:
+        from acpella.errors import AcpellaError
+
+        try:
+            await self._turn.cancel()
+        except (AcpellaError, TimeoutError):
+            pass  # the turn itself tells
 
 
 async def _list_commands(session: Any) -> int:
@@ -233,36 +268,62 @@ async def _set_option(session: Any, pair: str) -> None:
 
 
 def _prompt(arguments: argparse.Namespace) -> list[Any]:
-    if arguments.file and arguments.prompt:
-        raise ValueError("give the prompt on the command line or in --file, not both")
-    if arguments.prompt:
-        text = " ".join(arguments.prompt)
-    elif arguments.file and arguments.file != "-":
-        text = Path(arguments.file).read_text(encoding="utf-8")
-    else:
-        if sys.stdin.isatty() and not arguments.file:
+    parts = [" ".join(arguments.prompt)] if arguments.prompt else []
+    if arguments.file and arguments.file != "-":
+        parts.append(Path(arguments.file).read_text(encoding="utf-8"))
+    elif arguments.file or not parts:
+        if sys.stdin.isatty():
             print("Type the prompt, end it with Ctrl-D:", file=sys.stderr)  # noqa: T201
-        text = sys.stdin.read()
+        parts.append(sys.stdin.read())
+    text = "\n\n".join(parts)
     if not text.strip() and not arguments.image:
         raise ValueError("the prompt is empty")
     return [text, *(Path(image) for image in arguments.image)]
 
 
 def _asker(mirror: object) -> Any:
-    """Asks on the terminal, if there is one; else questions are answered no."""
-    if mirror is not None or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    """Asks on the terminal, if there is one; else questions are answered no, visibly."""
+    if mirror is not None:
         return None
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return _refuse
 
     async def ask(request: Any) -> Any:
         print(f"\n{request.tool_call.title or 'The agent asks for permission'}", file=sys.stderr)  # noqa: T201
         for number, option in enumerate(request.options, 1):
             print(f"  {number}  {option.name}", file=sys.stderr)  # noqa: T201
-        answer = await asyncio.to_thread(input, "> ")
+        answer = await _read_line()
         if answer.strip().isdigit() and 1 <= int(answer) <= len(request.options):
             return request.options[int(answer) - 1]
         return next((option for option in request.options if option.kind == "reject_once"), None)
 
     return ask
+
+
+async def _refuse(request: Any) -> Any:
+    what = request.tool_call.title or "what the agent wanted to do"
+    print(f"acpella: refused: {what} (--write allows edits, --yolo everything)", file=sys.stderr)  # noqa: T201
+    return next((option for option in request.options if option.kind == "reject_once"), None)
+
+
+async def _read_line() -> str:
+    """A line from the terminal. The thread is left behind when the question is cancelled."""
+    loop = asyncio.get_running_loop()
+    line: asyncio.Future[str] = loop.create_future()
+
+    def read() -> None:
+        text = sys.stdin.readline()
+        loop.call_soon_threadsafe(lambda: line.done() or line.set_result(text))
+
+    sys.stderr.write("> ")
+    sys.stderr.flush()
+    threading.Thread(target=read, daemon=True).start()
+    return await line
+
+
+def _pass_on(data: bytes) -> None:
+    sys.stderr.buffer.write(data)
+    sys.stderr.buffer.flush()
 
 
 def _mcp_server(text: str) -> Any:

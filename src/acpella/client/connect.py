@@ -8,7 +8,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from acpella.errors import AuthRequired, LocalProtocolError, ResourceNotFound, TransportError, Unsupported
+from acpella.errors import (
+    AuthRequired,
+    ConnectionClosed,
+    LocalProtocolError,
+    MethodNotFound,
+    ResourceNotFound,
+    TransportError,
+    Unsupported,
+)
 from acpella.rpc import Connection, Method, Noise
 from acpella.schema import (
     AgentCapabilities,
@@ -138,6 +146,11 @@ class ConnectedAgent:
                 hello = await self.connection.call(
                     methods.INITIALIZE, request, timeout=self.timeouts.startup or None
                 )
+            except MethodNotFound:
+                raise TransportError(f"{self.name} does not know `initialize`; is it an ACP agent?") from None
+            except ConnectionClosed as error:
+                error.reason += " before it said anything; is it an ACP agent?"
+                raise
             except TimeoutError:
                 tail = getattr(self._channel, "stderr_tail", "")
                 raise TransportError(
@@ -152,6 +165,14 @@ class ConnectedAgent:
             await self.connection.close(grace=0)
             raise
         return self
+
+    def __await__(self) -> Any:
+        raise TypeError("use `async with acpella.connect(...) as agent:`")
+
+    def __enter__(self) -> Any:
+        raise TypeError("use `async with`, or `with acpella.sync.connect(...)` without an event loop")
+
+    def __exit__(self, *error: object) -> None: ...
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -352,6 +373,8 @@ class ConnectedAgent:
         self, cwd: str | os.PathLike[str], directories: Sequence[str | os.PathLike[str]]
     ) -> tuple[Path, list[Path]]:
         root = Path(os.path.abspath(cwd))
+        if not root.is_dir():
+            raise NotADirectoryError(f"no directory {root}")
         more = [Path(os.path.abspath(directory)) for directory in directories]
         if more:
             self.need(self.capabilities.session_capabilities.additional_directories, "take more directories")

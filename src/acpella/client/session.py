@@ -225,8 +225,10 @@ def to_blocks(prompt: Any, accepts: PromptCapabilities) -> list[ContentBlock]:
         block = TextContent(text=prompt)
     elif isinstance(prompt, Path):
         block = _file_block(prompt)
-    else:
+    elif hasattr(prompt, "__struct_config__"):
         block = prompt
+    else:
+        raise TypeError(f"a prompt is text, paths and content blocks, not {type(prompt).__name__}")
     for kind, takes, what in (
         (ImageContent, accepts.image, "images"),
         (AudioContent, accepts.audio, "audio"),
@@ -239,11 +241,11 @@ def to_blocks(prompt: Any, accepts: PromptCapabilities) -> list[ContentBlock]:
 
 def _file_block(path: Path) -> ContentBlock:
     """A file as the content it is: images and sounds with their bytes, others as links."""
+    if not path.exists():
+        raise FileNotFoundError(f"no file {path}")
     mime, _ = mimetypes.guess_type(path.name)
     if mime and mime.startswith(("image/", "audio/")):
         data = base64.b64encode(path.read_bytes()).decode("ascii")
         return (ImageContent if mime.startswith("image/") else AudioContent)(data=data, mime_type=mime)
     full = path.absolute()
-    if not full.exists():
-        raise FileNotFoundError(full)
     return ResourceLink(uri=full.as_uri(), name=path.name, mime_type=mime, size=full.stat().st_size)

@@ -117,10 +117,9 @@ class SupervisedAgent:
         while self.state in ("starting", "waiting") or self._just_died():
             await self._changed.wait()
         if self.state == "failed":
-            raise TransportError(
-                f"{self.name} died {self._limits.budget + 1} times within {self._limits.window:g} s and is "
-                f"not started again; the last time: {self.error}"
-            )
+            died = f"died {len(self._deaths)} times within {self._limits.window:g} s and is not started again"
+            why = f"{died}; the last time: {self.error}" if self._deaths else str(self.error)
+            raise TransportError(f"{self.name} {why}" if self._deaths else why)
         if self.state == "stopped" or self._agent is None:
             raise TransportError(f"{self.name} was stopped")
         return self._agent
@@ -168,6 +167,9 @@ class SupervisedAgent:
                     self.error = await self._until_over(agent)
             except (AcpellaError, TimeoutError, OSError) as error:
                 self.error = error if isinstance(error, AcpellaError) else TransportError(str(error))
+                if isinstance(error.__cause__, FileNotFoundError | PermissionError):
+                    self._set("failed")  # trying again will not make it appear
+                    return
             self._agent = None
             if self._stopping.is_set():
                 self._set("stopped")

@@ -85,26 +85,30 @@ def open_target(
 def _command(target: str | Path | Sequence[str], settings: ClientSettings | None) -> list[str]:
     if isinstance(target, str) and target.startswith(("http://", "https://", "ws://", "wss://")):
         raise TransportError(f"cannot connect to {target}: agents behind a URL are not supported yet")
-    if isinstance(target, str) and not target.endswith(".py"):
+    if isinstance(target, str) and not Path(target).is_file():
         try:
             command = shlex.split(target)
         except ValueError as error:
             raise TransportError(f"cannot read the command {target!r}: {error}") from None
         if not command:
             raise TransportError("the command is empty")
+        if len(command) == 1 and command[0].endswith(".py"):
+            raise TransportError(f"no file {command[0]}")
         if len(command) == 1 and settings is not None and (hint := settings.suggest(command[0])):
             from shutil import which
 
             if which(command[0]) is None:
                 raise TransportError(f"no agent {command[0]!r} in the settings; {hint}")
         return command
-    if isinstance(target, str | Path):
+    if isinstance(target, str | os.PathLike):
         path = Path(target)
         if path.suffix == ".py":
             if not path.exists():
                 raise TransportError(f"no file {path}")
             return [sys.executable, str(path)]
         return [str(path)]
+    if not isinstance(target, list | tuple):
+        raise TypeError(f"an agent is named by a command, a list, a file or a settings name, not {target!r}")
     return list(target)
 
 

@@ -77,10 +77,9 @@ class PromptTurn:
                 async with asyncio.timeout(self.session.timeouts.cancel or None):
                     await asyncio.shield(self._task)
             except TimeoutError:
-                await self.session.agent.kill(
-                    f"the agent did not stop within {self.session.timeouts.cancel:g} s"
-                )
-                raise
+                late = f"{self.session.agent.name} did not stop within {self.session.timeouts.cancel:g} s"
+                await self.session.agent.kill(late)
+                raise TimeoutError(f"{late} and was ended") from None
         return self.result
 
     @property
@@ -97,6 +96,7 @@ class PromptTurn:
         if self._task is None:
             self.session.begin(self)
             self._task = asyncio.get_running_loop().create_task(self._run(), name="prompt")
+            self._task.add_done_callback(_retrieve)
         return self._task
 
     async def _run(self) -> None:
@@ -199,3 +199,9 @@ class PromptTurn:
     def _drop_waiting(self) -> None:
         self._waiting.clear()
         self._room.set()
+
+
+def _retrieve(task: asyncio.Task[None]) -> None:
+    """Whoever waits for the turn hears how it failed; when nobody does any more, that is no news."""
+    if not task.cancelled():
+        task.exception()

@@ -513,8 +513,9 @@ class Connection:
             self._flush()
             return
         task = self._loop.create_task(self._run(request), name=request.method)
-        self._running[task] = request.id
-        self._running_by_id[request.id] = task
+        if not task.done():  # as an eager one may be
+            self._running[task] = request.id
+            self._running_by_id[request.id] = task
 
     async def _run(self, request: Request) -> None:
         current_request.set(request.id)

@@ -57,7 +57,10 @@ async def open_writer(
         transport: asyncio.WriteTransport
         if _is_socket(fd):  # to a pipe's transport, anything to be read would mean that the peer is gone
             protocol = _SocketWriteProtocol(pause, resume, lost)
-            transport, _ = await loop.create_connection(lambda: protocol, sock=socket.socket(fileno=fd))
+            writing, _ = await loop.create_connection(lambda: protocol, sock=socket.socket(fileno=fd))
+            writing.resume_reading()  # before Python 3.11.4, a pause in connection_made was undone at once
+            writing.pause_reading()
+            transport = writing
         else:
             protocol = _WriteProtocol(pause, resume, lost)
             transport, _ = await loop.connect_write_pipe(lambda: protocol, os.fdopen(fd, "wb", buffering=0))
