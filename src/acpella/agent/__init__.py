@@ -6,7 +6,7 @@ from .editor import Files, Shell, ShellResult
 from .session import Session
 from .settings import Settings
 from .tool_call import ToolRun
-from .turn import Elicited, PlanInHand, Turn
+from .turn import Elicited, Permission, PlanInHand, Turn
 
 __all__ = [
     "Agent",
@@ -17,6 +17,7 @@ __all__ = [
     "Login",
     "Mode",
     "Option",
+    "Permission",
     "PlanInHand",
     "Select",
     "Session",

@@ -5,6 +5,7 @@ import inspect
 import logging
 import os
 import signal
+import sys
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -84,7 +85,7 @@ class Agent:
         version: str = "0",
         title: str | None = None,
         store: Store | str | Path | None = None,
-        modes: Sequence[Mode] = (),
+        modes: Sequence[Mode | str] = (),
         options: Sequence[Option] = (),
         logins: Sequence[Login | EnvLogin | TerminalLogin] = (),
         tools: Sequence[Tool] = (),
@@ -106,7 +107,7 @@ class Agent:
         self.name = name
         self.version = version
         self.title = title
-        self.modes = list(modes)
+        self.modes = [Mode(mode, mode.capitalize()) if isinstance(mode, str) else mode for mode in modes]
         self.options = list(options)
         self.logins = list(logins)
         self.tools = list(tools)
@@ -122,6 +123,8 @@ class Agent:
         self.request_handlers: dict[str, Any] = {}
         self.notification_handlers: dict[str, Any] = {}
         self._check_declared()
+        self.log_file: Path | None = None
+        """Where `run` logs to, if it is a file."""
         self._prompt_handler: PromptHandler | None = None
         self._hooks: dict[str, Callable[..., Any]] = {}
         self._logged_in: bool | None = None  # None: nobody has logged in or out yet
@@ -151,7 +154,7 @@ class Agent:
     def on_prompt(self, handler: F) -> F:
         """Answers prompts. A coroutine, an async generator that yields text, content or updates, or a plain
         function or generator, which runs in a thread and gets a turn whose methods block."""
-        self._prompt_handler = handler
+        self._prompt_handler = _checked(handler)
         return handler
 
     def command(self, name: str, description: str, *, hint: str | None = None) -> Callable[[F], F]:
@@ -160,7 +163,7 @@ class Agent:
             raise ValueError(f"a command's name is one word without a slash, not {name!r}")
 
         def register(handler: F) -> F:
-            self.commands[name] = _Command(name, description, hint, handler)
+            self.commands[name] = _Command(name, description, hint, _checked(handler))
             return handler
 
         return register
@@ -228,9 +231,14 @@ class Agent:
         """Speak ACP on stdin and stdout until the editor goes away, or SIGINT or SIGTERM comes."""
         from .logs import set_up_logging
 
-        set_up_logging(self.name)
         if self._prompt_handler is None:
             raise ValueError("the agent has no prompt handler; decorate one with @agent.on_prompt")
+        self.log_file = set_up_logging(self.name)
+        if sys.stdin is not None and sys.stdin.isatty():
+            sys.stderr.write(
+                f"{self.name} speaks ACP on stdin and stdout, for an editor to start. To try it here: "
+                f'acpella run -a {sys.argv[0]} "hi"\n'
+            )
         deadline = threading.Timer(EXIT_GRACE, _leave_behind)
         deadline.daemon = True
         try:
@@ -419,6 +427,19 @@ class Agent:
         if self.store is None:
             raise StoreError("the agent keeps no sessions; give it a store")
         return self.store
+
+
+def _checked(handler: F) -> F:
+    """Refuses what cannot be called with a turn, before an editor finds out."""
+    if not callable(handler):
+        raise TypeError(f"a prompt handler is a function that takes a turn, not {handler!r}")
+    try:
+        inspect.signature(handler).bind(None)
+    except ValueError:
+        pass  # some callables do not tell
+    except TypeError:
+        raise TypeError(f"the prompt handler {handler!r} must take one argument, the turn") from None
+    return handler
 
 
 def _leave_behind() -> None:

@@ -13,13 +13,14 @@ MAX_LOG = 1024 * 1024
 """Bytes of a log file; one older file is kept."""
 
 
-def set_up_logging(name: str) -> None:
+def set_up_logging(name: str) -> Path | None:
     """Log to `$ACPELLA_LOG` ("stderr", "off", or a path), to a terminal if there is one, or to a file.
 
-    `$ACPELLA_LOG_LEVEL` says how much. Does nothing if the program has set up logging itself.
+    `$ACPELLA_LOG_LEVEL` says how much. Does nothing if the program has set up logging itself. Gives the path
+    of the file, if it is one.
     """
     if logging.getLogger().handlers:
-        return
+        return None
     wanted = os.environ.get("ACPELLA_LOG", "")
     level = (os.environ.get("ACPELLA_LOG_LEVEL") or "INFO").upper()
     if level not in logging.getLevelNamesMapping():
@@ -27,8 +28,9 @@ def set_up_logging(name: str) -> None:
     logger = logging.getLogger("acpella")
     if wanted == "off":
         logger.addHandler(logging.NullHandler())
-        return
+        return None
     handler: logging.Handler
+    path: Path | None = None
     if wanted == "stderr" or (not wanted and sys.stderr is not None and sys.stderr.isatty()):
         handler = logging.StreamHandler()
     else:
@@ -38,11 +40,14 @@ def set_up_logging(name: str) -> None:
             handler = logging.handlers.RotatingFileHandler(
                 path, maxBytes=MAX_LOG, backupCount=1, encoding="utf-8", delay=True
             )
-        except OSError:
+        except OSError as error:
+            if wanted:
+                raise ValueError(f"ACPELLA_LOG={wanted!r} cannot be written: {error}") from None
             handler = logging.NullHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     logger.addHandler(handler)
     logger.setLevel(level)
+    return path
 
 
 def _default_path(name: str) -> Path:

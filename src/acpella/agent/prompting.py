@@ -193,7 +193,8 @@ class Prompting:
             # what the editor answered to us is no answer to what it asked
             return error if request is None else InternalError(f"{request} failed: {error.message}")
         log.error("the prompt handler failed", exc_info=error)
-        return InternalError()
+        where = self._agent.log_file  # the text itself stays here
+        return InternalError(data=None if where is None else f"the agent's log says why: {where}")
 
     async def _until_done(self, slot: _Slot, task: asyncio.Task[None]) -> None:
         """Wait for the handler; for one that ignores its cancellation only for a while."""

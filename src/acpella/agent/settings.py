@@ -61,6 +61,10 @@ class Settings:
         Raises:
             ValueError: a variable is not what its setting needs.
         """
+        known = [field.name for field in fields(cls)]
+        for name in chosen:
+            if name not in known:
+                raise ValueError(f"no setting {name!r}; there are: {', '.join(known)}")
         for field in fields(cls):
             variable = f"ACPELLA_{field.name.upper()}"
             text = os.environ.get(variable)

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, get_args
 
 from msgspec import UNSET
 
@@ -25,6 +25,7 @@ from acpella.schema import (
     ToolCallStatus,
     ToolCallUpdate,
     ToolKind,
+    Unknown,
 )
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ log = logging.getLogger(__name__)
 
 Location: TypeAlias = str | Path | tuple[str | Path, int]
 """A file, or a file and a line in it (from 1)."""
+
+
+_KINDS: tuple[str, ...] = get_args(ToolKind)
 
 
 class ToolRun:
@@ -51,6 +55,8 @@ class ToolRun:
         locations: Sequence[Location] = (),
         input: Any = UNSET,
     ) -> None:
+        if kind not in _KINDS:
+            raise ValueError(f"no kind of tool {kind!r}; there are: {', '.join(_KINDS)}")
         self.id = f"call_{uuid.uuid4().hex[:24]}"
         self.title = title
         self.kind: ToolKind = kind
@@ -77,8 +83,10 @@ class ToolRun:
                 self._content.append(Content(content=TextContent(text=item)))
             elif isinstance(item, Content | Diff | Terminal):
                 self._content.append(item)
+            elif isinstance(item, Unknown) or getattr(item, "__struct_config__", None):
+                self._content.append(Content(content=item))
             else:
-                self._content.append(Content(content=item))  # pyright: ignore[reportArgumentType] - a block
+                raise TypeError(f"a tool call shows text, content blocks and diffs, not {item!r}")
 
     def diff(self, path: str | Path, old: str | None, new: str) -> None:
         """Show a change of a file; `old` None for a new file."""

@@ -4,7 +4,7 @@ import asyncio
 import copy
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from .app import Agent
     from .wire_v1 import WireV1
 
-__all__ = ["Elicited", "PlanInHand", "Turn"]
+__all__ = ["Elicited", "Permission", "PlanInHand", "Turn"]
 
 log = logging.getLogger(__name__)
 
@@ -91,6 +91,24 @@ class Elicited:
     @property
     def accepted(self) -> bool:
         return self.action == "accept"
+
+
+class Permission:
+    """The user's answer, to be awaited. Without `await` it would count as yes, so it refuses to."""
+
+    def __init__(self, asking: Coroutine[Any, Any, bool]) -> None:
+        self._asking = asking
+
+    def __await__(self) -> Generator[Any, None, bool]:
+        return self._asking.__await__()
+
+    def __bool__(self) -> bool:
+        self.close()
+        raise TypeError("permission must be awaited: `if await turn.permit(...)`")
+
+    def close(self) -> None:
+        """The answer is not wanted any more."""
+        self._asking.close()
 
 
 class PlanInHand:
@@ -266,16 +284,25 @@ class Turn:
 
     # -- asking ------------------------------------------------------------------------------
 
-    async def permit(self, call: ToolRun | None, title: str | None = None, *, key: str | None = None) -> bool:
-        """Ask the user whether the agent may do something. "Always" answers are remembered under `key`.
+    def permit(
+        self, call: ToolRun | None, title: str | None = None, *, key: str | None = None
+    ) -> "Permission":
+        """Ask the user whether the agent may do something: `if await turn.permit(call, "Write a.py"):`.
 
-        `key` is the tool's name by default, or the title.
+        "Always" answers are remembered under `key`: by default the tool's name, or the title. A call that
+        was refused ends as failed.
         """
-        call = call or self.tool(title or "Continue?")
+        return Permission(self._permit(call or self.tool(title or "Continue?"), title, key))
+
+    async def _permit(self, call: ToolRun, title: str | None, key: str | None) -> bool:
         key = key or call.name or title or call.title
         remembered = self.agent.remembered.get(self.agent.name, key)
-        if remembered is not None:
-            return remembered == "allow"
+        allowed = remembered == "allow" if remembered is not None else await self._ask_user(call, title, key)
+        if not allowed:
+            call.fail()
+        return allowed
+
+    async def _ask_user(self, call: ToolRun, title: str | None, key: str) -> bool:
         request = RequestPermissionRequest(
             session_id=self.session.id, tool_call=call.as_update(title), options=_OPTIONS
         )

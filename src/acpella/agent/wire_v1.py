@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from acpella.errors import (
-    AuthRequired,
-    InternalError,
-    InvalidParams,
-    InvalidRequest,
-)
+from acpella.errors import AuthRequired, InternalError, InvalidParams, InvalidRequest, ResourceNotFound
 from acpella.rpc import Channel, Connection, Limits
 from acpella.schema import (
     AgentAuthCapabilities,
@@ -215,7 +210,7 @@ class WireV1:
                     raise InvalidRequest("initialize first")
                 return await handler(params)
             except SessionNotFound as error:
-                raise no_session(error.session_id) from None
+                raise ResourceNotFound(str(error), data={"sessionId": error.session_id}) from None
             except SessionBusy as error:
                 raise InvalidRequest(str(error)) from None
             except (InvalidCursor, InvalidDocument) as error:

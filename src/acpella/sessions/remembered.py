@@ -60,6 +60,10 @@ class RememberedPermissions:
     def _refresh(self) -> None:
         try:
             status = self._path.stat()
+        except FileNotFoundError:
+            if self._stamp is not None:  # it was there, and the user has removed it
+                self._stamp, self._decisions, self._broken = None, {}, False
+            return
         except OSError:
             return
         stamp = (status.st_mtime_ns, status.st_size)
