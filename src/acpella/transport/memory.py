@@ -1,7 +1,6 @@
 """Two ends in one process: what tests and embedded agents talk through."""
 
 import asyncio
-from collections import deque
 
 from acpella.errors import ConnectionClosed, LocalProtocolError
 from acpella.rpc import Receiver
@@ -23,7 +22,7 @@ class MemoryChannel:
 
     def __init__(self) -> None:
         self._receiver: Receiver | None = None
-        self._inbox: deque[bytes] = deque()
+        self._inbox: list[bytes] = []
         self._waiting = 0  # bytes in the inbox
         self._write_high = 0
         self._paused = False
@@ -75,9 +74,10 @@ class MemoryChannel:
         self._scheduled = False
         if self._closed or self._receiver is None:
             return
-        while self._inbox and not self._paused:
-            data = self._inbox.popleft()
-            self._waiting -= len(data)
+        if self._inbox and not self._paused:
+            data = b"".join(self._inbox)  # as a pipe would: what was written piece by piece is read at once
+            self._inbox.clear()
+            self._waiting = 0
             self._receiver.received(data)
         other = self._other
         if self._full and self._waiting <= other._write_high // 4 and other._receiver is not None:
