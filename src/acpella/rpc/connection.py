@@ -146,7 +146,7 @@ class Connection:
         self._reading_stopped_by: set[str] = set()
         self._small_reads = 0
         self._last_read = 0.0
-        self._writable: asyncio.Future[None] | None = None  # there while writing is paused
+        self._writable: asyncio.Event | None = None  # there while writing is paused
         self._unread = 0  # bytes written while it was
         self._tick_scheduled = False
         self._burst = 0
@@ -314,7 +314,7 @@ class Connection:
 
     async def _until_writable(self) -> None:
         while self._writable is not None and not self._mute:
-            await asyncio.shield(self._writable)
+            await self._writable.wait()
 
     async def _ready_to_write(self) -> None:
         if self._finished is None:
@@ -368,7 +368,7 @@ class Connection:
     def pause_writing(self) -> None:
         """The peer is behind with reading."""
         if self._writable is None:
-            self._writable = self._loop.create_future()
+            self._writable = asyncio.Event()
             self._check_reading()
 
     def resume_writing(self) -> None:
@@ -376,8 +376,7 @@ class Connection:
         if self._writable is not None:
             writable, self._writable = self._writable, None
             self._unread = 0
-            if not writable.done():
-                writable.set_result(None)
+            writable.set()
             self._check_reading()
 
     def ended(self, reason: ConnectionClosed) -> None:
@@ -525,7 +524,7 @@ class Connection:
             if _awaitable(result):
                 result = await result
             while self._writable is not None and self._ending is None:
-                await asyncio.shield(self._writable)
+                await self._writable.wait()
         except RpcError as error:
             self._peer.refuse(request.id, error)
         except asyncio.CancelledError:
@@ -626,8 +625,8 @@ class Connection:
             if self._mute:
                 self.resume_writing()  # wakes those who would wait for ever
             elif self._writable is not None:
-                self._writable.set_result(None)  # wakes the answers, which need not wait any longer
-                self._writable = self._loop.create_future()
+                self._writable.set()  # wakes the answers, which need not wait any longer
+                self._writable = asyncio.Event()
             for call_id in self._peer.forget_calls():
                 self._settle(call_id, reason.again())
             for call_id in list(self._calls):

@@ -84,6 +84,12 @@ def replace_surrogates(value: Any) -> Any:
 
 
 _ID = rb'(-?(?:0|[1-9]\d*)|"(?:[^"\\]|\\.)*")'
+REQUEST_HEAD = re.compile(
+    rb'\{"jsonrpc":"2\.0","id":(?P<id>0|[1-9]\d{0,17}|"[\w-]{1,64}"),"method":"(?P<method>[\w/]{1,64})","params":',
+    re.ASCII,
+)
+"""The start of a request as most peers write it."""
+
 _HEAD_ID = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*' + _ID + rb'\s*,\s*"(\w+)"')
 _HEAD_NAME = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(result|error|method|params)"')
 _TAIL_ID = re.compile(rb',\s*"id"\s*:\s*' + _ID + rb'\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')

@@ -215,7 +215,7 @@ def decode(kind: type[T], data: bytes | msgspec.Raw) -> T:
     return read(kind, data)
 
 
-def read(kind: type[T], data: bytes | msgspec.Raw, old: "OldShape | None" = None) -> T:
+def read(kind: type[T], data: bytes | msgspec.Raw | memoryview, old: "OldShape | None" = None) -> T:
     """`decode`, knowing also how older peers write the same message."""
     if old is None or old.hint is None or old.hint not in bytes(data):
         try:

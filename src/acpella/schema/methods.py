@@ -200,7 +200,7 @@ class Method(Generic[P, R]):
     stability: Stability = "stable"
     null: bytes = b"{}"
 
-    def read_params(self, raw: bytes | msgspec.Raw) -> P:
+    def read_params(self, raw: bytes | msgspec.Raw | memoryview) -> P:
         """The params as a Struct; absent and null ones read as an empty object.
 
         Raises:
@@ -217,7 +217,7 @@ class Method(Generic[P, R]):
         return read(self.result, self.null if _is_nothing(raw) else raw, OLD_RESULTS.get(self.name))
 
 
-def _is_nothing(raw: bytes | msgspec.Raw) -> bool:
+def _is_nothing(raw: bytes | msgspec.Raw | memoryview) -> bool:
     return len(raw) <= 8 and bytes(raw).strip() in (b"", b"null")
 
 
