@@ -146,7 +146,8 @@ class Connection:
         self._reading_stopped_by: set[str] = set()
         self._small_reads = 0
         self._last_read = 0.0
-        self._writable: asyncio.Event | None = None  # there while writing is paused
+        self._writable: bool | None = None  # False while writing is paused
+        self._writers: deque[asyncio.Future[None]] = deque()  # who waits for that to end
         self._unread = 0  # bytes written while it was
         self._tick_scheduled = False
         self._burst = 0
@@ -314,7 +315,29 @@ class Connection:
 
     async def _until_writable(self) -> None:
         while self._writable is not None and not self._mute:
-            await self._writable.wait()
+            await self._wait_for_turn()
+        self._wake_writer()
+
+    async def _wait_for_turn(self) -> None:
+        """Wait to be woken, one after the other: all at once would fill the buffer before any of it left."""
+        turn = self._loop.create_future()
+        self._writers.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            self._wake_writer()  # the turn may have come already
+            raise
+
+    def _wake_writer(self) -> None:
+        while self._writers:
+            turn = self._writers.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+
+    def _wake_writers(self) -> None:
+        for _ in range(len(self._writers)):
+            self._wake_writer()
 
     async def _ready_to_write(self) -> None:
         if self._finished is None:
@@ -368,15 +391,18 @@ class Connection:
     def pause_writing(self) -> None:
         """The peer is behind with reading."""
         if self._writable is None:
-            self._writable = asyncio.Event()
+            self._writable = False
             self._check_reading()
 
     def resume_writing(self) -> None:
         """The peer has caught up."""
         if self._writable is not None:
-            writable, self._writable = self._writable, None
+            self._writable = None
             self._unread = 0
-            writable.set()
+            if self._mute:
+                self._wake_writers()
+            else:
+                self._wake_writer()
             self._check_reading()
 
     def ended(self, reason: ConnectionClosed) -> None:
@@ -524,7 +550,9 @@ class Connection:
             if _awaitable(result):
                 result = await result
             while self._writable is not None and self._ending is None:
-                await self._writable.wait()
+                await self._wait_for_turn()
+            if self._writers:
+                self._wake_writer()
         except RpcError as error:
             self._peer.refuse(request.id, error)
         except asyncio.CancelledError:
@@ -625,8 +653,7 @@ class Connection:
             if self._mute:
                 self.resume_writing()  # wakes those who would wait for ever
             elif self._writable is not None:
-                self._writable.set()  # wakes the answers, which need not wait any longer
-                self._writable = asyncio.Event()
+                self._wake_writers()  # answers need not wait any longer
             for call_id in self._peer.forget_calls():
                 self._settle(call_id, reason.again())
             for call_id in list(self._calls):

@@ -29,9 +29,10 @@ class Limits:
     queue_high: int = 64 * MIB
     """The same while reading must go on because somebody here waits for the peer (see `Connection`)."""
 
-    write_high: int = 1 * MIB
+    write_high: int = 128 * 1024
     """Bytes that may wait to be written before `notify` and `call` wait.
-    Without it, a peer that does not read makes a fast sender fill the memory."""
+    Without it, a peer that does not read makes a fast sender fill the memory; much higher, many senders at
+    once write it full before any of it leaves, and the peer has to wait for them."""
 
     write_max: int = 64 * MIB
     """Bytes of error answers, which do not wait, that may pile up besides before the connection is ended.
