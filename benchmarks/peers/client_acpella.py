@@ -56,7 +56,7 @@ class AcpellaDriver:
         elif isinstance(content, ImageContent):
             self.tally.characters += len(content.data)
 
-    async def _on_read_text_file(self, params: ReadTextFileRequest) -> ReadTextFileResponse:
+    def _on_read_text_file(self, params: ReadTextFileRequest) -> ReadTextFileResponse:
         return ReadTextFileResponse(content=FILE_TEXT)
 
 

@@ -89,6 +89,35 @@ async def test_a_handler_may_be_a_plain_function(connect: Connect) -> None:
         assert await here.call("add", [1, 2]) == 3
 
 
+async def test_a_plain_function_is_answered_before_what_follows_it(connect: Connect) -> None:
+    order: list[str] = []
+
+    async def slow(params: Any) -> None:
+        order.append("slow")
+
+    def quick(params: Any) -> str:
+        order.append("quick")
+        return "done"
+
+    async with connect.to_bytes(Side({"slow": slow, "quick": quick})) as (_, raw):
+        raw.send(request(1, "slow") + request(2, "quick"))
+        assert [answer["id"] for answer in await raw.messages(2)] == [2, 1]
+        assert order == ["quick", "slow"]
+
+
+async def test_the_coroutine_of_a_plain_function_cancelled_at_once_is_let_go(connect: Connect) -> None:
+    gate = Gate()
+
+    def start(params: Any) -> Any:
+        return gate(params)
+
+    async with connect.to_bytes(Side({"start": start})) as (_, raw):
+        raw.send(request(1, "start") + cancel(1))
+        (answer,) = await raw.messages(1)
+        assert (answer["id"], answer["error"]["code"]) == (1, -32800)
+        assert gate.runs == 0
+
+
 async def test_a_handler_may_return_any_awaitable(connect: Connect) -> None:
     class Later:
         def __await__(self):

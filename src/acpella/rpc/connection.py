@@ -432,7 +432,7 @@ class Connection:
                     self._queued_requests += 1
                     queue.append(event)
                 else:
-                    self._start(event)
+                    self._answer_at_once(event)
             elif kind is Reply:
                 self._settle(event.id, event.result)
             elif kind is Failure:
@@ -530,36 +530,62 @@ class Connection:
 
     # -- requests --------------------------------------------------------------------------
 
-    def _start(self, request: Request) -> None:
+    def _answer_at_once(self, request: Request) -> None:
+        """Run a handler that is a plain function without a task, which would cost a turn of the loop."""
+        handler = self._requests[request.method]
+        if self._writable is not None or self._ending is not None or not _is_plain(handler):
+            self._start(request)
+            return
+        token = current_request.set(request.id)
+        try:
+            result = handler(request.params)
+        except Exception as error:
+            self._refuse(request, error)
+        else:
+            if _awaitable(result):
+                self._start(request, result)
+                return
+            self._peer.answer(request.id, result)
+        finally:
+            current_request.reset(token)
+        self._flush()
+
+    def _refuse(self, request: Request, error: Exception) -> None:
+        if isinstance(error, RpcError):
+            self._peer.refuse(request.id, error)
+        else:
+            log.error("the handler of %s failed", request.method, exc_info=error)
+            self._peer.refuse(request.id, InternalError())
+
+    def _start(self, request: Request, work: Awaitable[Any] | None = None) -> None:
         if self._ending is not None and self._ending.clean is False:
             return
         if len(self._running) >= self._limits.max_requests:
             self._peer.refuse(request.id, Overloaded())
             self._flush()
             return
-        task = self._loop.create_task(self._run(request), name=request.method)
+        task = self._loop.create_task(self._run(request, work), name=request.method)
+        if isinstance(work, CoroutineType):
+            task.add_done_callback(lambda _: work.close())  # one that is cancelled first never awaits it
         if not task.done():  # as an eager one may be
             self._running[task] = request.id
             self._running_by_id[request.id] = task
 
-    async def _run(self, request: Request) -> None:
+    async def _run(self, request: Request, work: Awaitable[Any] | None) -> None:
         current_request.set(request.id)
         _notified.set(None)
         try:
-            result = self._requests[request.method](request.params)
+            result = self._requests[request.method](request.params) if work is None else work
             if _awaitable(result):
                 result = await result
             while self._writable is not None and self._ending is None:
                 await self._wait_for_turn()
             if self._writers:
                 self._wake_writer()
-        except RpcError as error:
-            self._peer.refuse(request.id, error)
+        except Exception as error:
+            self._refuse(request, error)
         except asyncio.CancelledError:
             self._peer.refuse(request.id, RequestCancelled())
-        except Exception:
-            log.exception("the handler of %s failed", request.method)
-            self._peer.refuse(request.id, InternalError())
         except BaseException:
             self._peer.refuse(request.id, InternalError())
             self._flush()
@@ -709,6 +735,11 @@ class Connection:
 
 def _awaitable(value: object) -> bool:
     return value.__class__ is CoroutineType or inspect.isawaitable(value)
+
+
+def _is_plain(handler: Handler) -> bool:
+    code = getattr(handler, "__code__", None)
+    return code is not None and not code.co_flags & inspect.CO_COROUTINE
 
 
 def _overdue(method: Method[Any, Any] | str, timeout: float | None) -> TimeoutError:

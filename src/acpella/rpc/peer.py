@@ -499,8 +499,8 @@ class Peer:
             self._out.append(framed)
             self._unsent += len(framed)
             return
-        if body.__class__ is Raw:
-            encoded = encoded.replace(b"\n", b" ")  # R-002; between the tokens of JSON it is but space
+        if b"\n" in encoded:  # raw JSON inside; between its tokens a newline is but space
+            encoded = encoded.replace(b"\n", b" ")
         self._out += (head, encoded, b"}\n")
         self._unsent += len(head) + len(encoded) + 2
 

@@ -723,6 +723,14 @@ def test_a_failed_call_or_notification_leaves_nothing_behind() -> None:
     assert peer.forget_calls() == []
 
 
+def test_raw_json_inside_a_value_is_still_one_line() -> None:  # R-002
+    peer = Peer(PLAIN)
+    peer.notify("told", {"update": msgspec.Raw(b'{\n"tag": "new\\n"\n}')})
+    sent = peer.take()
+    assert sent.count(b"\n") == 1
+    assert json.loads(sent)["params"] == {"update": {"tag": "new\n"}}
+
+
 def test_raw_json_with_newlines_is_still_one_line() -> None:
     """R-002: a proxy may pass on JSON that came in a header frame."""
     peer = plain()
