@@ -128,6 +128,14 @@ async def test_the_environment_is_laid_over_ours(monkeypatch: pytest.MonkeyPatch
         assert values == ["theirs", "after", "é", os.environ["PATH"]]
 
 
+async def test_the_environment_can_be_its_own_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INHERITED", "theirs")
+    before = "answer = lambda method, name: os.environ.get(name)"
+    async with talk(program(before=before), env={"ADDED": "é"}, inherit_env=False) as (connection, _):
+        assert await connection.call("get", "INHERITED") is None
+        assert await connection.call("get", "ADDED") == "é"
+
+
 async def test_the_working_directory_is_the_given_one(tmp_path: Path) -> None:
     async with talk(program(before="answer = lambda *_: os.getcwd()"), cwd=tmp_path) as (connection, _):
         assert await connection.call("where") == str(tmp_path)

@@ -56,19 +56,21 @@ class ProcessChannel:
         *,
         cwd: str | os.PathLike[str] | None = None,
         env: Mapping[str, str] | None = None,
+        inherit_env: bool = True,
         on_stderr: Callable[[bytes], None] | None = None,
         eof_grace: float = EOF_GRACE,
         terminate_grace: float = TERMINATE_GRACE,
     ) -> None:
         """Prepare a command; opening the channel starts it.
 
-        `env` is laid over this process's environment. `on_stderr` gets what the child writes to stderr.
+        `env` is laid over this process's environment; without `inherit_env` it is all there is. `on_stderr`
+        gets what the child writes to stderr.
         """
         if not command:
             raise LocalProtocolError("the command is empty")
         self._command = [os.fspath(part) for part in command]
         self._cwd = cwd
-        self._env = None if env is None else {**os.environ, **env}
+        self._env = {**(os.environ if inherit_env else {}), **(env or {})}
         self._on_stderr = on_stderr
         self._eof_grace = eof_grace
         self._terminate_grace = terminate_grace
