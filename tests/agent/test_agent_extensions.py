@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from acpella.agent import Tool
+from acpella.errors import LocalProtocolError, ResourceNotFound
 from acpella.sessions import MemoryStore, SqliteStore, Store
 from agent.conversation import converse, conversing, history
-from agent.editor import FakeEditor, Json, agent_of, editing, text
+from agent.editor import FakeEditor, Json, agent_of, editing, opened, text
 
 pytestmark = pytest.mark.anyio
 
@@ -174,3 +175,21 @@ async def test_the_agent_tells_its_tools() -> None:
         assert await editor.call("_agent/tools") == {
             "tools": [{"name": "read", "description": "Reads a file", "kind": "read"}]
         }
+
+
+async def test_an_extension_method_finds_the_sessions_of_its_own_editor_only() -> None:
+    agent = agent_of(converse)
+
+    @agent.on_request("_where")
+    async def where(params: Any) -> str:
+        async with agent.session(params["sessionId"]) as session:
+            return str(session.cwd)
+
+    async with opened(agent) as other, editing(agent) as editor:
+        session = await editor.new(cwd="/here")
+        assert await editor.call("_where", {"sessionId": session}) == "/here"
+        assert isinstance(await other.fails("_where", {"sessionId": session}), ResourceNotFound)
+        assert isinstance(await editor.fails("_where", {"sessionId": "none"}), ResourceNotFound)
+    with pytest.raises(LocalProtocolError, match="extension requests"):
+        async with agent.session(session):
+            pass

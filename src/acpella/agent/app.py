@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from acpella.errors import LocalProtocolError
 from acpella.rpc import Channel
 from acpella.schema import AvailableCommand, Meta, TextContent, UnstructuredCommandInput
 from acpella.sessions import (
@@ -31,7 +32,7 @@ from .handlers import PromptHandler
 from .session import MODE_OPTION, Session
 from .settings import Settings
 from .turn import Turn
-from .wire_v1 import WireV1
+from .wire_v1 import ASKING, WireV1
 
 __all__ = ["Agent", "run"]
 
@@ -189,6 +190,22 @@ class Agent:
             return handler
 
         return register
+
+    @asynccontextmanager
+    async def session(self, session_id: str) -> AsyncGenerator[Session]:
+        """A session of the editor whose request is being answered, for handlers of extension methods.
+
+        It stays in memory for the `async with` block; sessions of other editors are not found.
+
+        Raises:
+            ResourceNotFound: the editor has no such session open.
+            LocalProtocolError: no request is being answered.
+        """
+        wire = ASKING.get(None)
+        if wire is None:
+            raise LocalProtocolError("agent.session() is for handlers of extension requests")
+        async with wire.using(session_id) as session:
+            yield session
 
     def on_session(self, hook: F) -> F:
         """Called with every session that is opened: new, loaded, resumed, forked, or back in memory."""

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -86,7 +87,7 @@ from .session import Session
 if TYPE_CHECKING:
     from .app import Agent
 
-__all__ = ["PROTOCOL_VERSION", "WireV1"]
+__all__ = ["ASKING", "PROTOCOL_VERSION", "WireV1"]
 
 log = logging.getLogger(__name__)
 
@@ -99,6 +100,9 @@ GOODBYE_GRACE = 0.25
 """Seconds for running turns to end by themselves when the editor has closed the connection."""
 
 Handler = Callable[[Any], Awaitable[Any]]
+
+ASKING: ContextVar["WireV1"] = ContextVar("acpella_asking")
+"""The connection whose request is being answered, for handlers of extension methods."""
 
 
 class _Parked(NamedTuple):
@@ -208,6 +212,7 @@ class WireV1:
             try:
                 if not self._initialized:
                     raise InvalidRequest("initialize first")
+                ASKING.set(self)  # a request has a task, and so a context, of its own
                 return await handler(params)
             except SessionNotFound as error:
                 raise ResourceNotFound(str(error), data={"sessionId": error.session_id}) from None
