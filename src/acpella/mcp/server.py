@@ -301,10 +301,7 @@ class Server:
         Raises:
             McpServerError: it does not run, did not answer in time, answered with an error, or crashed.
         """
-        await self._settled.wait()
-        client, process = self._client, self._process
-        if client is None:
-            raise McpServerError(self._why_not())
+        client, process = await self._connected()
         try:
             async with asyncio.timeout(timeout):
                 result = await client.call_tool(tool, arguments, progress_callback=on_progress)
@@ -325,6 +322,17 @@ class Server:
                 ) from None
             raise McpServerError(f"MCP server {self.name}: {self._hide(_message(error))}") from None
         return from_result(result)
+
+    async def _connected(self) -> "tuple[Client, StdioServer | None]":
+        """The client of a server that runs; waits for one that has just crashed and is restarted."""
+        while True:
+            await self._settled.wait()
+            client, process = self._client, self._process
+            if client is None:
+                raise McpServerError(self._why_not())
+            if not self._lost.is_set() and (process is None or process.end is None):
+                return client, process
+            self._settled.clear()  # its keeper is about to notice, and settles it again
 
     def _why_not(self) -> str:
         if self.status == "failed":

@@ -16,7 +16,6 @@ from mcp_types import (
     CallToolResult,
     EmbeddedResource,
     ResourceLink,
-    TextContent,
     TextResourceContents,
     ToolAnnotations,
 )
@@ -26,6 +25,10 @@ PNG = base64.b64decode(
 )
 
 server = MCPServer("tested")
+
+
+def touch(path: str) -> None:
+    Path(path).touch()
 
 
 @server.tool(annotations=ToolAnnotations(title="Say it back", read_only_hint=True))
@@ -75,11 +78,11 @@ def fail() -> str:
 @server.tool()
 async def slow(started: str, ctx: Context) -> str:
     """Never ends. Creates a file when it starts and another when it is cancelled."""
-    Path(started).touch()
+    touch(started)
     try:
         await asyncio.Event().wait()
     finally:
-        Path(started + ".cancelled").touch()
+        touch(started + ".cancelled")
     return "never"
 
 

@@ -1,0 +1,157 @@
+"""Tools of MCP servers as tools of the coding agent."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from acpella.agent import ToolRun, Turn
+from acpella.mcp import McpServerError, McpServers, McpTool
+from acpella.schema import (
+    AudioContent,
+    ContentBlock,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+    TextResourceContents,
+    ToolKind,
+)
+
+from .media import IMAGE_LIMIT, MediaError, decoded, image_type
+from .models import Image, Text, ToolSpec
+from .tools.base import Announcement, Danger, ToolError, ToolOutput
+
+__all__ = ["TEXT_LIMIT", "McpCoderTool", "mcp_tools"]
+
+TEXT_LIMIT = 100_000
+"""Characters of one result that the model gets; without it one answer fills its context."""
+
+PROGRESS_PAUSE = 0.2
+"""Seconds between two updates of progress; a server may report thousands a second."""
+
+TITLE_LIMIT = 200
+
+
+async def mcp_tools(servers: McpServers, turn: Turn) -> list["McpCoderTool"]:
+    """The tools of the session's MCP servers, as they are now; to be asked before every model request.
+
+    Waits for servers that are starting, and tells the user of those that failed.
+    """
+    return [McpCoderTool(servers, tool) for tool in await servers.prepare(turn)]
+
+
+class McpCoderTool:
+    """A tool of an MCP server. What is not marked as read-only by its server counts as execution."""
+
+    def __init__(self, servers: McpServers, tool: McpTool) -> None:
+        self._servers = servers
+        self._tool = tool
+
+    @property
+    def spec(self) -> ToolSpec:
+        tool = self._tool
+        description = tool.description or f"{tool.title} (a tool of the MCP server {tool.server})"
+        return ToolSpec(name=tool.name, description=description, parameters=tool.schema)
+
+    @property
+    def kind(self) -> ToolKind:
+        return "read" if self._tool.read_only else "other"
+
+    @property
+    def danger(self) -> Danger:
+        return "none" if self._tool.read_only else "execute"
+
+    def announce(self, arguments: dict[str, Any], cwd: Path) -> Announcement:
+        tool = self._tool
+        return Announcement(
+            title=_short(f"{tool.server}: {tool.title}"), permission_key=f"mcp:{tool.server}:{tool.tool}"
+        )
+
+    async def run(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> ToolOutput:
+        """Call the tool at its server, showing its progress in the title of the call."""
+        progress = _Progress(call)
+        try:
+            result = await self._servers.call(self._tool, arguments, on_progress=progress)
+        except McpServerError as error:
+            raise ToolError(str(error)) from None
+        finally:
+            progress.end()
+        call.show(*result.content)
+        if result.structured is not None:
+            call.output(result.structured)
+        content = _for_model(result.content)
+        if result.is_error:
+            said = "\n".join(part.text for part in content if isinstance(part, Text))
+            raise ToolError(said or "the tool failed and did not say why")
+        return ToolOutput(content or [Text("(no output)")])
+
+
+class _Progress:
+    """Shows a server's progress in the title of a call, now and then."""
+
+    def __init__(self, call: ToolRun) -> None:
+        self._call = call
+        self._title = call.title
+        self._next = 0.0
+
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
+        now = asyncio.get_running_loop().time()
+        if not self._call.is_open or (now < self._next and progress != total):
+            return
+        self._next = now + PROGRESS_PAUSE
+        done = f"{progress:g}/{total:g}" if total else f"{progress:g}"
+        await self._call.progress(title=_short(f"{self._title} ({done}{': ' + message if message else ''})"))
+
+    def end(self) -> None:
+        self._next = float("inf")
+
+
+def _for_model(blocks: list[ContentBlock]) -> list[Text | Image]:
+    parts: list[Text | Image] = []
+    room = TEXT_LIMIT
+    for block in blocks:
+        part = _part(block)
+        if isinstance(part, Text):
+            if len(part.text) > room:
+                part = Text(part.text[:room] + f"\n[cut off: {len(part.text) - room} more characters]")
+            room = max(room - len(part.text), 0)
+        parts.append(part)
+    return parts
+
+
+def _part(block: ContentBlock) -> Text | Image:
+    match block:
+        case TextContent():
+            return Text(block.text)
+        case ImageContent():
+            return _image(block.data, block.mime_type)
+        case AudioContent():
+            return Text(f"[a sound, {block.mime_type}, which is shown to the user only]")
+        case ResourceLink():
+            detail = f": {block.description}" if block.description else ""
+            return Text(f"[{block.title or block.name}]({block.uri}){detail}")
+        case EmbeddedResource():
+            held = block.resource
+            if isinstance(held, TextResourceContents):
+                return Text(f"<resource uri={json.dumps(held.uri)}>\n{held.text}\n</resource>")
+            if (held.mime_type or "").startswith("image/"):
+                return _image(held.blob, held.mime_type or "")
+            return Text(f"[the resource {held.uri}, {held.mime_type or 'binary'}, shown to the user only]")
+        case _:
+            return Text("[content of an unknown kind]")
+
+
+def _image(data: str, mime_type: str) -> Text | Image:
+    try:
+        found = image_type(decoded(data, limit=IMAGE_LIMIT))
+    except MediaError as error:
+        return Text(f"[an image, {mime_type}, left out: {error}]")
+    if found is None:
+        return Text(f"[an image, {mime_type}, left out: models take PNG, JPEG, GIF and WebP]")
+    return Image("".join(data.split()), found)
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= TITLE_LIMIT else text[: TITLE_LIMIT - 3] + "..."
