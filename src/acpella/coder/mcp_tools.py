@@ -75,15 +75,15 @@ class McpCoderTool:
             result = await self._servers.call(self._tool, arguments, on_progress=progress)
         except McpServerError as error:
             raise ToolError(str(error)) from None
-        finally:
-            progress.end()
-        call.show(*result.content)
+        await progress.end()
         if result.structured is not None:
             call.output(result.structured)
         content = _for_model(result.content)
         if result.is_error:
+            call.show(*(block for block in result.content if not isinstance(block, TextContent)))
             said = "\n".join(part.text for part in content if isinstance(part, Text))
             raise ToolError(said or "the tool failed and did not say why")
+        call.show(*result.content)
         return ToolOutput(content or [Text("(no output)")])
 
 
@@ -97,14 +97,17 @@ class _Progress:
 
     async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
         now = asyncio.get_running_loop().time()
-        if not self._call.is_open or (now < self._next and progress != total):
+        if not self._call.is_open or now < self._next:
             return
         self._next = now + PROGRESS_PAUSE
         done = f"{progress:g}/{total:g}" if total else f"{progress:g}"
         await self._call.progress(title=_short(f"{self._title} ({done}{': ' + message if message else ''})"))
 
-    def end(self) -> None:
+    async def end(self) -> None:
+        """The call is over: its title is its own again."""
         self._next = float("inf")
+        if self._call.title != self._title and self._call.is_open:
+            await self._call.progress(title=self._title)
 
 
 def _for_model(blocks: list[ContentBlock]) -> list[Text | Image]:

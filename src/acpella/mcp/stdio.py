@@ -50,7 +50,7 @@ _INHERITED = frozenset(
 _INHERITED_KINDS = ("LC_", "XDG_")
 
 # Ends the group in steps when our end of the pipe closes without a word: we were killed.
-_GUARD = 'read -r word || { sleep 1; kill -TERM -- "-$1"; sleep 1; kill -KILL -- "-$1"; } 2>/dev/null'
+_GUARD = 'read -r word || { sleep 1; kill -s TERM -- "-$1"; sleep 1; kill -s KILL -- "-$1"; } 2>/dev/null'
 
 
 def server_environment(env: Mapping[str, str]) -> dict[str, str]:
