@@ -1,10 +1,12 @@
 """An agent that does with MCP servers what the prompt says, as the coding agent would."""
 
+import asyncio
 import base64
 import json
 import os
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +78,14 @@ async def texts(editor: Any, session: str, prompt: str) -> str:
     """Send a prompt; gives the text that the model would see."""
     said = await use(editor, session, prompt)
     return said if isinstance(said, str) else "".join(part.get("text", "") for part in said)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait for something outside of this process."""
+    deadline = time.monotonic() + 8
+    while not holds():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.02)
 
 
 def alive(pid: int) -> bool:

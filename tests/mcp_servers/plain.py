@@ -13,7 +13,7 @@ import time
 
 BEHAVIOUR = sys.argv[1] if len(sys.argv) > 1 else ""
 ARGUMENT = sys.argv[2] if len(sys.argv) > 2 else ""
-TOOLS = ["echo", "env", "crash", "pid", "child", "noise", "wait", "roots", "odd name!", "garbage"]
+TOOLS = ["echo", "env", "crash", "pid", "child", "noise", "wait", "roots", "odd name!", "garbage", "learn"]
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 waiting: dict[object, str] = {}
 
@@ -66,6 +66,10 @@ def call(number: object, name: str, text: str) -> dict[str, object] | None:
         waiting["roots"] = str(number)
         send({"id": "roots", "method": "roots/list"})
         return None
+    if name == "learn":
+        TOOLS.append(text)
+        send({"method": "notifications/tools/list_changed"})
+        return say("learned")
     if name == "garbage":
         return {"content": [{"type": "hologram"}, 7]}
     return say(text)
@@ -91,7 +95,7 @@ def main() -> None:
         if method == "initialize":
             result = {
                 "protocolVersion": "2025-06-18",
-                "capabilities": {"tools": {}},
+                "capabilities": {"tools": {"listChanged": True}},
                 "serverInfo": {"name": "plain", "version": "1"},
             }
             send({"id": number, "result": result})

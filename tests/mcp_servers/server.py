@@ -127,7 +127,7 @@ async def learn(name: str, ctx: Context) -> str:
         return f"I am {name}"
 
     server.add_tool(learned, name=name, description="new")
-    await ctx.session.send_tool_list_changed()
+    await ctx.notify_tools_changed()
     return "learned"
 
 

@@ -6,26 +6,17 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent.editor import editing
-from mcp_servers.agents import PLAIN, agent_with_servers, alive, of_group, stdio, texts, use
+from mcp_servers.agents import PLAIN, agent_with_servers, alive, of_group, stdio, texts, until, use
 
 pytestmark = pytest.mark.anyio
 
 NOTICES: Any = {"session": {"notices": {}}}
-
-
-async def until(holds: Any) -> None:
-    """Wait for something outside of this process."""
-    deadline = time.monotonic() + 8
-    while not holds():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.02)
 
 
 async def test_tools_are_listed_page_by_page_and_called(tmp_path: Path) -> None:
@@ -34,7 +25,7 @@ async def test_tools_are_listed_page_by_page_and_called(tmp_path: Path) -> None:
         tools = await use(editor, session, "tools")
         assert tools[0] == ["srv__echo", "none", "read", "mcp:srv:echo"]
         assert ["srv__crash", "execute", "other", "mcp:srv:crash"] in tools
-        assert len(tools) == 10
+        assert len(tools) == 11
         assert await texts(editor, session, 'srv__echo {"text": "grüß"}') == "grüß"
         call = editor.updates("tool_call")[0]
         assert (call["title"], call["kind"], call["name"]) == ("srv: echo", "read", "srv__echo")
@@ -49,7 +40,7 @@ async def test_names_are_valid_unique_and_short(tmp_path: Path) -> None:
     async with editing(agent_with_servers()) as editor:
         session = await editor.new(cwd=str(tmp_path), mcpServers=servers)
         names = [tool[0] for tool in await use(editor, session, "tools")]
-        assert len(set(names)) == len(names) == 50
+        assert len(set(names)) == len(names) == 55
         assert all(len(name) <= 64 and name.replace("-", "_").isidentifier() for name in names)
         assert "a_b__odd_name_" in names
         again = [tool[0] for tool in await use(editor, session, "tools")]
@@ -127,7 +118,7 @@ async def test_a_session_is_there_before_its_servers_are(tmp_path: Path) -> None
         entry = (await editor.call("_agent/mcp/list", {"sessionId": session}))["servers"][0]
         assert entry["status"] == "starting"
         go.touch()
-        assert len(await use(editor, session, "tools")) == 10
+        assert len(await use(editor, session, "tools")) == 11
 
 
 async def test_a_server_that_crashes_is_restarted_once(tmp_path: Path) -> None:
@@ -176,6 +167,15 @@ async def test_an_endless_list_and_an_endless_line_have_an_end(tmp_path: Path) -
         await editor.prompt(session, "tools")
         assert "more than 33554432 bytes" in editor.said()
         assert '"list__t99"' in editor.said() and '"list__t100"' not in editor.said()
+
+
+async def test_tools_that_an_older_server_learns_are_seen(tmp_path: Path) -> None:
+    async with editing(agent_with_servers()) as editor:
+        session = await editor.new(cwd=str(tmp_path), mcpServers=[stdio(PLAIN)])
+        assert await texts(editor, session, 'srv__learn {"text": "juggle"}') == "learned"
+        while "srv__juggle" not in [tool[0] for tool in await use(editor, session, "tools")]:
+            pass
+        assert await texts(editor, session, 'srv__juggle {"text": "up"}') == "up"
 
 
 async def test_a_call_has_a_deadline_and_a_cancelled_turn_cancels_it(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
@@ -20,6 +21,8 @@ from .settings import (
     LIST_TIMEOUT,
     MAX_PAGES,
     MAX_TOOLS,
+    RECONNECT_PAUSE,
+    RECONNECT_TIMEOUT,
     SCHEMA_LIMIT,
     McpServerError,
 )
@@ -87,6 +90,7 @@ class Server:
         self._client: Client | None = None
         self._process: StdioServer | None = None
         self._task: asyncio.Task[None] | None = None
+        self._was_ready = False
 
     @property
     def transport(self) -> Literal["stdio", "http", "sse"]:
@@ -128,22 +132,24 @@ class Server:
 
     async def _keep(self) -> None:
         loop = asyncio.get_running_loop()
-        restarted = -CRASH_WINDOW
+        restarted = float("-inf")
         try:
             while True:
+                self._was_ready = False
                 failure = await self._run()
                 if failure is None or self._stopping.is_set():
                     return
-                was_ready, self.status = self.status == "ready", "starting"
                 self.error = failure
-                if not was_ready:
+                if not self._was_ready:
+                    if self.transport != "stdio" and loop.time() - restarted < RECONNECT_TIMEOUT:
+                        await asyncio.sleep(RECONNECT_PAUSE)  # it may be being restarted, too
+                        continue
                     await self._give_up(f"MCP server {self.name} did not start")
                     return
                 if loop.time() - restarted < CRASH_WINDOW:
                     await self._give_up(f"MCP server {self.name} crashed again and stays off")
                     return
                 restarted = loop.time()
-                self._settled.clear()
                 log.warning("MCP server %s is restarted: %s", self.name, failure)
                 await self._on_problem(f"MCP server {self.name} crashed and is restarted", failure)
         finally:
@@ -164,16 +170,18 @@ class Server:
         self._changed.clear()
         self._process = None
         try:
+            await asyncio.to_thread(_import_sdk)
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(self._start_timeout):
                     client = await stack.enter_async_context(self._connect())
                     self.tools = await self._list(client)
                 self._client, self.error, self.status = client, None, "ready"
+                self._was_ready = True
                 self._settled.set()
                 try:
                     await self._watch(client)
                 finally:
-                    self._client = None
+                    self._unsettle()
         except TimeoutError:
             return f"it was not ready after {self._start_timeout:g} seconds{self._stderr()}"
         except Exception as error:
@@ -181,6 +189,11 @@ class Server:
         if self._stopping.is_set():
             return None
         return self._why(McpServerError("the connection was lost"))
+
+    def _unsettle(self) -> None:
+        """The connection is no more. Who wants to use it waits for its keeper, which settles it again."""
+        self._client, self.status = None, "starting"
+        self._settled.clear()
 
     async def _watch(self, client: "Client") -> None:
         """Wait until it is over, listing the tools again when they have changed."""
@@ -234,6 +247,8 @@ class Server:
         async def heard(message: Any) -> None:
             if isinstance(message, types.ToolListChangedNotification):
                 self._changed.set()
+            elif self.transport == "sse" and isinstance(message, Exception) and _is_gone(message):
+                self._lost.set()  # the stream that answers come on
 
         async with AsyncExitStack() as stack:
             client = Client(
@@ -316,6 +331,8 @@ class Server:
                 ) from None
             if _is_gone(error):
                 self._lost.set()
+                if self._client is client:
+                    self._unsettle()
                 raise McpServerError(
                     f"the connection to MCP server {self.name} was lost during the call; it is made anew: "
                     f"{self._hide(_message(error))}"
@@ -332,7 +349,7 @@ class Server:
                 raise McpServerError(self._why_not())
             if not self._lost.is_set() and (process is None or process.end is None):
                 return client, process
-            self._settled.clear()  # its keeper is about to notice, and settles it again
+            self._unsettle()  # its keeper is about to notice
 
     def _why_not(self) -> str:
         if self.status == "failed":
@@ -366,6 +383,12 @@ class Server:
                 if len(secret) >= _SHORTEST_SECRET:
                     text = text.replace(secret, "***")
         return redact(text)
+
+
+def _import_sdk() -> None:
+    """Takes a second the first time: in a thread, while editors are answered."""
+    for name in ("mcp", "mcp.client.sse", "mcp.client.streamable_http"):
+        import_module(name)
 
 
 def _announces_changes(client: "Client") -> bool:

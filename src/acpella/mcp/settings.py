@@ -13,6 +13,8 @@ __all__ = [
     "MAX_SERVERS",
     "MAX_TOOLS",
     "NAME_LIMIT",
+    "RECONNECT_PAUSE",
+    "RECONNECT_TIMEOUT",
     "SCHEMA_LIMIT",
     "START_TIMEOUT",
     "McpServerError",
@@ -32,6 +34,12 @@ CLOSE_TIMEOUT = 0.9
 
 CRASH_WINDOW = 60.0
 """Seconds that a restarted server must live to be restarted again, or a broken one restarts forever."""
+
+RECONNECT_TIMEOUT = 10.0
+"""Seconds to try again to reach a server over http or sse after its connection was lost."""
+
+RECONNECT_PAUSE = 0.5
+"""Seconds between two such attempts."""
 
 MAX_SERVERS = 32
 """Servers of one session."""
