@@ -6,6 +6,7 @@ import http.server
 import ssl
 import subprocess
 import threading
+import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -309,8 +310,13 @@ async def test_packed_text_is_unpacked_and_a_bomb_is_not() -> None:
         (b"x", "br", "packed with br"),
     ):
         with serving(page(packed, Content_Encoding=encoding)) as (port, _):
-            with pytest.raises(FetchError, match=words):
-                await fetch(f"http://127.0.0.1:{port}/", private=True)
+            tracemalloc.start()
+            try:
+                with pytest.raises(FetchError, match=words):
+                    await fetch(f"http://127.0.0.1:{port}/", private=True)
+                assert tracemalloc.get_traced_memory()[1] < 16 * 1024 * 1024
+            finally:
+                tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

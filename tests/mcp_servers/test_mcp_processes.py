@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import acpella.mcp.servers
 from agent.editor import editing
 from mcp_servers.agents import PLAIN, agent_with_servers, alive, of_group, stdio, texts, until, use
 
@@ -111,14 +112,20 @@ async def test_a_silent_server_has_a_deadline_and_holds_nobody_up(tmp_path: Path
         assert "it was not ready after 0.5 seconds" in editor.said()
 
 
-async def test_a_session_is_there_before_its_servers_are(tmp_path: Path) -> None:
+async def test_a_session_is_there_before_its_servers_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(acpella.mcp.servers, "QUIET_WAIT", 0.1)
     go = tmp_path / "go"
     async with editing(agent_with_servers()) as editor:
         session = await editor.new(cwd=str(tmp_path), mcpServers=[stdio(PLAIN, "slow", str(go))])
         entry = (await editor.call("_agent/mcp/list", {"sessionId": session}))["servers"][0]
         assert entry["status"] == "starting"
+        asking = asyncio.create_task(editor.prompt(session, "tools"))
+        await editor.until_said("Waiting for MCP servers to start: srv")
         go.touch()
-        assert len(await use(editor, session, "tools")) == 11
+        await asking
+        assert "srv__echo" in editor.said()
 
 
 async def test_a_server_that_crashes_is_restarted_once(tmp_path: Path) -> None:

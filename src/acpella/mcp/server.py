@@ -113,6 +113,10 @@ class Server:
         """Begin to connect; `settled` tells when it has or has not worked."""
         self._task = asyncio.get_running_loop().create_task(self._keep(), name=f"MCP server {self.name}")
 
+    @property
+    def is_settled(self) -> bool:
+        return self._settled.is_set()
+
     async def settled(self) -> None:
         """Wait until it is ready, failed or stopped. Bounded: starting has a deadline."""
         await self._settled.wait()
@@ -389,6 +393,9 @@ def _import_sdk() -> None:
     """Takes a second the first time: in a thread, while editors are answered."""
     for name in ("mcp", "mcp.client.sse", "mcp.client.streamable_http"):
         import_module(name)
+    sdk = logging.getLogger("mcp")
+    if not sdk.handlers:  # else its tracebacks of lost connections go to stderr, which editors show
+        sdk.addHandler(logging.NullHandler())
 
 
 def _announces_changes(client: "Client") -> bool:

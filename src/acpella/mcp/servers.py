@@ -15,7 +15,15 @@ from acpella.schema import McpServer, McpServerHttp, McpServerSse, McpServerStdi
 
 from .content import McpResult
 from .server import Connectable, OnProgress, Server
-from .settings import CALL_TIMEOUT, CLOSE_TIMEOUT, MAX_SERVERS, NAME_LIMIT, START_TIMEOUT, McpServerError
+from .settings import (
+    CALL_TIMEOUT,
+    CLOSE_TIMEOUT,
+    MAX_SERVERS,
+    NAME_LIMIT,
+    QUIET_WAIT,
+    START_TIMEOUT,
+    McpServerError,
+)
 
 __all__ = ["McpServers", "McpTool", "Transport", "available", "transports"]
 
@@ -180,11 +188,23 @@ class McpServers:
 
         To be called before every request to a model: tools come and go.
         """
-        await asyncio.gather(*(server.settled() for server in list(self._servers.values())))
+        await self._wait(turn)
         untold, self._untold = self._untold, []
         for title, description in untold:
             await turn.notice(title, severity="warning", description=description)
         return self.tools
+
+    async def _wait(self, turn: Turn) -> None:
+        """Until no server is starting; says so when that takes long."""
+        starting = [server for server in self._servers.values() if not server.is_settled]
+        if not starting:
+            return
+        async with asyncio.TaskGroup() as group:
+            waits = [group.create_task(server.settled()) for server in starting]
+            _, pending = await asyncio.wait(waits, timeout=QUIET_WAIT)
+            if pending:
+                names = ", ".join(server.name for server in starting if not server.is_settled)
+                await turn.notice(f"Waiting for MCP servers to start: {names}")
 
     @property
     def tools(self) -> list[McpTool]:

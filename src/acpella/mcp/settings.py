@@ -13,6 +13,7 @@ __all__ = [
     "MAX_SERVERS",
     "MAX_TOOLS",
     "NAME_LIMIT",
+    "QUIET_WAIT",
     "RECONNECT_PAUSE",
     "RECONNECT_TIMEOUT",
     "SCHEMA_LIMIT",
@@ -40,6 +41,9 @@ RECONNECT_TIMEOUT = 10.0
 
 RECONNECT_PAUSE = 0.5
 """Seconds between two such attempts."""
+
+QUIET_WAIT = 2.0
+"""Seconds that a prompt waits for starting servers before the user is told what it waits for."""
 
 MAX_SERVERS = 32
 """Servers of one session."""
