@@ -13,7 +13,20 @@ import time
 
 BEHAVIOUR = sys.argv[1] if len(sys.argv) > 1 else ""
 ARGUMENT = sys.argv[2] if len(sys.argv) > 2 else ""
-TOOLS = ["echo", "env", "crash", "pid", "child", "noise", "wait", "roots", "odd name!", "garbage", "learn"]
+TOOLS = [
+    "echo",
+    "env",
+    "crash",
+    "pid",
+    "child",
+    "noise",
+    "wait",
+    "roots",
+    "odd name!",
+    "garbage",
+    "learn",
+    "much",
+]
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 waiting: dict[object, str] = {}
 
@@ -23,7 +36,7 @@ def send(message: dict[str, object]) -> None:
     sys.stdout.flush()
 
 
-def say(text: str) -> dict[str, object]:
+def say(text: str) -> dict[str, list[dict[str, str]]]:
     return {"content": [{"type": "text", "text": text}]}
 
 
@@ -66,6 +79,10 @@ def call(number: object, name: str, text: str) -> dict[str, object] | None:
         waiting["roots"] = str(number)
         send({"id": "roots", "method": "roots/list"})
         return None
+    if name == "much":
+        long = "x" * 10_600_000
+        image = {"type": "image", "data": long, "mimeType": "image/png"}
+        return {"content": [*say(long)["content"], image], "structuredContent": {"a": long}}
     if name == "learn":
         TOOLS.append(text)
         send({"method": "notifications/tools/list_changed"})

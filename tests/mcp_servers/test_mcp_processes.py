@@ -26,7 +26,7 @@ async def test_tools_are_listed_page_by_page_and_called(tmp_path: Path) -> None:
         tools = await use(editor, session, "tools")
         assert tools[0] == ["srv__echo", "none", "read", "mcp:srv:echo"]
         assert ["srv__crash", "execute", "other", "mcp:srv:crash"] in tools
-        assert len(tools) == 11
+        assert len(tools) == 12
         assert await texts(editor, session, 'srv__echo {"text": "grüß"}') == "grüß"
         call = editor.updates("tool_call")[0]
         assert (call["title"], call["kind"], call["name"]) == ("srv: echo", "read", "srv__echo")
@@ -41,7 +41,7 @@ async def test_names_are_valid_unique_and_short(tmp_path: Path) -> None:
     async with editing(agent_with_servers()) as editor:
         session = await editor.new(cwd=str(tmp_path), mcpServers=servers)
         names = [tool[0] for tool in await use(editor, session, "tools")]
-        assert len(set(names)) == len(names) == 55
+        assert len(set(names)) == len(names) == 60
         assert all(len(name) <= 64 and name.replace("-", "_").isidentifier() for name in names)
         assert "a_b__odd_name_" in names
         again = [tool[0] for tool in await use(editor, session, "tools")]
@@ -165,6 +165,34 @@ async def test_noise_and_garbage_do_no_harm(tmp_path: Path) -> None:
         assert await texts(editor, session, "srv__noise") == "quiet again"
         assert (await texts(editor, session, "srv__garbage")).startswith("ToolError: MCP server srv")
         assert await texts(editor, session, 'srv__echo {"text": "still here"}') == "still here"
+
+
+async def test_a_result_that_is_too_long_is_cut_for_the_model_and_for_the_user(tmp_path: Path) -> None:
+    async with editing(agent_with_servers(), patience=30) as editor:
+        session = await editor.new(cwd=str(tmp_path), mcpServers=[stdio(PLAIN)])
+        long, image = await use(editor, session, "srv__much")
+        assert len(long["text"]) < 100_100 and "more characters]" in long["text"]
+        assert "left out: it is larger than 5 MiB" in image["text"]
+        done = editor.updates("tool_call_update")[-1]
+        assert "rawOutput" not in done
+        long, image = [each["content"]["text"] for each in done["content"]]
+        assert len(long) < 10 * 1024 * 1024 + 100 and "more characters]" in long
+        assert image.startswith("[left out: content of")
+
+
+def children() -> int:
+    return len(Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="utf-8").split())
+
+
+async def test_starting_and_stopping_leaves_nothing_behind(tmp_path: Path) -> None:
+    async with editing(agent_with_servers(), patience=30) as editor:
+        counts: list[tuple[int, int]] = []
+        for _ in range(4):
+            session = await editor.new(cwd=str(tmp_path), mcpServers=[stdio(PLAIN)])
+            await editor.prompt(session, "tools")
+            await editor.call("session/close", {"sessionId": session})
+            counts.append((len(os.listdir("/proc/self/fd")), children()))
+        assert len(set(counts[1:])) == 1, counts
 
 
 async def test_an_endless_list_and_an_endless_line_have_an_end(tmp_path: Path) -> None:

@@ -27,6 +27,9 @@ __all__ = ["TEXT_LIMIT", "McpCoderTool", "mcp_tools"]
 TEXT_LIMIT = 100_000
 """Characters of one result that the model gets; without it one answer fills its context."""
 
+SHOWN_LIMIT = 10 * 1024 * 1024
+"""Characters of one piece of a result that the editor is sent and the session keeps."""
+
 PROGRESS_PAUSE = 0.2
 """Seconds between two updates of progress; a server may report thousands a second."""
 
@@ -76,14 +79,14 @@ class McpCoderTool:
         except McpServerError as error:
             raise ToolError(str(error)) from None
         await progress.end()
-        if result.structured is not None:
+        if result.structured is not None and len(json.dumps(result.structured)) <= SHOWN_LIMIT:
             call.output(result.structured)
         content = _for_model(result.content)
         if result.is_error:
-            call.show(*(block for block in result.content if not isinstance(block, TextContent)))
+            call.show(*(_shown(block) for block in result.content if not isinstance(block, TextContent)))
             said = "\n".join(part.text for part in content if isinstance(part, Text))
             raise ToolError(said or "the tool failed and did not say why")
-        call.show(*result.content)
+        call.show(*map(_shown, result.content))
         return ToolOutput(content or [Text("(no output)")])
 
 
@@ -108,6 +111,31 @@ class _Progress:
         self._next = float("inf")
         if self._call.title != self._title and self._call.is_open:
             await self._call.progress(title=self._title)
+
+
+def _shown(block: ContentBlock) -> ContentBlock:
+    """The block for the user, unless it is so long that only its beginning, or nothing, can be shown."""
+    size = _size(block)
+    if size <= SHOWN_LIMIT:
+        return block
+    if isinstance(block, TextContent):
+        return TextContent(
+            text=f"{block.text[:SHOWN_LIMIT]}\n[cut off: {size - SHOWN_LIMIT} more characters]"
+        )
+    return TextContent(text=f"[left out: content of {size} characters]")
+
+
+def _size(block: ContentBlock) -> int:
+    match block:
+        case TextContent():
+            return len(block.text)
+        case ImageContent() | AudioContent():
+            return len(block.data)
+        case EmbeddedResource():
+            held = block.resource
+            return len(held.text if isinstance(held, TextResourceContents) else held.blob)
+        case _:
+            return 0
 
 
 def _for_model(blocks: list[ContentBlock]) -> list[Text | Image]:
