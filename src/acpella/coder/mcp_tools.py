@@ -27,6 +27,9 @@ __all__ = ["TEXT_LIMIT", "McpCoderTool", "mcp_tools"]
 TEXT_LIMIT = 100_000
 """Characters of one result that the model gets; without it one answer fills its context."""
 
+NOTE_ROOM = 500
+"""Characters of a part that are always there, for what is said of the parts that are not."""
+
 SHOWN_LIMIT = 10 * 1024 * 1024
 """Characters of one piece of a result that the editor is sent and the session keeps."""
 
@@ -144,9 +147,10 @@ def _for_model(blocks: list[ContentBlock]) -> list[Text | Image]:
     for block in blocks:
         part = _part(block)
         if isinstance(part, Text):
-            if len(part.text) > room:
-                part = Text(part.text[:room] + f"\n[cut off: {len(part.text) - room} more characters]")
+            keep = max(room, NOTE_ROOM)
             room = max(room - len(part.text), 0)
+            if len(part.text) > keep:
+                part = Text(part.text[:keep] + f"\n[cut off: {len(part.text) - keep} more characters]")
         parts.append(part)
     return parts
 
