@@ -189,23 +189,30 @@ async def test_a_redirect_that_may_be_followed_is_checked_like_the_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def answer(handler: http.server.BaseHTTPRequestHandler) -> None:
-        places = {"/a": "/b", "/loop": "/loop", "/in": "http://internal.test/", "/file": "file:///etc/passwd"}
+        places = {"/a": "/b", "/loop": "/loop", "/out": "http://other.test/", "/file": "file:///etc/passwd"}
         if handler.path in places:
             page(b"", status=307, Location=places[handler.path])(handler)
         else:
             page(b"there")(handler)
 
-    async def look_up(host: str, port: int) -> list[str]:
-        return ["10.0.0.9"] if host == "internal.test" else ["127.0.0.1"]
-
+    look_up, _ = answering("127.0.0.1")
     monkeypatch.setattr(fetching, "is_public", lambda address: address == "127.0.0.1")
-    with serving(answer) as (port, _):
+    with serving(answer) as (port, asked):
         here = f"http://here.test:{port}"
         got = await fetch(f"{here}/a", redirects=3, resolver=look_up)
         assert (got.text, got.url) == ("there", f"{here}/b")
-        for path, words in (("/loop", "more than 3 times"), ("/in", r"10\.0\.0\.9"), ("/file", "only http")):
+        for path, words in (
+            ("/loop", "more than 3 times"),
+            ("/out", "redirects to http://other.test/ on another host"),
+            ("/file", "redirects to file:///etc/passwd|only http"),
+        ):
             with pytest.raises(FetchError, match=words):
                 await fetch(f"{here}{path}", redirects=3, resolver=look_up)
+        asked.clear()
+        rebinding, _ = answering("127.0.0.1", "10.0.0.9")
+        with pytest.raises(FetchError, match=r"10\.0\.0\.9"):
+            await fetch(f"{here}/a", redirects=3, resolver=rebinding)
+        assert [each["path"] for each in asked] == ["/a"]
 
 
 @pytest.mark.parametrize(

@@ -115,8 +115,9 @@ async def fetch(
     """GET a text or an image over http or https.
 
     No cookies, no proxies of the environment, no credentials. So many `redirects` are followed, each checked
-    like the first address; with 0 a redirect is an error that names where it leads. `private` allows
-    addresses that are not public; by default the environment variable `ACPELLA_FETCH_PRIVATE` decides.
+    like the first address and only on the same host, which is what the user allowed; another redirect is an
+    error that names where it leads. `private` allows addresses that are not public; by default the
+    environment variable `ACPELLA_FETCH_PRIVATE` decides.
 
     Raises:
         FetchError: it was refused, is not there, too slow, too large, or neither text nor image.
@@ -147,6 +148,8 @@ async def _follow(url: str, max_bytes: int, redirects: int, private: bool, resol
             return outcome
         if not redirects:
             raise FetchError(f"{_shown(target)} redirects to {_shown(outcome)}; redirects are not followed")
+        if outcome.scheme in ("http", "https") and outcome.host != target.host:
+            raise FetchError(f"{_shown(target)} redirects to {_shown(outcome)} on another host; fetch that")
         if target.scheme == "https" and outcome.scheme != "https":
             raise FetchError(f"{_shown(target)} redirects to {_shown(outcome)}, which is not encrypted")
         target = _parsed(str(httpx2.URL(outcome)))
