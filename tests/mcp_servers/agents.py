@@ -67,7 +67,7 @@ async def use(editor: Any, session: str, prompt: str) -> Any:
     """Send a prompt; gives what was said, as JSON if it is."""
     editor.forget()
     await editor.prompt(session, prompt)
-    said = editor.said()
+    said = editor.updates("agent_message_chunk")[-1]["content"]["text"]  # warnings come before
     try:
         return json.loads(said)
     except ValueError:
