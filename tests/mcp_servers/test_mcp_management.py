@@ -1,5 +1,6 @@
 """`_agent/mcp/list`, `add` and `remove` (C15), and what is advertised."""
 
+import asyncio
 import sys
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,18 @@ async def test_a_server_of_the_session_can_be_removed_and_its_name_used_again(tm
         await editor.call("_agent/mcp/remove", {**one, "name": "srv"})
         await editor.call("_agent/mcp/add", {**one, "server": stdio(PLAIN)})
         assert await texts(editor, session, 'srv__echo {"text": "x"}') == "x"
+
+
+async def test_a_server_can_be_removed_while_it_is_called(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    async with editing(agent_with_servers()) as editor:
+        session = await editor.new(cwd=str(tmp_path), mcpServers=[stdio(PLAIN)])
+        asking = asyncio.create_task(editor.prompt(session, f'srv__wait {{"text": "{started}"}}'))
+        await until(started.exists)
+        await editor.call("_agent/mcp/remove", {"sessionId": session, "name": "srv"})
+        assert await asking == "end_turn"
+        assert "ToolError: " in editor.said()
+        assert await use(editor, session, "tools") == []
 
 
 async def test_what_cannot_be_added_or_removed_is_told(tmp_path: Path) -> None:

@@ -201,19 +201,15 @@ class Server:
 
     async def _watch(self, client: "Client") -> None:
         """Wait until it is over, listing the tools again when they have changed."""
+        events = [self._stopping, self._lost]
+        if self._process is not None:
+            events.append(self._process.ended_event)
         async with asyncio.TaskGroup() as group:
-            over = [
-                group.create_task(event.wait())
-                for event in (self._stopping, self._lost)
-                if not event.is_set()
-            ]
-            if self._process is not None:
-                over.append(group.create_task(self._process.ended_event.wait()))
+            over = [group.create_task(event.wait()) for event in events]
             others = [group.create_task(self._refresh(client))]
             if _announces_changes(client):
                 others.append(group.create_task(self._listen(client)))
-            if len(over) >= 2:  # else it is over already
-                await asyncio.wait(over, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(over, return_when=asyncio.FIRST_COMPLETED)
             for task in (*over, *others):
                 task.cancel()
 
