@@ -52,7 +52,7 @@ async def test_a_server_can_be_removed_while_it_is_called(tmp_path: Path) -> Non
         await until(started.exists)
         await editor.call("_agent/mcp/remove", {"sessionId": session, "name": "srv"})
         assert await asking == "end_turn"
-        assert "ToolError: " in editor.said()
+        assert editor.said() == "ToolError: MCP server srv was stopped during the call"
         assert await use(editor, session, "tools") == []
 
 

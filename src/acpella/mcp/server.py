@@ -325,6 +325,8 @@ class Server:
                 f"{tool} of MCP server {self.name} did not answer within {timeout:g} seconds"
             ) from None
         except Exception as error:
+            if self._stopping.is_set():
+                raise McpServerError(f"MCP server {self.name} was stopped during the call") from None
             if process is not None and process.end is not None:
                 raise McpServerError(
                     f"MCP server {self.name} crashed during the call: {self._how(process.end)}"
