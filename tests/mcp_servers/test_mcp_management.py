@@ -1,6 +1,7 @@
 """`_agent/mcp/list`, `add` and `remove` (C15), and what is advertised."""
 
 import asyncio
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -105,3 +106,12 @@ async def test_without_the_package_nothing_is_advertised(
 async def test_with_the_package_all_transports_are_advertised() -> None:
     async with editing(agent_with_servers()) as editor:
         assert editor.hello["agentCapabilities"]["mcpCapabilities"] == {"http": True, "sse": True}
+
+
+def test_importing_the_bridge_imports_no_library() -> None:
+    code = (
+        "import sys, acpella.mcp, acpella.coder.resources, acpella.coder.mcp_tools\n"
+        "print([name for name in ('mcp', 'httpx2', 'pydantic', 'anyio') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
