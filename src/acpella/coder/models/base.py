@@ -23,6 +23,7 @@ __all__ = [
     "ModelRequest",
     "Retrying",
     "Stop",
+    "StopReason",
     "Text",
     "TextDelta",
     "Thinking",
@@ -55,7 +56,10 @@ class Audio(msgspec.Struct, frozen=True, tag="audio"):
 
 
 class Thinking(msgspec.Struct, frozen=True, tag="thinking"):
-    """What the model thought; sent back to it unchanged, for models that want it."""
+    """What the model thought; sent back to it unchanged, for models that want it.
+
+    Some thoughts are a signature alone, with no text; they are kept too.
+    """
 
     text: str
     signature: str = ""
@@ -153,11 +157,14 @@ class Usage:
     cached: int = 0
 
 
+StopReason: TypeAlias = Literal["end", "tool_use", "max_tokens", "refusal"]
+
+
 @dataclass(frozen=True, slots=True)
 class Stop:
     """The end of a stream that ended as it should; always the last event."""
 
-    reason: Literal["end", "tool_use", "max_tokens", "refusal"]
+    reason: StopReason
 
 
 ModelEvent: TypeAlias = TextDelta | ThinkingDelta | ToolUseStarted | ToolUse | Retrying | Usage | Stop
