@@ -314,8 +314,8 @@ def _openai(turn: dict[str, Any]) -> Iterator[str]:
 # -- as a process -------------------------------------------------------------------------------------
 
 
-async def _serve(script: Path, port: int, record: Path | None) -> None:
-    provider = FakeProvider(json.loads(script.read_text(encoding="utf-8")))
+async def _serve(turns: list[Any], port: int, record: Path | None) -> None:
+    provider = FakeProvider(turns)
     provider.record = record
     await provider.start(port)
     print(provider.url, flush=True)
@@ -332,7 +332,8 @@ def main() -> None:
     parser.add_argument("--record", type=Path)
     arguments = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(arguments.script, arguments.port, arguments.record))
+        turns = json.loads(arguments.script.read_text(encoding="utf-8"))
+        asyncio.run(_serve(turns, arguments.port, arguments.record))
 
 
 if __name__ == "__main__":

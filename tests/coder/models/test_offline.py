@@ -121,7 +121,7 @@ async def test_the_notice_says_how_to_set_a_real_model() -> None:
 
 
 async def test_long_results_are_quoted_in_part() -> None:
-    _, end = await turn("read a.txt and b.txt and c.txt", *[("x" * 1_000_000, False)] * 3)
+    _, end = await turn("read a.txt and b.txt and c.txt", *[("x" * 100_000, False)] * 3)
     said = joined(end, TextDelta)
     assert len(said) < 10_000
     assert "more characters)" in said

@@ -169,8 +169,8 @@ def default(environment: Mapping[str, str] | None = None) -> str:
 def available(environment: Mapping[str, str] | None = None) -> list[str]:
     """Names of models that could be used now, best first, "offline" last. Looks at the environment only.
 
-    ACPELLA_MODELS, names or patterns with `*` and commas between, says which of them may be used. No server is
-    asked for its models here: `discover` does that.
+    ACPELLA_MODELS, names or patterns with `*` and commas between, says which of them may be used. Servers
+    are not asked for theirs here: `discover` does that.
     """
     env = os.environ if environment is None else environment
     names: list[str] = []

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterator
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -70,7 +70,7 @@ class OfflineModel:
         return frozenset()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        length = _tokens(request.messages) + _tokens(request.tools) + len(request.system) // 4
+        length = _tokens(request)
         if length > WINDOW:
             raise ContextOverflow(f"the conversation is too long for the offline model: {length} tokens")
         reply = _reply(request)
@@ -272,9 +272,10 @@ def _small(text: str) -> list[str]:
     return re.findall(r"\s*\S+\s*(?:\S+\s*){0,2}", text)
 
 
-def _tokens(value: Any) -> int:
-    """About four characters a token."""
-    try:
-        return len(msgspec.json.encode(value)) // 4
-    except UnicodeEncodeError:
-        return len(str(value)) // 4
+def _tokens(request: ModelRequest) -> int:
+    """About four characters a token; what this model does not look at, such as images, is free."""
+    parts = [part for message in request.messages for part in message.content]
+    texts = sum(len(part.text) for part in parts if isinstance(part, Text))
+    uses = sum(len(str(part.arguments)) for part in parts if isinstance(part, ToolUse))
+    tools = sum(len(tool.description) + len(str(tool.parameters)) for tool in request.tools)
+    return (len(request.system) + texts + uses + tools) // 4
