@@ -30,7 +30,7 @@ from .base import (
     UserMessage,
 )
 from .history import paired
-from .loose import read_arguments
+from .loose import encode, read_arguments
 
 if TYPE_CHECKING:
     from pydantic_ai import messages as pai
@@ -113,7 +113,8 @@ class PydanticModel:
                 final = response.get()
                 for part in final.parts:
                     if isinstance(part, pai.ToolCallPart):
-                        arguments, invalid = read_arguments(part.args_as_json_str())
+                        given = part.args if isinstance(part.args, str) else encode(part.args or {}).decode()
+                        arguments, invalid = read_arguments(given)
                         yield ToolUse(part.tool_call_id, part.tool_name, arguments, invalid)
                 usage = final.usage
                 yield Usage(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
