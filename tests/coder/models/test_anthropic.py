@@ -1,5 +1,7 @@
 """What is special to the Messages API: requests as it wants them, thoughts, and what it rejects (E8)."""
 
+import json
+
 import pytest
 
 from acpella.coder.models import (
@@ -229,3 +231,25 @@ async def test_half_characters_of_files_are_replaced() -> None:
     async with FakeProvider(["ok"]) as fake:
         await asked(model_of("anthropic", fake), request("a\udc80b"))
         assert fake.requests[0].body["messages"][0]["content"][0]["text"] == "a?b"
+
+
+async def test_an_answer_in_one_piece_is_taken_too() -> None:
+    content = [
+        {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
+        {"type": "text", "text": "I look."},
+        {"type": "tool_use", "id": "x", "name": "read_file", "input": {"path": "a"}},
+    ]
+    usage = {"input_tokens": 3, "output_tokens": 4}
+    body = {
+        "type": "message",
+        "role": "assistant",
+        "content": content,
+        "stop_reason": "tool_use",
+        "usage": usage,
+    }
+    async with FakeProvider([{"body": json.dumps(body)}]) as fake:
+        events = await asked(model_of("anthropic", fake), request(tools=[READ]))
+    assert of(events, ThinkingDelta) == [ThinkingDelta("hm", "anthropic:c2ln")]
+    assert joined(events, TextDelta) == "I look."
+    assert of(events, ToolUse) == [ToolUse("x", "read_file", {"path": "a"})]
+    assert (of(events, Usage)[-1], events[-1]) == (Usage(3, 4), Stop("tool_use"))

@@ -187,6 +187,11 @@ async def test_the_program_gets_titles_and_summaries() -> None:
     assert "- asked: run make" in summary and "- done: run `make`" in summary
 
 
+async def test_a_user_who_asks_for_a_summary_of_a_file_gets_an_honest_answer() -> None:
+    events = await asked(OfflineModel(), request("hello", AssistantMessage([Text("hi")]), "summarise a.txt"))
+    assert "It needs a real model" in joined(events, TextDelta)
+
+
 async def test_it_can_be_cancelled_between_its_words() -> None:
     events = OfflineModel().stream(request("hello"))
     await anext(events)

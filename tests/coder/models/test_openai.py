@@ -2,6 +2,7 @@
 
 # ruff: noqa: E501  rows of tables
 
+import asyncio
 import json
 from typing import Any
 
@@ -295,3 +296,18 @@ async def test_calls_of_other_models_are_signed_for_google_alone() -> None:
         google, other = (sent.body["messages"][2]["tool_calls"] for sent in fake.requests)
     assert ["extra_content" in c for c in google] == [True, False]
     assert ["extra_content" in c for c in other] == [False, False]
+
+
+async def test_what_one_request_learns_helps_the_others_that_are_under_way() -> None:
+    said = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+    async with FakeProvider([{"status": 400, "error": said}] * 3 + ["ok"] * 3) as fake:
+        model = model_of("compatible", fake)
+        answers = await asyncio.gather(*(asked(model) for _ in range(3)))
+    assert [joined(events, TextDelta) for events in answers] == ["ok"] * 3
+
+
+async def test_a_server_that_rejects_everything_is_given_up() -> None:
+    async with FakeProvider([{"status": 400, "error": "unknown field"}] * 30) as fake:
+        with pytest.raises(ModelError, match="unknown field"):
+            await asked(model_of("compatible", fake), request(thinking="low"))
+        assert len(fake.requests) <= 5

@@ -28,7 +28,7 @@ from .base import (
 )
 from .endpoint import Adjusted, Endpoint, Rejected, server_error
 from .history import paired
-from .loose import as_dict, as_int, as_str, read_arguments
+from .loose import as_dict, as_int, as_list, as_str, read_arguments
 
 __all__ = ["AnthropicModel"]
 
@@ -69,6 +69,8 @@ class _Manner:
     """How this one request must be put, as learnt from the server's answers."""
 
     without_thoughts: bool = False
+    caching: bool = True
+    """What the last attempt did; another request may have learnt better meanwhile."""
 
 
 class AnthropicModel:
@@ -113,7 +115,7 @@ class AnthropicModel:
     # -- the request ------------------------------------------------------------------------------
 
     def _body(self, request: ModelRequest, manner: _Manner) -> dict[str, Any]:
-        caching = "cache_control" not in self._without
+        caching = manner.caching = "cache_control" not in self._without
         messages = _messages(request.messages, self._accepts, thoughts=not manner.without_thoughts)
         body: dict[str, Any] = {
             "model": self._endpoint.model,
@@ -162,7 +164,7 @@ class AnthropicModel:
         if limit := re.search(r"max_tokens: \d+ > (\d+)", words):
             self._max_output = max(1, int(limit[1]))
             return body["max_tokens"] > self._max_output
-        if "cache_control" in words and "cache_control" not in self._without:
+        if "cache_control" in words and manner.caching:
             self._without.add("cache_control")
             return True
         about_history = (
@@ -203,7 +205,7 @@ class AnthropicModel:
                         yield event
         except Rejected as rejected:
             if self._adjust(rejected, body, manner):
-                raise Adjusted from None
+                raise Adjusted(rejected) from None
             raise self._endpoint.explained(rejected) from None
         for event in answer.end():
             yield event
@@ -222,7 +224,9 @@ class _Answer:
         self.complete = False
 
     def read(self, name: str, data: dict[str, Any]) -> list[ModelEvent]:
-        kind = as_str(data.get("type")) or name
+        kind = as_str(data.get("type")) or (
+            name if name != "message" else ""
+        )  # what SSE calls events without name
         events: list[ModelEvent] = []
         index = as_int(data.get("index"))
         if kind == "message_start":
@@ -238,6 +242,11 @@ class _Answer:
             events = self._count(as_dict(data.get("usage")))
         elif kind == "message_stop":
             self.complete = True
+        elif kind == "message":  # a server that does not stream
+            for index, block in enumerate(as_list(data.get("content"))):
+                events += self._begin(index, as_dict(block)) + self._finish(index)
+            events += self._count(as_dict(data.get("usage")))
+            self.stop_reason, self.complete = as_str(data.get("stop_reason")), True
         elif kind == "error" or (kind == "json" and "error" in data):
             raise self._endpoint.in_stream(server_error(data), streamed=self._streamed)
         self._streamed = self._streamed or any(not isinstance(event, Usage) for event in events)
@@ -258,8 +267,11 @@ class _Answer:
         self._blocks[index] = opened
         if kind == "text" and (text := as_str(block.get("text"))):
             return [TextDelta(text)]
-        if kind == "thinking" and (text := as_str(block.get("thinking"))):
-            return [ThinkingDelta(text)]
+        if kind == "thinking":
+            text, signature = as_str(block.get("thinking")), as_str(block.get("signature"))
+            return (
+                [ThinkingDelta(text, _SIGNED + signature if signature else "")] if text or signature else []
+            )
         if kind == "redacted_thinking":
             return [ThinkingDelta("", _REDACTED + as_str(block.get("data")))]
         if kind == "tool_use":

@@ -2,6 +2,7 @@
 
 import asyncio
 import fnmatch
+import importlib.util
 import os
 import re
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from typing import Any
 
 from . import families
 from .base import Model, ModelError
-from .endpoint import Endpoint, Limits, is_loopback
+from .endpoint import Endpoint, Limits, is_loopback, ssl_context
 from .loose import as_dict, as_list, as_str
 
 __all__ = ["available", "default", "discover", "open_model"]
@@ -202,7 +203,9 @@ async def _models_of(provider: str, env: Mapping[str, str]) -> list[str]:
     try:
         async with (
             asyncio.timeout(DISCOVERY_TIME),
-            httpx2.AsyncClient(trust_env=not is_loopback(url), timeout=DISCOVERY_TIME) as client,
+            httpx2.AsyncClient(
+                verify=ssl_context(), trust_env=not is_loopback(url), timeout=DISCOVERY_TIME
+            ) as client,
         ):
             answer: Any = (await client.get(url, headers=headers)).raise_for_status().json()
     except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, ValueError, ImportError):
@@ -239,8 +242,10 @@ def _allowed(name: str, env: Mapping[str, str]) -> bool:
 
 def _usable(name: str, env: Mapping[str, str]) -> bool:
     provider, _, _ = name.partition(":")
-    if name == "offline" or provider == "pydantic":
+    if name == "offline":
         return True
+    if provider == "pydantic":
+        return importlib.util.find_spec("pydantic_ai") is not None
     known = _PROVIDERS.get(provider)
     if known is None or not _base_url(provider, env):
         return False

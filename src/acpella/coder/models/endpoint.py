@@ -26,7 +26,17 @@ if TYPE_CHECKING:
 
     import httpx2
 
-__all__ = ["Adjusted", "Busy", "Endpoint", "Limits", "Rejected", "ServerError", "is_loopback", "server_error"]
+__all__ = [
+    "Adjusted",
+    "Busy",
+    "Endpoint",
+    "Limits",
+    "Rejected",
+    "ServerError",
+    "is_loopback",
+    "server_error",
+    "ssl_context",
+]
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +48,9 @@ MAX_ERROR_TEXT = 600
 
 MAX_ANSWER = 128 * 1024 * 1024
 """Bytes of one answer; a server that never ends its answer would fill the memory."""
+
+MAX_ADJUSTMENTS = 10
+"""Attempts to leave something out of a request; there are fewer things that can be left out."""
 
 _BUSY = frozenset({408, 409, 425, 429})
 """With 500 and above: worth another try."""
@@ -75,6 +88,10 @@ class Limits:
 
 class Adjusted(Exception):
     """The request was rejected for a field that can be done without; the next attempt leaves it out."""
+
+    def __init__(self, rejected: "Rejected") -> None:
+        self.rejected = rejected
+        super().__init__()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +158,7 @@ def is_loopback(url: str) -> bool:
 
 
 @functools.cache
-def _ssl_context() -> "ssl.SSLContext":
+def ssl_context() -> "ssl.SSLContext":
     """Made once: reading the authorities takes longer than a local request."""
     import httpx2
 
@@ -202,7 +219,7 @@ class Endpoint:
         self, attempt: Callable[[], AsyncGenerator[ModelEvent, None]]
     ) -> AsyncGenerator[ModelEvent, None]:
         """Run attempts until one answers. Once something was streamed, nothing is sent again."""
-        failures = 0
+        failures = adjustments = 0
         while True:
             streamed = False
             try:
@@ -211,8 +228,11 @@ class Endpoint:
                         streamed = streamed or not isinstance(event, Usage)
                         yield event
                 return
-            except Adjusted:
-                continue  # bounded: each time a field fewer
+            except Adjusted as adjusted:
+                adjustments += 1
+                if adjustments > MAX_ADJUSTMENTS:
+                    raise self.explained(adjusted.rejected) from None
+                continue
             except Busy as busy:
                 failures += 1
                 wait = self._patience(busy, failures, streamed=streamed)
@@ -269,7 +289,7 @@ class Endpoint:
         try:
             # a proxy of the environment is for the world outside, not for a server on this machine
             client = httpx2.AsyncClient(
-                timeout=timeout, verify=_ssl_context(), trust_env=not is_loopback(self.url)
+                timeout=timeout, verify=ssl_context(), trust_env=not is_loopback(self.url)
             )
         except (ImportError, ValueError, httpx2.InvalidURL) as error:
             raise ModelError(

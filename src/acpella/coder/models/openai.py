@@ -158,6 +158,8 @@ class OpenAIModel:
     def _other_limit(self, rejected: Rejected, field: str) -> bool:
         if _asks_less(rejected.raw):
             return False  # it knows the field, and minds the number
+        if field in self._without:
+            return True  # another request has learnt it meanwhile
         other = "max_completion_tokens" if field == "max_tokens" else "max_tokens"
         again = other in self._without and "limits" not in self._without
         if again:
@@ -183,7 +185,7 @@ class OpenAIModel:
                         yield event
         except Rejected as rejected:
             if self._adjust(rejected, body):
-                raise Adjusted from None
+                raise Adjusted(rejected) from None
             if "does not support tools" in rejected.raw:
                 raise ModelError(
                     f"{self._endpoint.model} cannot use tools, so it is no model for an agent; choose another"
