@@ -8,6 +8,7 @@ import pytest
 from acpella.coder.models import ModelError, TextDelta
 from acpella.coder.models.anthropic import AnthropicModel
 from acpella.coder.models.catalogue import available, default, discover, open_model
+from acpella.coder.models.endpoint import Limits
 from acpella.coder.models.offline import OfflineModel
 from acpella.coder.models.openai import OpenAIModel
 from coder.fake_provider import FakeProvider
@@ -179,6 +180,30 @@ async def test_a_wrong_base_url_is_told() -> None:
         fake.turns = [{"body": "<html>hello</html>", "type": "text/html"}]
         with pytest.raises(ModelError, match="is not the API of the OpenAI-compatible server"):
             await asked(model)
+
+
+async def test_a_connection_that_cannot_be_secured_is_told_at_once() -> None:
+    """A server without TLS behind https://; a certificate that is not trusted is told in the same way."""
+
+    async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(plain, "127.0.0.1", 0) as server:
+        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        with pytest.raises(ModelError, match=r"no secure connection to .*SSL.* Check the base URL, or name"):
+            await asked(open_model("compatible:x", {"ACPELLA_COMPATIBLE_BASE_URL": url}))
+
+
+async def test_a_server_that_cannot_be_found_is_tried_again_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "*")
+    environment = {"ACPELLA_COMPATIBLE_BASE_URL": "http://models.invalid/v1"}
+    model = open_model("compatible:x", environment, limits=Limits(attempts=2, backoff=0.01))
+    with pytest.raises(
+        ModelError, match=r"in 2 attempts \(models.invalid cannot be reached\). Is this machine online"
+    ):
+        await asked(model)
 
 
 async def test_no_proxy_stands_between_this_machine_and_itself(monkeypatch: pytest.MonkeyPatch) -> None:

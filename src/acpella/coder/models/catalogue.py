@@ -204,7 +204,7 @@ async def _models_of(provider: str, env: Mapping[str, str]) -> list[str]:
         async with (
             asyncio.timeout(DISCOVERY_TIME),
             httpx2.AsyncClient(
-                verify=ssl_context(), trust_env=not is_loopback(url), timeout=DISCOVERY_TIME
+                verify=await ssl_context(url), trust_env=not is_loopback(url), timeout=DISCOVERY_TIME
             ) as client,
         ):
             answer: Any = (await client.get(url, headers=headers)).raise_for_status().json()

@@ -105,9 +105,13 @@ class ServerError:
 class Busy(Exception):
     """The request failed in a way that may pass."""
 
-    def __init__(self, reason: str, *, wait: float | None = None, lasting: str = "") -> None:
+    def __init__(
+        self, reason: str, *, wait: float | None = None, advice: str = "Try again later.", lasting: str = ""
+    ) -> None:
         self.reason = reason
         self.wait = wait
+        self.advice = advice
+        """For the user, after the last attempt."""
         self.lasting = lasting
         """Set when another try would be in vain: what to tell the user."""
         super().__init__(reason)
@@ -158,11 +162,17 @@ def is_loopback(url: str) -> bool:
 
 
 @functools.cache
-def ssl_context() -> "ssl.SSLContext":
-    """Made once: reading the authorities takes longer than a local request."""
+def _authorities() -> "ssl.SSLContext":
     import httpx2
 
     return httpx2.create_ssl_context()
+
+
+async def ssl_context(url: str) -> "ssl.SSLContext | bool":
+    """Whom to trust. Made once and in a thread: reading the authorities takes a fifth of a second."""
+    if url.startswith("http:") and is_loopback(url):
+        return False  # no TLS, not even to a proxy
+    return await asyncio.to_thread(_authorities)
 
 
 class Endpoint:
@@ -262,7 +272,7 @@ class Endpoint:
             ) from None
         if failures >= limits.attempts:
             raise ModelError(
-                f"{self.provider} did not answer in {failures} attempts ({busy.reason}). Try again later."
+                f"{self.provider} did not answer in {failures} attempts ({busy.reason}). {busy.advice}"
             ) from None
         if busy.wait is not None:
             return busy.wait
@@ -286,11 +296,10 @@ class Endpoint:
         limits = self.limits
         deadline = asyncio.get_running_loop().time() + limits.whole
         timeout = httpx2.Timeout(limits.silence, connect=limits.connect, pool=limits.connect)
+        verify = await ssl_context(self.url)
         try:
             # a proxy of the environment is for the world outside, not for a server on this machine
-            client = httpx2.AsyncClient(
-                timeout=timeout, verify=ssl_context(), trust_env=not is_loopback(self.url)
-            )
+            client = httpx2.AsyncClient(timeout=timeout, verify=verify, trust_env=not is_loopback(self.url))
         except (ImportError, ValueError, httpx2.InvalidURL) as error:
             raise ModelError(
                 f"the proxy named in the environment cannot be used: {self.clean(str(error))}"
@@ -430,16 +439,22 @@ class Endpoint:
     def _broken(self, error: "httpx2.HTTPError") -> Busy:
         import httpx2
 
+        words = self.clean(str(error))
+        if isinstance(error, httpx2.ConnectError) and re.search("ssl|certificate", str(error), re.IGNORECASE):
+            # a certificate does not get better; an https:// that should be http:// looks the same
+            hint = "Check the base URL, or name the authority of your certificate in SSL_CERT_FILE."
+            return Busy(
+                words, lasting=f"no secure connection to {self.provider} at {self._host}: {words}. {hint}"
+            )
         if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
             reason = f"{self._host} cannot be reached"
             if is_loopback(self.url):  # it will not start by itself
                 hint = self._not_running or "Is the server running?"
                 return Busy(reason, lasting=f"{self.provider} cannot be reached at {self._host}. {hint}")
-            return Busy(reason)
+            return Busy(reason, advice="Is this machine online, or does it need a proxy (HTTPS_PROXY)?")
         if isinstance(error, httpx2.ReadTimeout):
             limit = self.limits.silence
             return Busy(f"no byte for {limit:.0f} s")
-        words = self.clean(str(error))
         return Busy(f"the connection broke: {words}" if words else "the connection broke")
 
     def _silent(self, seconds: float) -> str:
