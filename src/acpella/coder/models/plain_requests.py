@@ -37,24 +37,24 @@ _URL = r"https?://[^\s`\"'<>]+"
 
 _VERBS = (
     "read|show|open|cat|print|display|view|list|ls|search|grep|find|look|locate|run|execute|replace|change|"
-    "substitute|rename|create|make|write|save|add|fetch|download|plan|edit|delete|fix|explain|summari[sz]e"
+    "substitute|rename|create|make|write|save|add|fetch|download|plan|edit|delete|fix|explain|summari[sz]e|tell|describe"
 )
 # what ends one step: a new line, "then", or "and" before a verb
 _BREAK = re.compile(
-    rf"(?P<then>[,;.]?\s+(?:and\s+)?(?:then|after(?:wards| that)|next),?\s+)|(?P<line>\s*\n+\s*)"
-    rf"|(?:[,;]\s+|[,;]?\s+and\s+|\.\s+)(?:also\s+|finally,?\s+|please\s+)*(?=(?:{_VERBS})\b)",
+    rf"(?P<then>[,;.]?\s+(?:and\s+)?(?:then|after(?:wards| that)|next|finally),?\s+)|(?P<line>\s*\n+\s*)"
+    rf"|(?:[,;]\s+|[,;]?\s+and\s+|\.\s+)(?:also\s+|please\s+)*(?=(?:{_VERBS})\b)",
     re.IGNORECASE,
 )
 _POINT = r"(?:[-*•]\s+|\d+[.)]\s+)"
 _POLITE = re.compile(
-    rf"^(?:{_POINT}|(?:please|ok(?:ay)?|hi|hello|hey|now|first(?:ly)?|next|then|finally|also|and|just|so|lets|"
-    r"let's|let us|(?:can|could|would|will) you|i want you to|i(?:'d| would) like you to|you should|go and|"
-    r"try to)\b[,!:]?\s+)",
+    rf"^(?:{_POINT}|(?:please|ok(?:ay)?|(?:hi|hello|hey)(?: there)?|now|first(?:ly)?|next|then|finally|also|and|just|"
+    r"so|lets|let's|let us|(?:can|could|would|will) you|i want you to|i(?:'d| would) like you to|you should|go and|"
+    r"try to)\b[,.!:]?\s+)",
     re.IGNORECASE,
 )
-_TAIL = re.compile(r"(?:[\s,]+(?:please|for me|thanks|thank you|now))*[\s.!?]*$", re.IGNORECASE)
+_TAIL = re.compile(r"(?:[\s,]+(?:please|for me|first|thanks|thank you|now))*[\s.!?]*$", re.IGNORECASE)
 _HERE = re.compile(
-    r"(?:here|(?:the |this |my |your |all )*(?:current |whole |working )*"
+    r"(?:here|everything|(?:the |this |my |your |all )*(?:current |whole |working )*"
     r"(?:directory|folder|project|repo(?:sitory)?|code(?: ?base)?|files?|workspace|sources?))$",
     re.IGNORECASE,
 )
@@ -95,16 +95,15 @@ def _clauses(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _several(clause: str, *, after: bool) -> list[Step]:
-    """One step, or one for each of the files that are read."""
+    """One step, or one for each of the files and pages that are read."""
     step = _one(clause)
     if step is None:
         return [Step("", {}, clause, after)]
-    if step.tool != "read_file" or "paths" not in step.arguments:
-        return [Step(step.tool, step.arguments, clause, after)]
-    paths: list[str] = step.arguments["paths"]
-    return [
-        Step("read_file", {"path": path}, clause, after and index == 0) for index, path in enumerate(paths)
-    ]
+    for many, key in (("paths", "path"), ("urls", "url")):
+        if many in step.arguments:
+            each: list[str] = step.arguments[many]
+            return [Step(step.tool, {key: one}, clause, after and n == 0) for n, one in enumerate(each)]
+    return [Step(step.tool, step.arguments, clause, after)]
 
 
 def _one(clause: str) -> Step | None:
@@ -181,11 +180,11 @@ def _run(words: str) -> _Found:
     )
     if limit:
         command, arguments = command[: limit.start()].strip(), {"timeout": int(limit[1])}
-    quoted = re.match(r"```(?:\w*\n)?(.*?)```|`([^`]+)`|\"([^\"]+)\"$", command, re.DOTALL)
+    command = re.sub(r"\s+in\s+(?:the|a|your)\s+(?:terminal|shell|console)[.!?]*$", "", command)
+    command = re.sub(r"(?:[,\s]+(?:please|for me))*[.!?]?$", "", command)
+    quoted = re.match(r"```(?:\w*\n)?(.*?)```|`([^`]+)`|\"([^\"]+)\"$|'([^']+)'$", command, re.DOTALL)
     if quoted:
         command = next(part for part in quoted.groups() if part is not None).strip()
-    else:
-        command = re.sub(r"[.!?]$|[,\s]+please[.!?]?$", "", command)
     if re.fullmatch(
         r"(?:(?:all|the|its?|unit)\s+)*tests?(?: suite)?(?: again)?|it(?: again)?|this|that", command
     ):
@@ -195,10 +194,13 @@ def _run(words: str) -> _Found:
 
 def _fetch(words: str) -> _Found:
     verbs = "fetch|download|get|open|read|show(?: me)?|curl|visit|load|look at"
-    found = _match(
-        rf"(?:{verbs})\s+(?:the\s+)?(?:page|url|website|site)?\s*[`\"'<]?({_URL})[`\"'>]?.*", words
-    )
-    return ("fetch", {"url": found[1].rstrip(".,!?;:)")}) if found else None
+    if _match(rf"(?:{verbs})\s+(?:the\s+)?(?:pages?|url|website|site)?\s*[`\"'<]?{_URL}[`\"'>]?.*", words):
+        urls = [url.rstrip(".,!?;:)") for url in re.findall(_URL, words)]
+        return "fetch", {"url": urls[0]} if len(urls) == 1 else {"urls": urls}
+    host = r"(?:[a-z\d-]+\.)+[a-z]{2,}"
+    if found := _match(rf"(?:fetch|download|visit|curl)\s+({host}(?:/\S*?)?){_END}", words):
+        return "fetch", {"url": f"https://{found[1]}"}
+    return None
 
 
 def _lines(words: str) -> _Found:
@@ -227,7 +229,11 @@ def _read(words: str) -> _Found:
     rest = found[2].strip()
     if rest not in (".", ".."):
         rest = re.sub(r"^(?:the\s+)|\s+file$", "", _TAIL.sub("", rest), flags=re.IGNORECASE)
+    if found[1].lower().startswith("what") and _HERE.match(rest):
+        return "list_files", {}
     hidden = _SPANS.sub(lambda span: "\0" * len(span[0]), rest)
+    if all(map(_is_path, rest.split())):
+        hidden = re.sub(r"(?<!,) ", ",", hidden)  # names with nothing between
     names: list[str] = []
     start = 0
     for between in [*re.finditer(r",\s*(?:and\s+)?|\s+(?:and|&)\s+", hidden), None]:
@@ -261,8 +267,17 @@ def _list(words: str) -> _Found:
     return "list_files", _place(place)
 
 
+_LANGUAGES = {
+    **{"python": "py", "javascript": "js", "typescript": "ts", "rust": "rs", "go": "go", "java": "java"},
+    **{"markdown": "md", "json": "json", "yaml": "yaml", "toml": "toml", "html": "html", "css": "css"},
+}
+
+
 def _find_files(words: str) -> _Found:
     verbs = r"(?:find|locate|search(?: for)?|list|look for)\s+(?:me\s+)?(?:(?:all|every|any|the)\s+)*"
+    kinds = "|".join(_LANGUAGES)
+    if found := _match(rf"{verbs}({kinds})\s+(?:source\s+)?files?{_INSIDE}{_END}", words):
+        return "find_files", {"pattern": f"**/*.{_LANGUAGES[found[1].lower()]}", **_place(found[2])}
     named = r"(?:that\s+are\s+)?(?:(?:named|called|matching|like|ending (?:in|with))\s+)?"
     glob = r"[^\s\"'`]*[*?][^\s\"'`]*|\.\w+|`[^`]*\*[^`]*`"
     found = (
@@ -288,12 +303,14 @@ def _find_files(words: str) -> _Found:
 def _search(words: str) -> _Found:
     if found := _match(r"(?:search|look)\s+(?:in|through|inside)\s+(\S+)\s+for\s+(.+)", words):
         return _pattern(found[2], found[1], literal=True)
+    if found := _match(rf"grep(?:\s+-\w+)+\s+({_WORD})\s+({_WORD})", words):  # as in a shell
+        return _pattern(found[1], found[2], literal=False)
     if found := _match(rf"grep(?:\s+-\w+)*(?:\s+for)?\s+({_QUOTED}|.+?){_INSIDE}[\s?!]*", words):
         return _pattern(found[1], found[2], literal=False)
     where = r"(?:\s+(?:the\s+)?(?:code|files?|project|repo(?:sitory)?))?(?:\s+for)?"
     uses = r"(?:\s+all)?(?:\s+(?:uses|occurrences|usages|mentions)\s+of)?"
     verbs = rf"(?:search{where}|find{uses}|look\s+for|where\s+is|where\s+do\s+we\s+use)"
-    word = r"(?:the\s+(?:word|text|string|name)\s+)?"
+    word = r"(?:the\s+(?:word|text|string|name|function|class|method|variable|definition\s+of)\s+)?"
     if found := _match(rf"{verbs}\s+{word}({_QUOTED}|.+?){_INSIDE}[\s?!]*", words):
         return _pattern(found[1], found[2], literal=True)
     return None
@@ -317,7 +334,7 @@ def _replace(words: str) -> _Found:
     verb = r"(?:replace|change|substitute|swap|rename|edit)"
     between = r"\s+(?:by|with|to|into|for|->|=>|→)\s+"
     piece = rf"((?:{_QUOTED})|.+?)"
-    if found := _match(rf"in\s+{_THE_FILE}({_WORD}),?\s+{verb}\s+{piece}{between}{piece}", words):
+    if found := _match(rf"(?:in|edit)\s+{_THE_FILE}({_WORD}),?\s+{verb}\s+{piece}{between}{piece}", words):
         return _edit(found[1], found[2], found[3])
     what = r"(?:the\s+(?:word|text|line|string)\s+)?"
     inside = rf"\s+(?:in|inside|within|of)\s+{_THE_FILE}({_WORD})[\s!?]*"
@@ -327,6 +344,8 @@ def _replace(words: str) -> _Found:
 
 
 def _edit(path: str, old: str, new: str) -> _Found:
+    if re.search(r"\sfrom\s", old) and not re.fullmatch(_QUOTED, old):
+        return None  # "the version from 1": which text that is, only a real model finds out
     return "edit_file", {"path": _path(path), "old": _bare(old), "new": _bare(new)}
 
 
