@@ -78,6 +78,11 @@ async def test_steps_come_one_after_the_other_and_reads_together() -> None:
     assert len(set(ids)) == 5
 
 
+async def test_reads_that_were_asked_for_in_order_come_in_order() -> None:
+    answers = await turn("read a.txt, then read b.txt", *[("ok", False)] * 2)
+    assert [names(events) for events in answers] == [["read_file"], ["read_file"], []]
+
+
 async def test_ids_are_new_in_a_later_turn() -> None:
     use = ToolUse("offline_1", "run", {"command": "ls"})
     before = [UserMessage([Text("run ls")]), AssistantMessage([use]), ToolMessage(use.id, [Text("x")])]

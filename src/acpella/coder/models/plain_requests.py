@@ -47,9 +47,9 @@ _BREAK = re.compile(
 )
 _POINT = r"(?:[-*•]\s+|\d+[.)]\s+)"
 _POLITE = re.compile(
-    rf"^(?:{_POINT}|(?:please|ok(?:ay)?|(?:hi|hello|hey)(?: there)?|now|first(?:ly)?|next|then|finally|also|and|just|"
-    r"so|lets|let's|let us|(?:can|could|would|will) you|i want you to|i(?:'d| would) like you to|you should|go and|"
-    r"try to)\b[,.!:]?\s+)",
+    rf"^(?:{_POINT}|(?:please|ok(?:ay)?|(?:hi|hello|hey)(?: there)?|now|first(?:ly)?|next|then|finally|also|"
+    r"and|just|so|lets|let's|let us|(?:can|could|would|will) you|i want you to|i(?:'d| would) like you to|"
+    r"you should|go and|try to)\b[,.!:]?\s+)",
     re.IGNORECASE,
 )
 _TAIL = re.compile(r"(?:[\s,]+(?:please|for me|first|thanks|thank you|now))*[\s.!?]*$", re.IGNORECASE)
