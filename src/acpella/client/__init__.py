@@ -1,12 +1,15 @@
 """The client SDK: drive any ACP agent from Python."""
 
 from .connect import ConnectedAgent, Timeouts, connect
-from .permissions import Permissions, Rule
+from .elicitation import check_form, defaults_of
+from .login import TerminalCommand
+from .permissions import Permissions, Remembered, Rule
+from .record import Frame, read_recording
 from .result import Result, ToolCallState
 from .session import ClientSession
 from .settings import AgentServer, ClientSettings, SettingsError
 from .supervisor import Restarts, SupervisedAgent, SupervisedSession, Supervisor
-from .turn import PromptTurn
+from .turn import PromptTurn, UpdatesDropped
 from .workspace import Terminals, Workspace
 
 __all__ = [
@@ -14,8 +17,10 @@ __all__ = [
     "ClientSession",
     "ClientSettings",
     "ConnectedAgent",
+    "Frame",
     "Permissions",
     "PromptTurn",
+    "Remembered",
     "Restarts",
     "Result",
     "Rule",
@@ -23,9 +28,14 @@ __all__ = [
     "SupervisedAgent",
     "SupervisedSession",
     "Supervisor",
+    "TerminalCommand",
     "Terminals",
     "Timeouts",
     "ToolCallState",
+    "UpdatesDropped",
     "Workspace",
+    "check_form",
     "connect",
+    "defaults_of",
+    "read_recording",
 ]

@@ -17,18 +17,20 @@ from acpella.errors import (
     TransportError,
     Unsupported,
 )
-from acpella.rpc import Connection, Method, Noise
+from acpella.rpc import Channel, Connection, Method, Noise
 from acpella.schema import (
     AgentCapabilities,
     AuthCapabilities,
     AuthenticateRequest,
     AuthMethod,
+    AuthMethodEnvVar,
     BooleanConfigOptionCapabilities,
     ClientCapabilities,
     ClientSessionCapabilities,
     CreateElicitationRequest,
     CreateElicitationResponse,
     DeleteSessionRequest,
+    ElicitationCancelAction,
     ElicitationCapabilities,
     ElicitationFormCapabilities,
     ElicitationUrlCapabilities,
@@ -53,7 +55,10 @@ from acpella.schema import (
     methods,
 )
 
+from .elicitation import Elicit, Elicitations
+from .login import RunLogin, methods_in, missing_variables, run_here, terminal_command
 from .permissions import Permissions, Policy
+from .record import Recorder
 from .session import ClientSession
 from .settings import ClientSettings
 from .targets import Target, open_target
@@ -68,8 +73,12 @@ R = TypeVar("R")
 
 PROTOCOL_VERSION = 1
 
-Elicit = Callable[[Any], Awaitable[CreateElicitationResponse]]
-"""Shows an elicitation to the user and gives the answer."""
+MAX_EARLY = 64
+"""Sessions, and updates of each, kept for a session whose answer was not read yet. Without it, updates for
+sessions that nobody opened fill the memory."""
+
+MAX_PAGES = 1000
+"""Pages of a list that are read. Without it, an agent that always names another one is read for ever."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +108,7 @@ class ConnectedAgent:
         files: Workspace | None,
         terminals: Terminals | None,
         permissions: Permissions,
-        on_elicit: Elicit | None,
+        elicitations: Elicitations | None,
         timeouts: Timeouts,
         settings: ClientSettings | None,
         cwd: str | os.PathLike[str] | None,
@@ -108,29 +117,45 @@ class ConnectedAgent:
         on_noise: Callable[[Noise], None] | None,
         requests: Mapping[str, Any] | None,
         notifications: Mapping[str, Any] | None,
+        record: str | os.PathLike[str] | None,
         info: Implementation,
     ) -> None:
         self.permissions = permissions
         self.timeouts = timeouts
         self._files = files
         self._terminals = terminals
-        self._on_elicit = on_elicit
+        self._elicitations = elicitations
         self._info = info
         self._sessions: dict[str, ClientSession] = {}
         self._early: dict[str, list[SessionUpdate]] = {}  # updates of sessions whose answer is on its way
         self._hello: InitializeResponse | None = None
-        self.name, self._channel = open_target(
-            target, settings=settings, cwd=cwd, env=env, on_stderr=on_stderr
+        self._target = target
+        self._env = dict(env or {})
+        self._more_requests, self._more_notifications = requests or {}, notifications or {}
+        self._on_noise = on_noise
+        self._record = record
+        self._open_target = lambda: open_target(
+            target, settings=settings, cwd=cwd, env=self._env or None, on_stderr=on_stderr
         )
-        self.connection = Connection(
-            self._channel,
+        self.name, self._channel, self.connection = self._prepare()
+
+    def _prepare(self) -> tuple[str, Channel, Connection]:
+        name, channel = self._open_target()
+        if self._record is not None:
+            channel = Recorder(channel, self._record, agent=name)
+        notifications: dict[str, Any] = {"session/update": self._update}
+        if self._elicitations is not None:
+            notifications["elicitation/complete"] = self._elicitations.complete
+        connection = Connection(
+            channel,
             methods.CLIENT,
-            requests={**self._requests(), **(requests or {})},
-            notifications={"session/update": self._update, **(notifications or {})},
-            on_noise=on_noise,
+            requests={**self._requests(), **self._more_requests},
+            notifications={**notifications, **self._more_notifications},
+            on_noise=self._on_noise,
             framing="lines",
             answer_noise=False,  # agents print banners; answering those would confuse them
         )
+        return name, channel, connection
 
     # -- life ----------------------------------------------------------------------------
 
@@ -165,6 +190,16 @@ class ConnectedAgent:
             await self.connection.close(grace=0)
             raise
         return self
+
+    async def _reconnect(self) -> None:
+        """Start the agent again, for it to see a login (R-123). Sessions of before are to be opened again."""
+        if not hasattr(self._channel, "command"):
+            raise Unsupported(f"{self.name} was not started from here; connect to it again after the login")
+        await self.connection.close(grace=0)
+        self._sessions.clear()
+        self._early.clear()
+        self.name, self._channel, self.connection = self._prepare()
+        await self.__aenter__()
 
     def __await__(self) -> Any:
         raise TypeError("use `async with acpella.connect(...) as agent:`")
@@ -242,6 +277,7 @@ class ConnectedAgent:
         """Open a session of before; `on_update` hears the whole conversation again."""
         self.need(self.capabilities.load_session, "load sessions")
         root, more = self._places(cwd, directories)
+        before = self._sessions.get(session_id)
         session = self._sessions[session_id] = ClientSession(self, session_id, cwd=root, directories=more)
         session.on_update = on_update
         request = LoadSessionRequest(
@@ -254,6 +290,8 @@ class ConnectedAgent:
             answer = await self._gated(methods.LOAD_SESSION, request, timeout=0, in_order=True)
         except BaseException:
             self.forget(session)
+            if before is not None:
+                self._sessions[session_id] = before
             raise
         self._describe(session, answer)
         return session
@@ -299,17 +337,20 @@ class ConnectedAgent:
         return self._adopt(answer.session_id, root, more, answer)
 
     async def list_sessions(self, *, cwd: str | os.PathLike[str] | None = None) -> list[SessionInfo]:
-        """All sessions that the agent knows, newest first."""
+        """All sessions that the agent knows, in its order."""
         self.need(self.capabilities.session_capabilities.list, "list sessions")
         found: list[SessionInfo] = []
         cursor: str | None = None
         where = None if cwd is None else str(self._places(cwd, ())[0])
-        while True:
+        seen: set[str] = set()
+        for _ in range(MAX_PAGES):
             page = await self._gated(methods.LIST_SESSIONS, ListSessionsRequest(cwd=where, cursor=cursor))
             found += page.sessions
-            if not page.next_cursor or page.next_cursor == cursor:
-                return found
             cursor = page.next_cursor
+            if not cursor or cursor in seen:
+                break
+            seen.add(cursor)
+        return found
 
     async def delete_session(self, session_id: str) -> None:
         """Remove a session for good; one that is not there is no error."""
@@ -321,12 +362,51 @@ class ConnectedAgent:
 
     # -- logging in --------------------------------------------------------------------------
 
-    async def authenticate(self, method_id: str) -> None:
-        """Log in with one of `auth_methods`."""
-        known = [method.id for method in self.auth_methods if hasattr(method, "id")]  # type: ignore[union-attr]
+    async def authenticate(
+        self,
+        method_id: str,
+        *,
+        env: Mapping[str, str] | None = None,
+        run: RunLogin = run_here,
+        replace_args: bool = False,
+    ) -> None:
+        """Log in with one of `auth_methods`, whatever its kind.
+
+        An agent that logs in by itself is told to. For a login in a terminal `run` shows the program to the
+        user, by default in this program's own terminal; `replace_args` is for agents that want their login's
+        arguments alone. `env` gives the variables that a login by environment needs. After the latter two the
+        agent is started again, so sessions must be opened again.
+
+        Raises:
+            ValueError: there is no such login, or variables are missing.
+            AuthRequired: the login failed.
+            Unsupported: it cannot be done from here.
+        """
+        known = {method.id: method for method in self.auth_methods}
         if method_id not in known:
             raise ValueError(f"no login {method_id!r}; there are: {', '.join(known) or 'none'}")
-        await self.call(methods.AUTHENTICATE, AuthenticateRequest(method_id=method_id), timeout=0)
+        method = known[method_id]
+        command = terminal_command(
+            method, getattr(self._channel, "command", None), self._env, replace_args=replace_args
+        )
+        if command is not None:
+            code = await run(command)
+            if code != 0:
+                how = "was given up" if code is None else f"ended with code {code}"
+                raise AuthRequired(f"the login {method.name!r} {how}")
+            await self._reconnect()
+            return
+        if missing := missing_variables(method, {**self._env, **(env or {})}):
+            raise ValueError(f"the login {method.name!r} needs {', '.join(missing)}; give them with env=")
+        if env:
+            self._env.update(env)
+            await self._reconnect()
+        request = AuthenticateRequest(method_id=method_id)
+        try:
+            await self.call(methods.AUTHENTICATE, request, timeout=0)
+        except MethodNotFound:
+            if not isinstance(method, AuthMethodEnvVar):
+                raise  # with variables, the start alone may be the login
 
     async def logout(self) -> None:
         """Forget the login (R-120)."""
@@ -361,13 +441,19 @@ class ConnectedAgent:
         try:
             return await self.call(method, params, timeout=timeout, in_order=in_order)
         except AuthRequired as error:
-            names = ", ".join(
-                f"{m.id} ({m.name})"
-                for m in self.auth_methods
-                if hasattr(m, "id")  # type: ignore[union-attr]
-            )
-            text = f"{self.name} wants you to log in first"
-            raise AuthRequired(text + (f" with one of: {names}" if names else ""), data=error.data) from None
+            raise self.explain_login(error) from None
+
+    def explain_login(self, error: AuthRequired) -> AuthRequired:
+        """The same error, in words that say what to do."""
+        told = methods_in(error.data)
+        if told:  # some agents name the ways to log in only now
+            self.hello.auth_methods[:] = [
+                *told,
+                *(m for m in self.auth_methods if m.id not in {t.id for t in told}),
+            ]
+        names = ", ".join(f"{method.id} ({method.name})" for method in self.auth_methods)
+        text = f"{self.name} wants you to log in first"
+        return AuthRequired(text + (f" with one of: {names}" if names else ""), data=error.data)
 
     def _places(
         self, cwd: str | os.PathLike[str], directories: Sequence[str | os.PathLike[str]]
@@ -392,13 +478,14 @@ class ConnectedAgent:
     @staticmethod
     def _describe(session: ClientSession, answer: Any) -> None:
         session.modes = answer.modes
+        session.models = answer.models
         session.options = list(answer.config_options or [])
 
     # -- what the agent asks and tells ---------------------------------------------------------------
 
     def _offers(self) -> ClientCapabilities:
         elicitation = None
-        if self._on_elicit is not None:
+        if self._elicitations is not None:
             elicitation = ElicitationCapabilities(
                 form=ElicitationFormCapabilities(), url=ElicitationUrlCapabilities()
             )
@@ -413,8 +500,8 @@ class ConnectedAgent:
                 notices=NoticeCapabilities(),
             ),
             elicitation=elicitation,
-            auth=AuthCapabilities(),
-            meta={"terminal_output": True},
+            auth=AuthCapabilities(terminal=hasattr(self._channel, "command")),  # R-124
+            meta={"terminal_output": True, "terminal-auth": True},
         )
 
     def _requests(self) -> dict[str, Any]:
@@ -422,7 +509,9 @@ class ConnectedAgent:
         table: dict[str, Any] = {"session/request_permission": self._permit}
         if self._files is not None:
             files = self._files
-            table["fs/read_text_file"] = self._with_roots(files.read)
+            table["fs/read_text_file"] = self._with_roots(
+                lambda roots, request: files.read(roots, request, agent=self._calls_itself)
+            )
             if files.can_write:
                 table["fs/write_text_file"] = self._with_roots(files.write)
         if self._terminals is not None:
@@ -430,44 +519,56 @@ class ConnectedAgent:
             table |= {
                 "terminal/create": self._with_roots(terminals.create),
                 "terminal/output": terminals.output,
-                "terminal/wait_for_exit": terminals.wait_for_exit,
+                "terminal/wait_for_exit": self._with_roots(
+                    lambda _, request: terminals.wait_for_exit(request)
+                ),
                 "terminal/kill": terminals.kill,
                 "terminal/release": terminals.release,
             }
-        if self._on_elicit is not None:
+        if self._elicitations is not None:
             table["elicitation/create"] = self._elicit
         return table
 
     def _with_roots(
         self, serve: Callable[[list[Path], Any], Awaitable[Any]]
     ) -> Callable[[Any], Awaitable[Any]]:
-        return lambda request: serve(self._roots(request.session_id), request)
+        async def handle(request: Any) -> Any:
+            session = self._session(request.session_id)
+            with session.serving():
+                return await serve(session.roots, request)
 
-    def _roots(self, session_id: str) -> list[Path]:
+        return handle
+
+    def _session(self, session_id: str) -> ClientSession:
         session = self._sessions.get(session_id)
         if session is None:
             raise ResourceNotFound(f"no session {session_id!r}", data={"sessionId": session_id})
-        session.sign_of_life()
-        return session.roots
+        return session
+
+    @property
+    def _calls_itself(self) -> str | None:
+        info = None if self._hello is None else self._hello.agent_info
+        return None if info is None else info.name
 
     async def _permit(self, request: RequestPermissionRequest) -> RequestPermissionResponse:
-        session = self._sessions.get(request.session_id)
-        if session is None:
-            raise ResourceNotFound(
-                f"no session {request.session_id!r}", data={"sessionId": request.session_id}
-            )
-        return await session.permit(request)
+        return await self._session(request.session_id).permit(request)
 
     async def _elicit(self, request: CreateElicitationRequest) -> CreateElicitationResponse:
-        assert self._on_elicit is not None
-        return await self._on_elicit(request)
+        assert self._elicitations is not None
+        session_id = getattr(request, "session_id", None)
+        session = self._session(session_id) if session_id is not None else None
+        question = self._elicitations.answer(request)
+        answer = await (question if session is None else session.unless_cancelled(question))
+        return ElicitationCancelAction() if answer is None else answer
 
     def _update(self, params: SessionNotification) -> Awaitable[None] | None:
         session = self._sessions.get(params.session_id)
         if session is not None:
             return session.deliver(params.update)
+        if params.session_id not in self._early and len(self._early) >= MAX_EARLY:
+            del self._early[next(iter(self._early))]
         early = self._early.setdefault(params.session_id, [])
-        if len(early) < 64 and len(self._early) < 64:  # commands and the like, before the answer was read
+        if len(early) < MAX_EARLY:  # commands and the like, before the answer was read
             early.append(params.update)
         return None
 
@@ -479,6 +580,7 @@ def connect(
     terminals: Terminals | bool = False,
     permissions: Permissions | Policy = "allow-reads",
     on_elicit: Elicit | None = None,
+    on_elicit_complete: Callable[[str], None] | None = None,
     timeouts: Timeouts = Timeouts(),
     settings: ClientSettings | str | os.PathLike[str] | None = None,
     cwd: str | os.PathLike[str] | None = None,
@@ -487,6 +589,7 @@ def connect(
     on_noise: Callable[[Noise], None] | None = None,
     requests: Mapping[str, Any] | None = None,
     notifications: Mapping[str, Any] | None = None,
+    record: str | os.PathLike[str] | None = None,
     name: str = "acpella",
 ) -> ConnectedAgent:
     """Start an agent and greet it: `async with acpella.connect("agent.py") as agent:`.
@@ -494,7 +597,9 @@ def connect(
     `target` is a command, a list, a Python file, a name of the settings, or an `Agent`. `files` lets the
     agent read inside the session's directories (`Workspace(write=True)` also write), `terminals` run
     commands there. `permissions` answers its questions: a policy, or `Permissions` with rules and somebody
-    to ask. `requests` and `notifications` are extension methods that the agent may call.
+    to ask. `on_elicit` shows its forms and pages to the user, and `on_elicit_complete` hears of those that
+    were finished. `requests` and `notifications` are extension methods that the agent may call. `record`
+    names a file that gets every frame both ways, without secrets.
 
     Raises, when it is entered:
         TransportError: the agent cannot be started, or does not answer.
@@ -509,7 +614,7 @@ def connect(
         files=(Workspace() if files else None) if isinstance(files, bool) else files,
         terminals=(Terminals() if terminals else None) if isinstance(terminals, bool) else terminals,
         permissions=Permissions(permissions) if isinstance(permissions, str) else permissions,
-        on_elicit=on_elicit,
+        elicitations=None if on_elicit is None else Elicitations(on_elicit, on_elicit_complete),
         timeouts=timeouts,
         settings=settings,
         cwd=cwd,
@@ -518,5 +623,6 @@ def connect(
         on_noise=on_noise,
         requests=requests,
         notifications=notifications,
+        record=record,
         info=Implementation(name=name, version=__version__),
     )

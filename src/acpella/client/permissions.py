@@ -1,14 +1,19 @@
 """Who answers when an agent asks for permission: a rule, a remembered answer, or the user."""
 
 import fnmatch
+import hashlib
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
-from acpella.schema import PermissionOption, RequestPermissionRequest, ToolCallUpdate
+from acpella.schema import Diff, PermissionOption, RequestPermissionRequest, ToolCallUpdate
 from acpella.sessions import RememberedPermissions
 
-__all__ = ["Ask", "Permissions", "Policy", "Rule"]
+from .settings import user_settings
+
+__all__ = ["Ask", "Permissions", "Policy", "Remembered", "Rule"]
 
 Policy: TypeAlias = Literal["ask", "allow-reads", "allow-all", "deny-all"]
 
@@ -18,6 +23,17 @@ Ask: TypeAlias = Callable[[RequestPermissionRequest], Awaitable[PermissionOption
 """Asks the user; gives one of the request's options, or None for no answer."""
 
 _READS = ("read", "search", "think", "fetch")
+
+LONGEST_KEY = 300
+"""Characters of what is remembered; of longer ones the beginning and a fingerprint are kept."""
+
+
+class Remembered(NamedTuple):
+    """An answer that was given for always."""
+
+    agent: str
+    what: str
+    decision: Literal["allow", "deny"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +51,7 @@ class Rule:
             return False
         if not self.paths:
             return True
-        places = [location.path for location in call.locations or []]
+        places = _places(call)
         hits = [any(fnmatch.fnmatchcase(place, glob) for glob in self.paths) for place in places]
         # an allowed call stays inside the globs; a denied one only has to touch them
         return bool(hits) and (all(hits) if self.decision == "allow" else any(hits))
@@ -44,8 +60,11 @@ class Rule:
 class Permissions:
     """Answers permission requests.
 
-    Deny rules come first, then remembered answers, then allow rules, then the policy; `ask` asks the user,
-    and without one everything that is left is rejected.
+    Deny rules come first, then remembered answers (with `deny-all` only the rejections), then allow rules,
+    then the policy; `ask` asks the user, and without one everything that is left is rejected.
+
+    With `remembered`, an answer for always is kept for that agent and that very thing (the command, the
+    title): True for the user's own file, a path for another one. `list_remembered` shows, `revoke` undoes.
     """
 
     def __init__(
@@ -54,19 +73,41 @@ class Permissions:
         *,
         rules: Sequence[Rule] = (),
         ask: Ask | None = None,
-        remembered: RememberedPermissions | None = None,
+        remembered: RememberedPermissions | str | os.PathLike[str] | bool | None = None,
     ) -> None:
         if policy not in ("ask", "allow-reads", "allow-all", "deny-all"):
             raise ValueError(f"no policy {policy!r}; there are: ask, allow-reads, allow-all, deny-all")
         self.policy = policy
         self._rules = list(rules)
         self._ask = ask
-        self._remembered = remembered
+        if remembered is True:
+            remembered = default_file()
+        if isinstance(remembered, str | os.PathLike):
+            remembered = RememberedPermissions(Path(remembered))
+        self._remembered = remembered or None
+
+    def list_remembered(self, agent: str | None = None) -> list[Remembered]:
+        """The answers that were given for always, of one agent or of all."""
+        if self._remembered is None:
+            return []
+        agents = self._remembered.owners() if agent is None else [agent]
+        return [
+            Remembered(name, what, decision)
+            for name in agents
+            for what, decision in self._remembered.all(name).items()
+        ]
+
+    def revoke(self, agent: str, what: str | None = None) -> int:
+        """Forget an answer of `list_remembered`, or all of an agent's; gives how many there were."""
+        if self._remembered is None:
+            return 0
+        keys = list(self._remembered.all(agent)) if what is None else [what]
+        return sum(self._remembered.forget(agent, key) for key in keys)
 
     async def decide(self, agent: str, request: RequestPermissionRequest) -> PermissionOption | None:
         """The option to choose; None when nobody answers."""
         call = request.tool_call
-        key = call.name or call.title or call.kind or "other"
+        key = _key(call)
         decision = self._decided(agent, key, call)
         if decision is None and self._ask is not None:
             chosen = await self._ask(request)
@@ -79,12 +120,41 @@ class Permissions:
         if any(rule.decision == "deny" and rule.matches(call) for rule in self._rules):
             return "deny"
         if self._remembered is not None and (known := self._remembered.get(agent, key)):
-            return known
+            if known == "deny" or self.policy != "deny-all":
+                return known
         if any(rule.decision == "allow" and rule.matches(call) for rule in self._rules):
             return "allow"
         if self.policy == "allow-all" or (self.policy == "allow-reads" and call.kind in _READS):
             return "allow"
         return "deny" if self.policy == "deny-all" else None
+
+
+def default_file() -> Path:
+    """Where the user's remembered answers are kept, beside the settings."""
+    return user_settings().with_name("client-permissions.toml")
+
+
+def _places(call: ToolCallUpdate) -> list[str]:
+    """Every path that the call says it touches, without detours such as `a/../b`."""
+    paths = [location.path for location in call.locations or []]
+    paths += [part.path for part in call.content or [] if isinstance(part, Diff)]
+    return [os.path.normpath(path) for path in paths]
+
+
+def _key(call: ToolCallUpdate) -> str:
+    """What an answer for always is about: the very command or title, never a whole kind of tool.
+
+    "Always" for `git status` must not become "always" for everything that the same tool can run.
+    """
+    raw: Any = call.raw_input
+    command = cast("dict[str, Any]", raw).get("command") if isinstance(raw, dict) else None
+    if isinstance(command, list):
+        command = " ".join(map(str, cast("list[Any]", command)))
+    key = command if isinstance(command, str) and command else call.title or call.name or call.kind or "other"
+    if len(key) > LONGEST_KEY:
+        mark = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        key = f"{key[: LONGEST_KEY - 20]}... {mark}"
+    return key
 
 
 def pick(options: Sequence[PermissionOption], *, allow: bool) -> PermissionOption | None:

@@ -1,7 +1,7 @@
 """What a turn gave: the updates of an agent folded into text, tool calls, a plan."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -18,12 +18,17 @@ from acpella.schema import (
     ToolCall,
     ToolCallContent,
     ToolCallLocation,
+    ToolCallStatus,
     ToolCallUpdate,
+    ToolKind,
     Usage,
     UsageUpdate,
 )
 
 __all__ = ["Result", "ToolCallState"]
+
+OUTPUT_KEPT = 1024 * 1024
+"""Characters of a terminal's output that are kept. Without it, an agent that runs `yes` fills the memory."""
 
 
 @dataclass(slots=True)
@@ -40,6 +45,10 @@ class ToolCallState:
     locations: list[ToolCallLocation] = field(default_factory=list[ToolCallLocation])
     raw_input: Any = msgspec.UNSET
     raw_output: Any = msgspec.UNSET
+    terminal_output: str = ""
+    """What the agent's own terminals wrote, if it tells in `_meta`; the last `OUTPUT_KEPT` characters."""
+    terminal_exit: dict[str, Any] | None = None
+    """`exit_code` and `signal` of such a terminal, when it has ended."""
 
     @property
     def is_open(self) -> bool:
@@ -55,6 +64,31 @@ class ToolCallState:
             self.raw_input = update.raw_input
         if update.raw_output is not msgspec.UNSET:
             self.raw_output = update.raw_output
+        if update.meta:
+            self._note_terminal(update.meta)
+
+    def _note_terminal(self, meta: dict[str, Any]) -> None:
+        """Agents that run commands themselves send the output along, for terminals that nobody here made."""
+        output, ended = meta.get("terminal_output"), meta.get("terminal_exit")
+        if isinstance(output, dict) and isinstance(data := cast("dict[str, Any]", output).get("data"), str):
+            self.terminal_output = (self.terminal_output + data)[-OUTPUT_KEPT:]
+        if isinstance(ended, dict):
+            self.terminal_exit = cast("dict[str, Any]", ended)
+
+    def to_update(self) -> ToolCallUpdate:
+        """Everything that is known of the call, as one update."""
+        status = "failed" if self.status == "cancelled" else self.status
+        return ToolCallUpdate(
+            tool_call_id=self.id,
+            title=self.title or None,
+            name=self.name,
+            kind=cast("ToolKind", self.kind),
+            status=cast("ToolCallStatus", status),
+            content=self.content,
+            locations=self.locations,
+            raw_input=self.raw_input,
+            raw_output=self.raw_output,
+        )
 
 
 class Result:
@@ -90,9 +124,10 @@ class Result:
 
     def fold(self, update: SessionUpdate) -> None:
         """Take an update in."""
-        if isinstance(update, AgentMessageChunk):
-            if isinstance(update.content, TextContent):
-                self._text.append(update.content.text)
+        if type(update) is AgentMessageChunk:  # most of a turn; a check by class is quicker than isinstance
+            content = update.content
+            if type(content) is TextContent:
+                self._text.append(content.text)
         elif isinstance(update, AgentThoughtChunk):
             if isinstance(update.content, TextContent):
                 self._thoughts.append(update.content.text)

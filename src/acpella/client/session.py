@@ -3,9 +3,12 @@
 import asyncio
 import base64
 import mimetypes
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+
+import msgspec
 
 from acpella.errors import LocalProtocolError, Unsupported
 from acpella.schema import (
@@ -27,6 +30,7 @@ from acpella.schema import (
     SessionConfigOption,
     SessionConfigSelect,
     SessionInfoUpdate,
+    SessionModelState,
     SessionModeState,
     SessionUpdate,
     SetSessionConfigOptionRequest,
@@ -44,6 +48,8 @@ if TYPE_CHECKING:
     from .connect import ConnectedAgent, Timeouts
 
 __all__ = ["ClientSession", "Prompt"]
+
+T = TypeVar("T")
 
 Prompt: TypeAlias = "str | Path | ContentBlock | Sequence[str | Path | ContentBlock]"
 """Text, files (images and sounds as such, others as links), content blocks, or several of them."""
@@ -65,9 +71,13 @@ class ClientSession:
         self.commands: list[AvailableCommand] = []
         self.on_update: Callable[[SessionUpdate], Awaitable[None] | None] | None = None
         """Hears of updates outside a turn, and of those that a load replays."""
+        self.models: SessionModelState | None = None
+        """The models to choose from, of agents that tell them the older way; others have an option."""
         self.last_sign = 0.0
+        self._serving = 0  # requests of the agent that this side works on
+        self._notes_signs = bool(agent.timeouts.idle_turn)
         self._turn: PromptTurn | None = None
-        self._permissions: set[asyncio.Future[None]] = set()
+        self._questions: set[asyncio.Future[None]] = set()  # to the user, not answered yet
 
     def __repr__(self) -> str:
         return f"ClientSession({self.id!r}, cwd={str(self.cwd)!r})"
@@ -78,7 +88,24 @@ class ClientSession:
 
     @property
     def mode(self) -> str | None:
-        return None if self.modes is None else self.modes.current_mode_id
+        """The mode in use, if the agent has modes."""
+        if self.modes is not None:
+            return self.modes.current_mode_id
+        option = self._option_of("mode")
+        return None if option is None else option.current_value
+
+    @property
+    def model(self) -> str | None:
+        """The model in use, if the agent tells."""
+        option = self._option_of("model")
+        if option is not None:
+            return option.current_value
+        return None if self.models is None else self.models.current_model_id
+
+    @property
+    def is_serving(self) -> bool:
+        """Whether the agent waits for this side: for a permission, a file, a command."""
+        return self._serving > 0
 
     # -- talking ---------------------------------------------------------------------------
 
@@ -99,7 +126,10 @@ class ClientSession:
     async def set_mode(self, mode_id: str) -> None:
         """Switch the mode. Raises `Unsupported` for agents without, `ValueError` for unknown ones."""
         if self.modes is None:
-            raise Unsupported("this agent has no modes")
+            if (option := self._option_of("mode")) is None:
+                raise Unsupported("this agent has no modes")
+            await self.set_option(option.id, mode_id)
+            return
         known = [mode.id for mode in self.modes.available_modes]
         if mode_id not in known:
             raise ValueError(f"no mode {mode_id!r}; there are: {', '.join(known)}")
@@ -123,14 +153,29 @@ class ClientSession:
         self.options = list(answer.config_options)
 
     async def set_model(self, model_id: str) -> None:
-        """Choose the model: the option of that category, or the older method."""
-        for option in self.options:
-            if isinstance(option, SessionConfigSelect) and option.category == "model":
-                await self.set_option(option.id, model_id)
-                return
+        """Choose the model: by the option of that category, or the older method.
+
+        Raises `Unsupported` for agents that offer no choice, `ValueError` for unknown models.
+        """
+        if (option := self._option_of("model")) is not None:
+            await self.set_option(option.id, model_id)
+            return
+        if self.models is None:
+            raise Unsupported("this agent lets nobody choose its model")
+        known = [model.model_id for model in self.models.available_models]
+        if model_id not in known:
+            raise ValueError(f"no model {model_id!r}; there are: {', '.join(known)}")
         await self.agent.call(
             methods.SET_MODEL, SetSessionModelRequest(session_id=self.id, model_id=model_id)
         )
+        self.models = msgspec.structs.replace(self.models, current_model_id=model_id)
+
+    def _option_of(self, category: str) -> SessionConfigSelect | None:
+        """The option that agents without a method of its own offer for something."""
+        for option in self.options:
+            if isinstance(option, SessionConfigSelect) and option.category == category:
+                return option
+        return None
 
     async def close(self) -> None:
         """End the session's work at the agent; its history stays there."""
@@ -157,7 +202,7 @@ class ClientSession:
         """An update arrived."""
         turn = self._turn
         if turn is not None:
-            if self.timeouts.idle_turn:
+            if self._notes_signs:
                 self.sign_of_life()
             if update.__class__ in _NOTED:
                 self._note(update)
@@ -181,31 +226,51 @@ class ClientSession:
     async def permit(self, request: RequestPermissionRequest) -> RequestPermissionResponse:
         """Answer a permission request; `cancelled` as soon as the turn is (R-208)."""
         if self._turn is not None:
-            self._turn.result.fold_tool_call(request.tool_call)
-            if self._turn._cancelling:  # pyright: ignore[reportPrivateUsage] - the two belong together
-                return RequestPermissionResponse(outcome=Cancelled())
-        cancelled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._permissions.add(cancelled)
-        deciding = asyncio.ensure_future(self.agent.permissions.decide(self.agent.name, request))
-        try:
-            await asyncio.wait({cancelled, deciding}, return_when=asyncio.FIRST_COMPLETED)
-            if not deciding.done() or (option := deciding.result()) is None:
-                return RequestPermissionResponse(outcome=Cancelled())
-            outcome = SelectedPermissionOutcome(option_id=option.option_id)
-            return RequestPermissionResponse(outcome=outcome)
-        finally:
-            self.sign_of_life()
-            deciding.cancel()
-            self._permissions.discard(cancelled)
+            # agents may name the call alone: what it is about was in the updates before
+            calls = self._turn.result
+            calls.fold_tool_call(request.tool_call)
+            known = calls.tool_calls[request.tool_call.tool_call_id].to_update()
+            request = msgspec.structs.replace(request, tool_call=known)
+        option = await self.unless_cancelled(self.agent.permissions.decide(self.agent.name, request))
+        if option is None:
+            return RequestPermissionResponse(outcome=Cancelled())
+        return RequestPermissionResponse(outcome=SelectedPermissionOutcome(option_id=option.option_id))
 
-    def answer_pending_permissions(self) -> None:
-        for pending in self._permissions:
+    async def unless_cancelled(self, question: Coroutine[Any, Any, T]) -> T | None:
+        """What the user answers; None as soon as the turn is cancelled."""
+        if self._turn is not None and self._turn.is_cancelling:
+            question.close()
+            return None
+        cancelled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._questions.add(cancelled)
+        asking = asyncio.ensure_future(question)
+        try:
+            with self.serving():
+                await asyncio.wait({cancelled, asking}, return_when=asyncio.FIRST_COMPLETED)
+            return asking.result() if asking.done() else None
+        finally:
+            asking.cancel()
+            self._questions.discard(cancelled)
+
+    def answer_questions(self) -> None:
+        """The turn is cancelled: nobody waits for the user any more."""
+        for pending in self._questions:
             if not pending.done():
                 pending.set_result(None)
 
+    @contextmanager
+    def serving(self) -> Generator[None, None, None]:
+        """While this runs the agent waits for us, so that its silence is no trouble."""
+        self._serving += 1
+        try:
+            yield
+        finally:
+            self._serving -= 1
+            self.sign_of_life()
+
 
 _UNSET = SessionInfoUpdate().title
-_NOTED = (CurrentModeUpdate, ConfigOptionUpdate, AvailableCommandsUpdate, SessionInfoUpdate)
+_NOTED = frozenset({CurrentModeUpdate, ConfigOptionUpdate, AvailableCommandsUpdate, SessionInfoUpdate})
 
 
 def _values(option: SessionConfigSelect) -> list[str]:

@@ -1,12 +1,14 @@
 """A prompt under way, as the one who sent it sees it."""
 
 import asyncio
+import warnings
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Generator
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
-from acpella.errors import ConnectionClosed
+from acpella.errors import AuthRequired, ConnectionClosed, LocalProtocolError
 from acpella.schema import CancelNotification, ContentBlock, PromptRequest, SessionUpdate, methods
 
 from .result import Result
@@ -14,13 +16,25 @@ from .result import Result
 if TYPE_CHECKING:
     from .session import ClientSession
 
-__all__ = ["Overflow", "PromptTurn"]
+__all__ = ["Overflow", "PromptTurn", "UpdatesDropped"]
 
 Overflow: TypeAlias = Literal["block", "drop_oldest"]
 """What happens when updates come faster than they are taken: the agent waits, or the oldest are lost."""
 
+
+@dataclass(frozen=True, slots=True)
+class UpdatesDropped:
+    """Stands, with `drop_oldest`, where updates are missing. The turn's `result` has them all the same."""
+
+    count: int
+
+
 MAX_WAITING = 4096
 """Updates that wait for the consumer. Without it, a stalled consumer lets a fast agent fill the memory."""
+
+
+SHOWN_FRAMES = 6
+"""Of the last frames, how many the traceback of a crash in a turn shows; the error's `frames` has more."""
 
 
 class PromptTurn:
@@ -30,7 +44,8 @@ class PromptTurn:
         result = await session.prompt("hi")
         async with session.prompt("hi") as turn: ...      # leaving the block early cancels
 
-    It starts when it is first iterated, awaited or entered. Cancelling whoever waits for it cancels it.
+    It starts when it is first iterated, awaited or entered; nothing is sent before. Cancelling whoever waits
+    for it cancels it. With `overflow="drop_oldest"`, an `UpdatesDropped` stands where updates are missing.
     """
 
     def __init__(
@@ -48,13 +63,15 @@ class PromptTurn:
         self._room = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._cancelling = False
+        self._lost = 0  # updates dropped since the consumer was last told
+        self._gave_up = ""  # why the agent was ended in the middle of this
 
     # -- using it ------------------------------------------------------------------------
 
     def __await__(self) -> Generator[Any, None, Result]:
         return self._finish().__await__()
 
-    def __aiter__(self) -> AsyncGenerator[SessionUpdate, None]:
+    def __aiter__(self) -> AsyncGenerator[SessionUpdate | UpdatesDropped, None]:
         return self._updates()
 
     async def __aenter__(self) -> Self:
@@ -67,8 +84,18 @@ class PromptTurn:
         if self._task is not None and not self._task.done():
             await self.cancel()
 
+    def __del__(self, _warn: Any = warnings.warn) -> None:
+        if self._task is None and not self._cancelling:
+            _warn("a prompt was never sent: await it or iterate it", RuntimeWarning, source=self)
+
     async def cancel(self) -> Result:
-        """Stop the turn: pending permission requests are answered, the agent is told, its answer awaited."""
+        """Stop the turn: pending permission requests are answered, the agent is told, its answer awaited.
+
+        Raises:
+            TimeoutError: the agent did not stop within `Timeouts.cancel` and was ended.
+        """
+        if self._task is None:
+            self._cancelling = True
         if self._task is not None and not self._task.done():
             await self._tell_cancel()
             self._keep = False
@@ -78,22 +105,34 @@ class PromptTurn:
                     await asyncio.shield(self._task)
             except TimeoutError:
                 late = f"{self.session.agent.name} did not stop within {self.session.timeouts.cancel:g} s"
+                self._gave_up = f"{late} and was ended"
                 await self.session.agent.kill(late)
-                raise TimeoutError(f"{late} and was ended") from None
+                raise TimeoutError(self._gave_up) from None
         return self.result
 
     @property
+    def is_cancelling(self) -> bool:
+        """Whether the agent was told to stop."""
+        return self._cancelling
+
+    @property
     def stop_reason(self) -> str | None:
+        """Why the turn ended; None while it has not."""
         return self.result.stop_reason
 
     @property
     def text(self) -> str:
+        """What the agent has said so far. Raises `LocalProtocolError` before the prompt was sent."""
+        if self._task is None:
+            raise LocalProtocolError("the prompt was not sent yet: `(await session.prompt(...)).text`")
         return self.result.text
 
     # -- how it runs -----------------------------------------------------------------------
 
     def _start(self) -> asyncio.Task[None]:
         if self._task is None:
+            if self._cancelling:
+                raise LocalProtocolError("this prompt was cancelled before it was sent; make another one")
             self.session.begin(self)
             self._task = asyncio.get_running_loop().create_task(self._run(), name="prompt")
             self._task.add_done_callback(_retrieve)
@@ -101,29 +140,40 @@ class PromptTurn:
 
     async def _run(self) -> None:
         request = PromptRequest(session_id=self.session.id, prompt=self._prompt)
-        watch = asyncio.get_running_loop().create_task(self._watch_idleness())
+        watch = None
+        if self.session.timeouts.idle_turn:
+            watch = asyncio.get_running_loop().create_task(self._watch_idleness())
         try:
             response = await self.session.agent.connection.call(methods.PROMPT, request, in_order=True)
             self.result.end(response)
+        except AuthRequired as error:  # some agents make sessions for anybody and complain only now
+            raise self.session.agent.explain_login(error) from None
+        except ConnectionClosed as error:
+            if self._gave_up:
+                raise TimeoutError(self._gave_up) from error
+            if error.frames:  # redacted; a traceback shows notes, `str` does not
+                last = "\n".join(f"  {frame}" for frame in error.frames[-SHOWN_FRAMES:])
+                error.add_note(f"The last messages, to the agent (->) and from it (<-):\n{last}")
+            raise
         finally:
-            watch.cancel()
+            if watch is not None:
+                watch.cancel()
             self.session.end(self)
             self._news.set()
             self._room.set()
 
     async def _watch_idleness(self) -> None:
         """Without a sign of life for too long: cancel, then give up on the agent."""
-        limit = self.session.timeouts.idle_turn
-        if not limit:
-            return
+        session = self.session
+        limit = left = session.timeouts.idle_turn
         loop = asyncio.get_running_loop()
-        left = limit
-        while left > 0:  # the deadline moves with every update
+        while left > 0:  # the deadline moves with every update, and while the agent waits for us
             await asyncio.sleep(left)
-            left = self.session.last_sign + limit - loop.time()
+            left = limit if session.is_serving else session.last_sign + limit - loop.time()
         await self._tell_cancel()
-        await asyncio.sleep(self.session.timeouts.cancel)
-        await self.session.agent.kill(f"the agent was silent for {limit:g} s and did not stop when told to")
+        await asyncio.sleep(session.timeouts.cancel)
+        self._gave_up = f"{session.agent.name} was silent for {limit:g} s, did not stop, and was ended"
+        await session.agent.kill(self._gave_up)
 
     async def _finish(self) -> Result:
         self._keep = False
@@ -131,12 +181,15 @@ class PromptTurn:
         await self._until_done(self._start())
         return self.result
 
-    async def _updates(self) -> AsyncGenerator[SessionUpdate, None]:
+    async def _updates(self) -> AsyncGenerator[SessionUpdate | UpdatesDropped, None]:
         task = self._start()
         waiting = self._waiting
         try:
             while True:
                 while waiting:
+                    if self._lost:
+                        lost, self._lost = self._lost, 0
+                        yield UpdatesDropped(lost)
                     update = waiting.popleft()
                     if not waiting:
                         self._room.set()
@@ -165,7 +218,7 @@ class PromptTurn:
             return
         self._cancelling = True
         self.result.close_tool_calls()  # R-207
-        self.session.answer_pending_permissions()  # R-208
+        self.session.answer_questions()  # R-208
         try:
             await self.session.agent.connection.notify(
                 methods.CANCEL, CancelNotification(session_id=self.session.id)
@@ -189,6 +242,7 @@ class PromptTurn:
         if self._overflow == "drop_oldest":
             waiting.popleft()
             self.dropped += 1
+            self._lost += 1
             return None
         self._room.clear()
         return self._wait_for_room()

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from acpella.errors import InvalidParams, ResourceNotFound, RpcError
@@ -30,19 +30,28 @@ MAX_TERMINALS = 64
 """Terminals of one connection at once. Without it, an agent could start processes without end."""
 
 
+NEED_EMPTY = ("gemini-cli",)
+"""Agents, as they name themselves, that look at a file before they create it and give up at an error."""
+
+
 class Workspace:
     """Serves files to agents: reads inside the session's roots, writes only if allowed.
 
-    With `missing_is_empty`, a file that does not exist reads as empty text, which some agents need before
-    they create it; the specification's answer is an error.
+    A file that does not exist is an error, as the specification says. With `missing_is_empty` it reads as
+    empty text; by default that is so for the agents that need it (`NEED_EMPTY`), and never with False.
     """
 
-    def __init__(self, *, write: bool = False, secrets: bool = True, missing_is_empty: bool = False) -> None:
+    def __init__(
+        self, *, write: bool = False, secrets: bool = True, missing_is_empty: bool | None = None
+    ) -> None:
         self.can_write = write
         self._secrets = secrets
         self._missing_is_empty = missing_is_empty
 
-    async def read(self, roots: Sequence[Path], request: ReadTextFileRequest) -> ReadTextFileResponse:
+    async def read(
+        self, roots: Sequence[Path], request: ReadTextFileRequest, *, agent: str | None = None
+    ) -> ReadTextFileResponse:
+        """Serve a file; `agent` is what the agent calls itself."""
         jail = Jail(roots, secrets=self._secrets)
         _check_absolute(request.path)
         try:
@@ -50,7 +59,7 @@ class Workspace:
                 jail.read_text, request.path, line=request.line, limit=request.limit
             )
         except FileNotFoundError:
-            if self._missing_is_empty:
+            if agent in NEED_EMPTY if self._missing_is_empty is None else self._missing_is_empty:
                 return ReadTextFileResponse(content="")
             raise ResourceNotFound(f"no file {request.path}", data={"uri": request.path}) from None
         except (JailError, OSError) as error:
@@ -71,10 +80,18 @@ class Workspace:
 
 
 class Terminals:
-    """Runs commands for agents: real processes in groups of their own, started inside the session's roots."""
+    """Runs commands for agents: real processes in groups of their own, started inside the session's roots.
 
-    def __init__(self) -> None:
+    A command that runs longer than `timeout` seconds is ended with all it started; 0 for no limit. `env` is
+    laid over this program's environment, and what the agent asks for over that.
+    """
+
+    def __init__(self, *, timeout: float = 0.0, env: Mapping[str, str] | None = None) -> None:
+        self._timeout = timeout
+        self._env = dict(env or {})
         self._terminals: dict[tuple[str, str], Terminal] = {}
+        self._timers: dict[Terminal, asyncio.TimerHandle] = {}
+        self._ending: set[asyncio.Task[None]] = set()
 
     async def create(self, roots: Sequence[Path], request: CreateTerminalRequest) -> CreateTerminalResponse:
         if len(self._terminals) >= MAX_TERMINALS:
@@ -87,13 +104,16 @@ class Terminals:
                 request.command,
                 request.args,
                 cwd=cwd,
-                env={variable.name: variable.value for variable in request.env},
+                env={**self._env, **{variable.name: variable.value for variable in request.env}},
                 output_byte_limit=request.output_byte_limit,
             )
         except (JailError, CommandError, OSError) as error:
             raise _refusal(error) from None
         terminal_id = f"term_{uuid.uuid4().hex}"
         self._terminals[request.session_id, terminal_id] = terminal
+        if self._timeout:
+            loop = asyncio.get_running_loop()
+            self._timers[terminal] = loop.call_later(self._timeout, self._overdue, terminal)
         return CreateTerminalResponse(terminal_id=terminal_id)
 
     async def output(self, request: TerminalOutputRequest) -> TerminalOutputResponse:
@@ -117,12 +137,25 @@ class Terminals:
     async def release(self, request: ReleaseTerminalRequest) -> None:
         terminal = self._find(request.session_id, request.terminal_id)
         del self._terminals[request.session_id, request.terminal_id]
-        await terminal.release()
+        await self._release(terminal)
 
     async def close(self, session_id: str | None = None) -> None:
         """End the terminals of a session, or all."""
         gone = [key for key in self._terminals if session_id is None or key[0] == session_id]
-        await asyncio.gather(*(self._terminals.pop(key).release() for key in gone), return_exceptions=True)
+        ending = [self._release(self._terminals.pop(key)) for key in gone]
+        await asyncio.gather(*ending, *self._ending, return_exceptions=True)
+
+    async def _release(self, terminal: Terminal) -> None:
+        if (timer := self._timers.pop(terminal, None)) is not None:
+            timer.cancel()
+        await terminal.release()
+
+    def _overdue(self, terminal: Terminal) -> None:
+        self._timers.pop(terminal, None)
+        if terminal.exit_status is None:
+            task = asyncio.get_running_loop().create_task(terminal.kill(), name="overdue command")
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
 
     def _find(self, session_id: str, terminal_id: str) -> Terminal:
         terminal = self._terminals.get((session_id, terminal_id))

@@ -43,6 +43,11 @@ class RememberedPermissions:
         self._refresh()
         return dict(self._decisions.get(owner, {}))
 
+    def owners(self) -> list[str]:
+        """Everybody for whom something was decided."""
+        self._refresh()
+        return sorted(owner for owner, decisions in self._decisions.items() if decisions)
+
     def remember(self, owner: str, key: str, decision: Decision) -> None:
         """Keep a decision from now on."""
         self._refresh()

@@ -70,7 +70,9 @@ class ProcessChannel:
             raise LocalProtocolError("the command is empty")
         self._command = [os.fspath(part) for part in command]
         self._cwd = cwd
-        self._env = {**(os.environ if inherit_env else {}), **(env or {})}
+        self.env = dict(env or {})
+        """What was laid over this process's environment."""
+        self._inherit_env = inherit_env
         self._on_stderr = on_stderr
         self._eof_grace = eof_grace
         self._terminate_grace = terminate_grace
@@ -95,6 +97,16 @@ class ProcessChannel:
         """The command for people, shortened and without secrets."""
         shown = redact(shlex.join(self._command))
         return shown if len(shown) <= 80 else shown[:77] + "..."
+
+    @property
+    def command(self) -> list[str]:
+        """The words that are executed."""
+        return list(self._command)
+
+    @property
+    def cwd(self) -> str | None:
+        """The working directory of the child; None for this process's."""
+        return None if self._cwd is None else os.fspath(self._cwd)
 
     @property
     def pid(self) -> int | None:
@@ -148,7 +160,7 @@ class ProcessChannel:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=self._cwd,
-                env=self._env,
+                env={**(os.environ if self._inherit_env else {}), **self.env},
                 bufsize=0,
                 start_new_session=True,  # a group of its own, so that all of it can be ended
             )

@@ -1,0 +1,119 @@
+"""The ways to log in at an agent: by itself, in a terminal, with environment variables."""
+
+import asyncio
+import os
+import shlex
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+import msgspec
+
+from acpella._redact import redact
+from acpella.errors import Unsupported
+from acpella.schema import AuthMethod, AuthMethodEnvVar, AuthMethodTerminal, InitializeResponse, decode
+
+__all__ = ["RunLogin", "TerminalCommand", "methods_in", "missing_variables", "run_here", "terminal_command"]
+
+RunLogin: TypeAlias = "Callable[[TerminalCommand], Awaitable[int | None]]"
+"""Shows a program to the user in a terminal and waits; gives its exit code, None for no clean end."""
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalCommand:
+    """What to run in a terminal so that the user can log in."""
+
+    command: Sequence[str]
+    env: Mapping[str, str]
+    """Laid over this program's environment."""
+    label: str
+    cwd: str | None = None
+
+    def __str__(self) -> str:
+        return redact(shlex.join(self.command))
+
+
+def terminal_command(
+    method: AuthMethod,
+    command: Sequence[str] | None,
+    env: Mapping[str, str] | None = None,
+    *,
+    replace_args: bool = False,
+) -> TerminalCommand | None:
+    """The program of a login in a terminal; None if the method is another kind.
+
+    Most name arguments to add to the agent's own `command` (R-123); some, in `_meta`, a command of their own.
+    With `replace_args` the arguments stand instead of the agent's, as the agent registry has it.
+
+    Raises:
+        Unsupported: the agent's command is not known, for it was not started from here (R-124).
+    """
+    meta = method.meta or {}
+    own = meta.get("terminal-auth")
+    if isinstance(own, dict):
+        told = cast("dict[str, Any]", own)
+        if isinstance(program := told.get("command"), str) and program:
+            words = [program, *_words(told.get("args"))]
+            label = told.get("label")
+            return TerminalCommand(
+                words, _variables(told.get("env")), label if isinstance(label, str) else method.name
+            )
+    if isinstance(method, AuthMethodTerminal):
+        args, variables = list(method.args), dict(method.env)
+    elif meta.get("type") == "terminal":
+        args, variables = _words(meta.get("args")), _variables(meta.get("env"))
+    else:
+        return None
+    if not command:
+        raise Unsupported(
+            f"the login {method.name!r} runs the agent's own program, which is not on this machine"
+        )
+    words = [command[0], *args] if replace_args else [*command, *args]
+    return TerminalCommand(words, {**(env or {}), **variables}, method.name)
+
+
+def missing_variables(method: AuthMethod, env: Mapping[str, str]) -> list[str]:
+    """Variables that a login needs and that are set nowhere."""
+    if not isinstance(method, AuthMethodEnvVar):
+        return []
+    return [v.name for v in method.vars if not v.optional and not (env.get(v.name) or os.environ.get(v.name))]
+
+
+def methods_in(data: Any) -> list[AuthMethod]:
+    """The ways to log in that an error names in its `data`, as some agents do."""
+    found = cast("dict[str, Any]", data).get("authMethods") if isinstance(data, dict) else None
+    if not isinstance(found, list):
+        return []
+    hello = msgspec.json.encode({"protocolVersion": 1, "authMethods": found})
+    try:
+        return decode(InitializeResponse, hello).auth_methods
+    except (msgspec.ValidationError, ValueError):
+        return []
+
+
+async def run_here(login: TerminalCommand) -> int | None:
+    """Run the login in this program's own terminal."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise Unsupported(f"this login needs a terminal; run it in one: {login}")
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *login.command, env={**os.environ, **login.env}, cwd=login.cwd
+        )
+    except OSError as error:
+        raise Unsupported(f"cannot start the login `{login}`: {error}") from error
+    try:
+        return await process.wait()
+    except BaseException:
+        if process.returncode is None:
+            process.kill()
+        raise
+
+
+def _words(value: Any) -> list[str]:
+    return [str(word) for word in cast("list[Any]", value)] if isinstance(value, list) else []
+
+
+def _variables(value: Any) -> dict[str, str]:
+    table = cast("dict[Any, Any]", value) if isinstance(value, dict) else {}
+    return {str(name): str(text) for name, text in table.items()}
