@@ -45,6 +45,10 @@ __all__ = [
 ]
 
 
+LONGEST_DETAIL = 500
+"""Characters of an error's data that its message shows."""
+
+
 class AcpellaError(Exception):
     """Base of all errors of this package."""
 
@@ -63,8 +67,18 @@ class RpcError(AcpellaError):
         super().__init__(self.message)
 
     def __str__(self) -> str:
-        detail = f": {self.data}" if isinstance(self.data, str) and self.data else ""
-        return f"{self.message}{detail} ({self.code})"
+        detail = self._detail()
+        return f"{self.message}{f': {detail}' if detail else ''} ({self.code})"
+
+    def _detail(self) -> str:
+        """What the data adds for a reader; many agents put the reason there and call all else internal."""
+        data: Any = self.data
+        if isinstance(data, dict):
+            table: dict[str, Any] = data  # pyright: ignore[reportUnknownVariableType] - any JSON
+            data = next((table[key] for key in ("details", "detail", "message") if table.get(key)), "")
+        if not isinstance(data, str) or data in self.message:
+            return ""
+        return data if len(data) <= LONGEST_DETAIL else data[:LONGEST_DETAIL] + "..."
 
     @staticmethod
     def from_wire(code: int, message: str, data: Any = None) -> "RpcError":

@@ -147,6 +147,12 @@ class Result:
             call = self.tool_calls[update.tool_call_id] = ToolCallState(update.tool_call_id)
         call.apply(update)
 
+    def reject_tool_call(self, tool_call_id: str) -> None:
+        """The user said no."""
+        call = self.tool_calls.get(tool_call_id)
+        if call is not None and call.is_open:
+            call.status = "failed"
+
     def close_tool_calls(self) -> None:
         """The turn was cancelled: what had not ended never will (R-207)."""
         for call in self.tool_calls.values():

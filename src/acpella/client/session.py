@@ -234,6 +234,9 @@ class ClientSession:
         option = await self.unless_cancelled(self.agent.permissions.decide(self.agent.name, request))
         if option is None:
             return RequestPermissionResponse(outcome=Cancelled())
+        if self._turn is not None and option.kind.startswith("reject"):
+            # some agents never say that a rejected call is over; those that do are heard later
+            self._turn.result.reject_tool_call(request.tool_call.tool_call_id)
         return RequestPermissionResponse(outcome=SelectedPermissionOutcome(option_id=option.option_id))
 
     async def unless_cancelled(self, question: Coroutine[Any, Any, T]) -> T | None:
