@@ -1,0 +1,145 @@
+"""Conversations of real agents, played back to our client by a real process.
+
+The ones of `recordings/` are written by hand in the shape that `connect(record=...)` writes. Those of seven
+real agents are read from `../shared/transcripts` beside the repository, when they are there.
+"""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from replaying_agent import Conversation, conversations
+
+from acpella.client import ClientSession, ConnectedAgent, Permissions, Workspace, connect
+from acpella.errors import RpcError
+from acpella.schema import (
+    ListSessionsRequest,
+    LoadSessionRequest,
+    ResumeSessionRequest,
+    Unknown,
+    methods,
+)
+
+pytestmark = pytest.mark.anyio
+
+HERE = Path(__file__).parent
+OWN = sorted((HERE / "recordings").glob("*.jsonl"))
+SHARED = Path(os.environ.get("ACPELLA_TRANSCRIPTS") or HERE.parents[2] / "shared" / "transcripts")
+NAMES = ["claude", "codexz", "deepagents", "gemini", "opencode", "pi", "vibe"]
+
+DIRECT: dict[str, Any] = {
+    "session/list": lambda params: (methods.LIST_SESSIONS, ListSessionsRequest(cwd=params.get("cwd"))),
+    "session/load": lambda params: (
+        methods.LOAD_SESSION,
+        LoadSessionRequest(session_id=params["sessionId"], cwd=params["cwd"], mcp_servers=[]),
+    ),
+    "session/resume": lambda params: (
+        methods.RESUME_SESSION,
+        ResumeSessionRequest(session_id=params["sessionId"], cwd=params["cwd"]),
+    ),
+}
+"""Requests that a recording holds although the agent may not have offered them."""
+
+
+class Playback:
+    """Our client's part: does what the recorded client did, and compares what it makes of the answers."""
+
+    def __init__(self, path: Path, number: int, project: Path) -> None:
+        self.conversation: Conversation = conversations(path)[number]
+        self._command = [sys.executable, str(HERE / "replaying_agent.py"), str(path), str(number)]
+        self._project = project
+        self._noise: list[Any] = []
+        self._session: ClientSession | None = None
+
+    async def run(self) -> None:
+        agent = connect(
+            self._command,
+            files=Workspace(write=True),
+            terminals=True,
+            permissions=Permissions("allow-all"),
+            on_noise=self._noise.append,
+        )
+        async with agent:
+            for place, (direction, message) in enumerate(self.conversation):
+                if direction == "out" and "method" in message and message["method"] != "initialize":
+                    await self._repeat(agent, message, self._answer_to(place, message))
+        assert self._noise == []
+
+    def _answer_to(self, place: int, message: dict[str, Any]) -> dict[str, Any]:
+        for direction, later in self.conversation[place:]:
+            if direction == "in" and "method" not in later and later.get("id") == message.get("id"):
+                return later
+        return {}
+
+    def _updates_until(self, message: dict[str, Any], answer: dict[str, Any]) -> list[dict[str, Any]]:
+        frames = [frame for _, frame in self.conversation]
+        part = frames[frames.index(message) : frames.index(answer)]
+        return [f["params"]["update"] for f in part if f.get("method") == "session/update"]
+
+    async def _repeat(self, agent: ConnectedAgent, message: dict[str, Any], answer: dict[str, Any]) -> None:
+        method, params = message["method"], message["params"]
+        if "error" in answer:
+            kind, request = DIRECT[method](params)
+            with pytest.raises(RpcError) as caught:
+                await agent.call(kind, request)
+            assert caught.value.code == answer["error"]["code"]
+        elif method == "session/new":
+            self._session = await agent.new_session(self._project)
+            assert self._session.id == answer["result"]["sessionId"]
+            self._check_state(self._session, answer["result"])
+        elif method == "session/load":
+            heard: list[Any] = []
+            session = await agent.load_session(params["sessionId"], self._project, on_update=heard.append)
+            assert len(heard) >= len(self._updates_until(message, answer))
+            self._check_state(session, answer["result"] or {})
+        elif method == "session/prompt":
+            await self._prompt(params, answer, self._updates_until(message, answer))
+        else:
+            kind, request = DIRECT[method](params)
+            page = await agent.call(kind, request)
+            sessions = (answer["result"] or {}).get("sessions", [])
+            assert [info.session_id for info in page.sessions] == [info["sessionId"] for info in sessions]
+
+    @staticmethod
+    def _check_state(session: ClientSession, result: dict[str, Any]) -> None:
+        if modes := result.get("modes"):
+            assert session.mode == modes["currentModeId"]
+        assert len(session.options) == len(result.get("configOptions") or [])
+        if models := result.get("models"):
+            assert session.models is not None
+            assert session.models.current_model_id == models["currentModelId"]
+
+    async def _prompt(self, params: Any, answer: dict[str, Any], told: list[dict[str, Any]]) -> None:
+        assert self._session is not None
+        turn = self._session.prompt(params["prompt"][0]["text"])
+        updates = [update async for update in turn]
+        assert not any(isinstance(update, Unknown) for update in updates)
+        assert len(updates) >= len(told)  # and what the agent said about the session just before
+        words = [u["content"]["text"] for u in told if u["sessionUpdate"] == "agent_message_chunk"]
+        assert turn.text.endswith("".join(words))
+        calls = {u["toolCallId"] for u in told if u["sessionUpdate"].startswith("tool_call")}
+        assert calls <= set(turn.result.tool_calls)
+        for call_id in calls:
+            last = [u["status"] for u in told if u.get("toolCallId") == call_id and u.get("status")]
+            assert turn.result.tool_calls[call_id].status == (last[-1] if last else "pending")
+        assert turn.stop_reason == answer["result"]["stopReason"]
+
+
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
+async def test_a_recording_is_understood(path: Path, project: Path) -> None:
+    async with asyncio.timeout(30):
+        for number in range(len(conversations(path))):
+            await Playback(path, number, project).run()
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_the_transcript_of_a_real_agent_is_understood(name: str, project: Path) -> None:
+    path = SHARED / f"{name}.jsonl"
+    if not path.exists():
+        pytest.skip("no transcripts of real agents in ../shared/transcripts")
+    async with asyncio.timeout(60):
+        for number in range(len(conversations(path))):
+            await Playback(path, number, project).run()
