@@ -63,6 +63,7 @@ class PromptTurn:
         self._room = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._cancelling = False
+        self._used = False  # somebody wants it
         self._lost = 0  # updates dropped since the consumer was last told
         self._gave_up = ""  # why the agent was ended in the middle of this
 
@@ -85,7 +86,7 @@ class PromptTurn:
             await self.cancel()
 
     def __del__(self, _warn: Any = warnings.warn) -> None:
-        if self._task is None and not self._cancelling:
+        if not self._used:
             _warn("a prompt was never sent: await it or iterate it", RuntimeWarning, source=self)
 
     async def cancel(self) -> Result:
@@ -95,7 +96,7 @@ class PromptTurn:
             TimeoutError: the agent did not stop within `Timeouts.cancel` and was ended.
         """
         if self._task is None:
-            self._cancelling = True
+            self._used = self._cancelling = True
         if self._task is not None and not self._task.done():
             await self._tell_cancel()
             self._keep = False
@@ -130,6 +131,7 @@ class PromptTurn:
     # -- how it runs -----------------------------------------------------------------------
 
     def _start(self) -> asyncio.Task[None]:
+        self._used = True
         if self._task is None:
             if self._cancelling:
                 raise LocalProtocolError("this prompt was cancelled before it was sent; make another one")

@@ -1,0 +1,131 @@
+"""D4, C21: answers for always."""
+
+import asyncio
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acpella.client import Permissions, Remembered, Rule, connect
+from conftest import Script
+
+pytestmark = pytest.mark.anyio
+
+ASKS = """
+def prompt(request):
+    call = json.loads(request["params"]["prompt"][0]["text"])
+    kinds = ("allow_once", "allow_always", "reject_once", "reject_always")
+    options = [{"optionId": k, "name": k, "kind": k} for k in kinds]
+    got = ask("session/request_permission", {"sessionId": SESSION, "options": options,
+        "toolCall": {"toolCallId": str(time.time()), **call}})
+    say(got["result"]["outcome"].get("optionId", "cancelled"))
+    return "end_turn"
+serve(prompt)
+"""
+
+STATUS = '{"title": "Terminal", "kind": "execute", "rawInput": {"command": "git status"}}'
+PUSH = '{"title": "Terminal", "kind": "execute", "rawInput": {"command": "git push"}}'
+
+
+class User:
+    """Answers every question the same way, and counts them."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.asked = 0
+
+    async def __call__(self, request: Any) -> Any:
+        self.asked += 1
+        return next(option for option in request.options if option.kind == self.kind)
+
+
+def files(home: Path) -> list[Path]:
+    return list(home.rglob("*.toml"))
+
+
+async def answers(command: list[str], permissions: Permissions, project: Path, *calls: str) -> list[str]:
+    async with asyncio.timeout(20), connect(command, permissions=permissions) as agent:
+        session = await agent.new_session(project)
+        return [(await session.prompt(call)).text for call in calls]
+
+
+async def test_always_holds_for_that_very_command_and_agent(script: Script, project: Path) -> None:
+    user = User("allow_always")
+    first, other = script(ASKS), script(ASKS)
+    permissions = Permissions("ask", ask=user, remembered=True)
+    assert await answers(first, permissions, project, STATUS, STATUS) == ["allow_always", "allow_once"]
+    assert user.asked == 1, "the second was remembered"
+    await answers(first, permissions, project, PUSH)
+    assert user.asked == 2, "the same tool with another command is another thing"
+    await answers(other, permissions, project, STATUS)
+    assert user.asked == 3, "another agent is another"
+
+
+async def test_answers_are_listed_revoked_and_kept_in_the_users_own_file(
+    script: Script, project: Path, own_home: Path
+) -> None:
+    user = User("reject_always")
+    permissions = Permissions("ask", ask=user, remembered=True)
+    await answers(script(ASKS), permissions, project, STATUS, PUSH)
+    again = Permissions("allow-all", remembered=True)  # as another process would
+    name = "agent1.py"
+    assert again.list_remembered() == [
+        Remembered(name, "git push", "deny"),
+        Remembered(name, "git status", "deny"),
+    ]
+    (file,) = files(own_home)
+    assert file.name == "client-permissions.toml"
+    assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
+    assert await answers(script(ASKS), Permissions("allow-all"), project, PUSH) == ["allow_once"]
+    assert again.revoke(name, "git push") == 1
+    assert again.revoke(name, "git push") == 0
+    assert [known.what for known in permissions.list_remembered(name)] == ["git status"]
+    assert again.revoke(name) == 1
+    assert permissions.list_remembered() == []
+
+
+async def test_a_deny_rule_wins_over_what_was_remembered(
+    script: Script, project: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "answers.toml"
+    command = script(ASKS)
+    await answers(command, Permissions("ask", ask=User("allow_always"), remembered=file), project, STATUS)
+    strict = Permissions("ask", remembered=file, rules=[Rule("deny", kinds=["execute"])])
+    assert await answers(command, strict, project, STATUS) == ["reject_once"]
+    assert await answers(command, Permissions("deny-all", remembered=file), project, STATUS) == [
+        "reject_once"
+    ]
+    assert await answers(command, Permissions("ask", remembered=file), project, STATUS) == ["allow_once"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        '{"kind": "edit", "locations": [{"path": "/p/secret/../secret/a"}]}',
+        '{"kind": "edit", "locations": [{"path": "/p/ok"}, {"path": "/p/x/../secret/a"}]}',
+        '{"kind": "edit", "content": [{"type": "diff", "path": "/p/secret/a", "newText": "x"}]}',
+    ],
+)
+async def test_a_deny_rule_sees_every_path_of_a_call(script: Script, project: Path, call: str) -> None:
+    permissions = Permissions("allow-all", rules=[Rule("deny", paths=["/p/secret/*"])])
+    assert await answers(script(ASKS), permissions, project, call) == ["reject_once"]
+
+
+async def test_nothing_is_remembered_unless_asked_to(script: Script, project: Path, own_home: Path) -> None:
+    user = User("allow_always")
+    permissions = Permissions("ask", ask=user)
+    await answers(script(ASKS), permissions, project, STATUS, STATUS)
+    assert user.asked == 2
+    assert permissions.list_remembered() == [] and permissions.revoke("agent1.py") == 0
+    assert files(own_home) == []
+
+
+async def test_long_commands_are_told_apart(script: Script, project: Path, tmp_path: Path) -> None:
+    user = User("allow_always")
+    permissions = Permissions("ask", ask=user, remembered=tmp_path / "answers.toml")
+    calls = ['{"title": "' + "x" * 5000 + end + '"}' for end in "ab"]
+    await answers(script(ASKS), permissions, project, *calls, *calls)
+    assert user.asked == 2
+    assert all(len(known.what) <= 300 for known in permissions.list_remembered())
