@@ -2,15 +2,12 @@
 
 import sys
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from scripting import Script
 
 HERE = Path(__file__).parent
-
-Script = Callable[..., list[str]]
-"""Makes a program of a script for `scripted_agent`; gives its command."""
 
 
 @pytest.fixture(autouse=True)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripting import Script, ends
 
 from acpella.client import Permissions, Terminals, Timeouts, UpdatesDropped, Workspace, connect
 from acpella.errors import ConnectionClosed, LocalProtocolError, RemoteProtocolError, TransportError
 from acpella.schema import AgentMessageChunk, Unknown
-from conftest import Script
 
 pytestmark = pytest.mark.anyio
 
@@ -218,12 +218,7 @@ async def test_a_daemon_that_a_terminal_left_does_not_hold_anybody_up(
     )
     async with asyncio.timeout(30), connect(command, terminals=True) as agent:
         assert (await (await agent.new_session(project)).prompt("hi")).text == "0 started"
-    assert not any(map(_runs, pids.read_text(encoding="utf-8").split()))
-
-
-def _runs(pid: str) -> bool:
-    stat = Path(f"/proc/{pid}/stat")
-    return stat.exists() and stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
+    assert all(map(ends, pids.read_text(encoding="utf-8").split()))
 
 
 async def test_a_command_that_never_ends_is_ended_in_time(script: Script, project: Path) -> None:
@@ -411,15 +406,43 @@ async def test_answers_and_updates_after_a_cancel_are_still_heard(script: Script
     )
     async with asyncio.timeout(20), connect(command) as agent:
         session = await agent.new_session(project)
-        async with session.prompt("hi") as turn:
-            async for _ in turn:
-                if turn.text:
-                    break
-            result = await turn.cancel()
+        turn, words = session.prompt("hi"), ""
+        async for update in turn:
+            if isinstance(update, AgentMessageChunk):
+                words += update.content.text  # type: ignore[union-attr]
+                await turn.cancel()
+        result = turn.result
         assert (result.text, result.stop_reason) == ("begun and more", "cancelled")
+        assert words == "begun and more", "whoever iterates hears the rest"
         assert result.tool_calls["a"].status == "completed", "it did end"
         again = await session.prompt("again")
         assert (again.text, again.tool_calls) == ("fresh", {})
+
+
+async def test_what_comes_after_the_answer_is_not_part_of_the_turn(script: Script, project: Path) -> None:
+    """D2: some agents tell the title right behind the end of a turn, in one write"""
+    command = script(
+        """
+        def prompt(request):
+            head = {"jsonrpc": "2.0"}
+            told = {"sessionId": SESSION, "update": {"sessionUpdate": "session_info_update", "title": "Greeting"}}
+            chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "hello"}}
+            send("\\n".join(map(json.dumps, [
+                {**head, "method": "session/update", "params": {"sessionId": SESSION, "update": chunk}},
+                {**head, "id": request["id"], "result": {"stopReason": "end_turn"}},
+                {**head, "method": "session/update", "params": told},
+            ])))
+        serve(prompt)
+        """
+    )
+    heard: asyncio.Queue[Any] = asyncio.Queue()
+    async with asyncio.timeout(20), connect(command) as agent:
+        session = await agent.new_session(project)
+        session.on_update = heard.put_nowait
+        updates = [type(update).__name__ async for update in session.prompt("hi")]
+        assert type(await heard.get()).__name__ == "SessionInfoUpdate"
+    assert updates == ["AgentMessageChunk"]
+    assert session.title == "Greeting"
 
 
 async def test_an_agent_that_does_not_stop_is_ended(script: Script, project: Path) -> None:

@@ -487,6 +487,7 @@ class Connection:
                         self._check_reading()
                 elif kind is _Settled:
                     item.call.settle(item.outcome)
+                    await asyncio.sleep(0)  # whoever waited for it goes on before what followed it
                 elif kind is Request:
                     self._queued_requests -= 1
                     self._start(item)
