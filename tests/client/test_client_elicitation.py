@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripting import Script
 
 from acpella.client import check_form, connect, defaults_of
 from acpella.schema import ElicitationDeclineAction, ElicitationFormMode, ElicitationUrlMode
-from conftest import Script
 
 pytestmark = pytest.mark.anyio
 

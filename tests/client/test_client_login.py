@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripting import Script
 
 from acpella.client import TerminalCommand, connect
 from acpella.errors import AuthRequired, Unsupported
-from conftest import Script
 
 pytestmark = pytest.mark.anyio
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from replaying_agent import conversations
+from scripting import Script
 from test_transcripts import Playback
 
 from acpella.client import connect, read_recording
 from acpella.schema import EnvVariable, HttpHeader, McpServerHttp, McpServerStdio
-from conftest import Script
 
 pytestmark = pytest.mark.anyio
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripting import Script
 
 from acpella.client import Permissions, Remembered, Rule, connect
-from conftest import Script
 
 pytestmark = pytest.mark.anyio
 

@@ -5,11 +5,14 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from scripting import Script
 
 from acpella.client import Restarts, Supervisor
 from acpella.errors import ConnectionClosed, TransportError
+from acpella.schema import McpServerStdio
 
 pytestmark = pytest.mark.anyio
 
@@ -90,6 +93,70 @@ async def test_agents_are_independent(program: Path, tmp_path: Path) -> None:
     assert good.state == "stopped"
     with pytest.raises(TransportError, match="good was stopped"):
         await good.ready()
+
+
+KEEPS = """
+def prompt(request):
+    if "die" in json.dumps(request):
+        os._exit(3)
+    update("agent_message_chunk", content={"type": "text", "text": opened})
+    answer(request, {"stopReason": "end_turn"})
+    update("session_info_update", title="after the turn")
+
+opened = "new"
+
+def opens(request):
+    global opened
+    opened = request["method"] + " " + ",".join(s["name"] for s in request["params"]["mcpServers"])
+    if request["method"] == "session/load":
+        update("user_message_chunk", content={"type": "text", "text": "replayed"})
+    answer(request, {})
+
+serve(prompt, hello={"agentCapabilities": json.loads(sys.argv[1])},
+    more={"session/load": opens, "session/resume": opens})
+"""
+
+
+@pytest.mark.parametrize(
+    "capabilities, said",
+    [
+        ('{"loadSession": true}', "session/load tools"),
+        ('{"loadSession": true, "sessionCapabilities": {"resume": {}}}', "session/resume tools"),
+    ],
+)
+async def test_a_session_is_resumed_or_loaded_with_all_it_had(
+    script: Script, tmp_path: Path, capabilities: str, said: str
+) -> None:
+    servers = [McpServerStdio(name="tools", command="/bin/true", args=[], env=[])]
+    heard: list[str] = []
+    told = asyncio.Event()
+
+    def hear(update: Any) -> None:
+        heard.append(type(update).__name__)
+        told.set()
+
+    async with asyncio.timeout(30), Supervisor(restarts=QUICK) as agents:
+        agent = agents.start("keeps", script(KEEPS, capabilities))
+        session = await agent.new_session(tmp_path, mcp_servers=servers)
+        session.current.on_update = hear
+        with pytest.raises(ConnectionClosed, match="exited with code 3"):
+            await (await session.prompt("die"))
+        assert (await (await session.prompt("hi"))).text == said
+        await told.wait()
+    assert heard == ["SessionInfoUpdate"], "still heard, and the replay is not news"
+
+
+async def test_a_session_that_cannot_be_opened_again_is_lost(script: Script, tmp_path: Path) -> None:
+    async with asyncio.timeout(30), Supervisor(restarts=QUICK) as agents:
+        agent = agents.start("forgets", script(KEEPS, "{}"))
+        session = await agent.new_session(tmp_path)
+        with pytest.raises(ConnectionClosed):
+            await (await session.prompt("die"))
+        for _ in range(2):
+            with pytest.raises(TransportError, match="was restarted and keeps no sessions"):
+                await session.prompt("hi")
+        fresh = await agent.new_session(tmp_path)
+        assert (await (await fresh.prompt("hi"))).text == "new"
 
 
 def test_delays_grow_and_stay_bounded() -> None:

@@ -18,9 +18,10 @@ from fake_models import FakeModels
 
 from acpella.client import Permissions, Timeouts, Workspace, connect, read_recording
 from acpella.schema import AgentMessageChunk
-from conftest import NODE_MODULES
 
 pytestmark = pytest.mark.anyio
+
+NODE_MODULES = Path(__file__).parents[1] / "peers" / "node_modules"
 
 Prepare = Callable[[str, Path], dict[str, str]]
 """Writes an agent's own settings into a home directory; gives the variables to start it with."""

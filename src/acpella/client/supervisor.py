@@ -47,9 +47,12 @@ class Restarts:
 class SupervisedSession:
     """A session that outlives its agent's process: after a restart it is resumed, or loaded."""
 
-    def __init__(self, supervised: "SupervisedAgent", session: ClientSession) -> None:
+    def __init__(
+        self, supervised: "SupervisedAgent", session: ClientSession, options: dict[str, Any]
+    ) -> None:
         self._supervised = supervised
         self._session = session
+        self._options = options  # MCP servers and directories, which an agent does not keep
         self.id = session.id
         self.cwd: Path = session.cwd
         self.lost: AcpellaError | None = None
@@ -73,13 +76,15 @@ class SupervisedSession:
     async def reopen(self, agent: ConnectedAgent) -> None:
         """Open it at a new process."""
         capabilities = agent.capabilities
+        on_update = self._session.on_update
         try:
             if capabilities.session_capabilities.resume is not None:
-                self._session = await agent.resume_session(self.id, self.cwd)
+                self._session = await agent.resume_session(self.id, self.cwd, **self._options)
             elif capabilities.load_session:
-                self._session = await agent.load_session(self.id, self.cwd)
+                self._session = await agent.load_session(self.id, self.cwd, **self._options)
             else:
                 raise TransportError(f"{agent.name} was restarted and keeps no sessions")
+            self._session.on_update = on_update  # not before: a replay is no news
             self.lost = None
         except (RpcError, TransportError, TimeoutError) as error:
             log.warning("session %s is lost: %s", self.id, error)
@@ -133,7 +138,7 @@ class SupervisedAgent:
     async def new_session(self, cwd: str | Path = ".", **options: Any) -> SupervisedSession:
         """Begin a session that is kept over restarts."""
         agent = await self.ready()
-        session = SupervisedSession(self, await agent.new_session(cwd, **options))
+        session = SupervisedSession(self, await agent.new_session(cwd, **options), options)
         self._sessions[session.id] = session
         return session
 

@@ -99,12 +99,14 @@ class PromptTurn:
             self._used = self._cancelling = True
         if self._task is not None and not self._task.done():
             await self._tell_cancel()
-            self._keep = False
-            self._drop_waiting()
+            self._overflow = "drop_oldest"  # whoever waits here takes no updates, and must not block the end
+            self._room.set()
             try:
                 async with asyncio.timeout(self.session.timeouts.cancel or None):
                     await asyncio.shield(self._task)
             except TimeoutError:
+                if self._task.done():  # it is the turn's own
+                    raise
                 late = f"{self.session.agent.name} did not stop within {self.session.timeouts.cancel:g} s"
                 self._gave_up = f"{late} and was ended"
                 await self.session.agent.kill(late)
