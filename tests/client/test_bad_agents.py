@@ -27,8 +27,11 @@ pytestmark = pytest.mark.anyio
         (["./plain.txt"], "it is not executable; try `chmod \\+x"),
         (["./no-interpreter"], "the interpreter named in its first line does not exist"),
         (["."], "it is a directory"),
-        ([sys.executable, "-c", "raise SystemExit(7)"], "exited with code 7 before it said anything"),
-        ([sys.executable, "-c", "print('Usage: agent')"], "exited with code 0 before it said anything"),
+        (
+            [sys.executable, "-c", "raise SystemExit(7)"],
+            "exited with code 7 before it answered; is it an ACP agent",
+        ),
+        ([sys.executable, "-c", "print('Usage: agent')"], "before it answered, but printed 'Usage: agent'"),
         ("", "the command is empty"),
         ("'unfinished", "cannot read the command"),
         ("no-such-file.py", "no file no-such-file.py"),
@@ -425,7 +428,8 @@ async def test_what_comes_after_the_answer_is_not_part_of_the_turn(script: Scrip
         """
         def prompt(request):
             head = {"jsonrpc": "2.0"}
-            told = {"sessionId": SESSION, "update": {"sessionUpdate": "session_info_update", "title": "Greeting"}}
+            title = {"sessionUpdate": "session_info_update", "title": "Greeting"}
+            told = {"sessionId": SESSION, "update": title}
             chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "hello"}}
             send("\\n".join(map(json.dumps, [
                 {**head, "method": "session/update", "params": {"sessionId": SESSION, "update": chunk}},

@@ -77,6 +77,9 @@ MAX_EARLY = 64
 """Sessions, and updates of each, kept for a session whose answer was not read yet. Without it, updates for
 sessions that nobody opened fill the memory."""
 
+SHOWN_LINES = 3
+"""Lines of what an agent printed instead of an answer that the error shows."""
+
 MAX_PAGES = 1000
 """Pages of a list that are read. Without it, an agent that always names another one is read for ever."""
 
@@ -133,6 +136,7 @@ class ConnectedAgent:
         self._env = dict(env or {})
         self._more_requests, self._more_notifications = requests or {}, notifications or {}
         self._on_noise = on_noise
+        self._printed_first: list[str] = []  # lines that are no messages, before the first answer
         self._record = record
         self._open_target = lambda: open_target(
             target, settings=settings, cwd=cwd, env=self._env or None, on_stderr=on_stderr
@@ -151,7 +155,7 @@ class ConnectedAgent:
             methods.CLIENT,
             requests={**self._requests(), **self._more_requests},
             notifications={**notifications, **self._more_notifications},
-            on_noise=self._on_noise,
+            on_noise=self._heard_noise,
             framing="lines",
             answer_noise=False,  # agents print banners; answering those would confuse them
         )
@@ -174,12 +178,13 @@ class ConnectedAgent:
             except MethodNotFound:
                 raise TransportError(f"{self.name} does not know `initialize`; is it an ACP agent?") from None
             except ConnectionClosed as error:
-                error.reason += " before it said anything; is it an ACP agent?"
+                error.reason += f" before it answered{self._printed()}; is it an ACP agent?"
                 raise
             except TimeoutError:
                 tail = getattr(self._channel, "stderr_tail", "")
                 raise TransportError(
-                    f"{self.name} did not answer within {self.timeouts.startup:g} s; is it an ACP agent?",
+                    f"{self.name} did not answer within {self.timeouts.startup:g} s{self._printed()}; "
+                    "is it an ACP agent?",
                     stderr_tail=tail,
                 ) from None
             if hello.protocol_version != PROTOCOL_VERSION:  # R-103
@@ -190,6 +195,16 @@ class ConnectedAgent:
             await self.connection.close(grace=0)
             raise
         return self
+
+    def _heard_noise(self, noise: Noise) -> None:
+        if self._hello is None and len(self._printed_first) < SHOWN_LINES:
+            self._printed_first.append(noise.excerpt)
+        if self._on_noise is not None:
+            self._on_noise(noise)
+
+    def _printed(self) -> str:
+        """What it wrote instead of an answer, which often says why."""
+        return f", but printed {' / '.join(self._printed_first)!r}" if self._printed_first else ""
 
     async def _reconnect(self) -> None:
         """Start the agent again, for it to see a login (R-123). Sessions of before are to be opened again."""
