@@ -12,6 +12,7 @@ from scripting import Script
 from test_transcripts import Playback
 
 from acpella.client import connect, read_recording
+from acpella.client.record import hide_secrets
 from acpella.schema import EnvVariable, HttpHeader, McpServerHttp, McpServerStdio
 
 pytestmark = pytest.mark.anyio
@@ -144,6 +145,28 @@ def test_a_file_that_is_no_recording_is_refused(tmp_path: Path, text: str, why: 
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=why):
         read_recording(path)
+
+
+@pytest.mark.parametrize(
+    "value, kept",
+    [
+        (
+            {"apiKey": {"inner": "abc", "list": ["d"], "n": 1}},
+            {"apiKey": {"inner": "***", "list": ["***"], "n": 1}},
+        ),
+        ({"env": {"A": "b"}}, {"env": {"A": "***"}}),
+        ({"env": [{"name": "A", "value": "b"}]}, {"env": [{"name": "A", "value": "***"}]}),
+        ({"usage": {"inputTokens": 5}}, {"usage": {"inputTokens": 5}}),
+        ({"text": "use Bearer abcdefgh"}, {"text": "use Bearer ***"}),
+        (
+            {"mimeType": "image/png", "data": "sk-aaaaaaaaaaaaaaaa"},
+            {"mimeType": "image/png", "data": "sk-aaaaaaaaaaaaaaaa"},
+        ),
+        ({"terminal_output": {"data": "token=abc"}}, {"terminal_output": {"data": "token=***"}}),
+    ],
+)
+def test_what_is_hidden_and_what_is_not(value: Any, kept: Any) -> None:
+    assert hide_secrets(value) == kept
 
 
 def test_a_recording_without_a_head_is_read(tmp_path: Path) -> None:

@@ -63,6 +63,10 @@ def test_an_error_without_a_message_has_the_usual_one() -> None:
     assert str(errors.MethodNotFound()) == "Method not found (-32601)"
     assert str(RpcError("no", data="because", code=7)) == "no: because (7)"
     assert str(RpcError("no", data={"a": 1}, code=7)) == "no (7)"
+    assert str(RpcError("no", data={"details": "because"}, code=7)) == "no: because (7)"
+    assert str(RpcError("no", data={"details": {"a": 1}}, code=7)) == "no (7)"
+    assert str(RpcError("no such", data={"message": "no"}, code=7)) == "no such (7)"
+    assert len(str(RpcError("no", data="x" * 100_000, code=7))) < 600
 
 
 def test_the_end_is_told_with_the_last_words_of_the_process() -> None:

@@ -22,6 +22,7 @@ FORMAT = 1
 """The version in the first line of each recording."""
 
 _HIDDEN = "***"
+_BYTES = ("data", "blob")
 _SECRET_KEY = re.compile(
     r"api[_-]?key|token|secret|passw(?:or)?d|authorization|cookie|credential|private[_-]?key", re.IGNORECASE
 )
@@ -162,18 +163,23 @@ class _Tap:
 
 def hide_secrets(value: Any, key: str = "") -> Any:
     """The same JSON with the values of tokens, keys, headers and environment variables replaced by `***`."""
+    secret = _SECRET_KEY.search(key) is not None
     if isinstance(value, str):
-        return _HIDDEN if _SECRET_KEY.search(key) else redact(value)
+        return _HIDDEN if secret else redact(value)
     if isinstance(value, list):
         return [hide_secrets(item, key) for item in cast("list[Any]", value)]
     if not isinstance(value, dict):
         return value
     table = cast("dict[str, Any]", value)
-    if key in ("env", "headers"):
-        return dict.fromkeys(table, _HIDDEN)
     if table.keys() >= {"name", "value"} and isinstance(table["value"], str):  # R-052
         return {**table, "value": _HIDDEN}
-    return {name: hide_secrets(item, name) for name, item in table.items()}
+    if key in ("env", "headers"):
+        return dict.fromkeys(table, _HIDDEN)
+    is_media = "mimeType" in table  # its bytes are long and hold no words
+    return {
+        name: item if is_media and name in _BYTES else hide_secrets(item, key if secret else name)
+        for name, item in table.items()
+    }
 
 
 def read_recording(path: str | os.PathLike[str]) -> list[list[Frame]]:
