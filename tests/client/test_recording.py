@@ -156,6 +156,7 @@ def test_a_file_that_is_no_recording_is_refused(tmp_path: Path, text: str, why: 
         ),
         ({"env": {"A": "b"}}, {"env": {"A": "***"}}),
         ({"env": [{"name": "A", "value": "b"}]}, {"env": [{"name": "A", "value": "***"}]}),
+        ({"options": [{"name": "One", "value": "m1"}]}, {"options": [{"name": "One", "value": "m1"}]}),
         ({"usage": {"inputTokens": 5}}, {"usage": {"inputTokens": 5}}),
         ({"text": "use Bearer abcdefgh"}, {"text": "use Bearer ***"}),
         (

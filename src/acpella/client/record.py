@@ -171,10 +171,12 @@ def hide_secrets(value: Any, key: str = "") -> Any:
     if not isinstance(value, dict):
         return value
     table = cast("dict[str, Any]", value)
-    if table.keys() >= {"name", "value"} and isinstance(table["value"], str):
-        return {**table, "value": _HIDDEN}
-    if key in ("env", "headers"):
-        return dict.fromkeys(table, _HIDDEN)
+    if key in ("env", "headers"):  # a map, or one of a list of names and values
+        return (
+            {**table, "value": _HIDDEN}
+            if table.keys() >= {"name", "value"}
+            else dict.fromkeys(table, _HIDDEN)
+        )
     is_media = "mimeType" in table  # its bytes are long and hold no words
     return {
         name: item if is_media and name in _BYTES else hide_secrets(item, key if secret else name)
