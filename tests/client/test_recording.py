@@ -86,7 +86,7 @@ async def test_secrets_are_not_recorded_and_the_file_is_the_users_alone(
         "hunter2",
     ):
         assert secret not in text
-    assert '"text": "hello"' in text
+    assert '"text":"hello"' in text
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
@@ -114,6 +114,17 @@ async def test_what_the_agent_wrote_last_is_recorded_though_unfinished(
         async with asyncio.timeout(20), connect(command, record=path) as agent:
             await (await agent.new_session(project)).prompt("hi")
     assert read_recording(path)[0][-1].message == "{half"
+
+
+async def test_what_no_json_library_likes_is_recorded_as_text(
+    script: Script, project: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "talk.jsonl"
+    odd = ['{"n": NaN}', "[" * 5000, '{"n": 1' + "0" * 50 + "}", '{"s": "\\ud800"}', "\u2028 plain \u0000"]
+    command = script(f"serve(lambda request: [send(line) for line in {odd!r}] and 'end_turn')")
+    async with asyncio.timeout(20), connect(command, record=path) as agent:
+        assert (await (await agent.new_session(project)).prompt("hi")).stop_reason == "end_turn"
+    assert len(read_recording(path)[0]) == 6 + len(odd)
 
 
 async def test_a_disk_that_is_full_does_not_end_the_conversation(

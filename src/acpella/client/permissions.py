@@ -1,7 +1,6 @@
 """Who answers when an agent asks for permission: a rule, a remembered answer, or the user."""
 
 import fnmatch
-import hashlib
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -152,6 +151,8 @@ def _key(call: ToolCallUpdate) -> str:
         command = " ".join(map(str, cast("list[Any]", command)))
     key = command if isinstance(command, str) and command else call.title or call.name or call.kind or "other"
     if len(key) > LONGEST_KEY:
+        import hashlib
+
         mark = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         key = f"{key[: LONGEST_KEY - 20]}... {mark}"
     return key

@@ -1,6 +1,5 @@
 """Keeps a conversation in a file: every frame both ways, with its time and without secrets."""
 
-import json
 import logging
 import os
 import re
@@ -9,7 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import Any, BinaryIO, Literal, cast
+
+import msgspec
 
 from acpella._redact import redact
 from acpella.rpc import Channel, Receiver
@@ -52,7 +53,7 @@ class Recorder:
         self._channel = channel
         self._path = Path(path)
         self._agent = agent
-        self._file: IO[str] | None = None
+        self._file: BinaryIO | None = None
         self._began = 0.0
         self._unfinished: list[bytes] = []  # the pieces of a line that the agent has not ended yet
 
@@ -63,7 +64,7 @@ class Recorder:
         """Open the file (for the user alone), then the channel. Raises `OSError` if that is not possible."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        self._file = os.fdopen(handle, "a", encoding="utf-8", errors="backslashreplace")
+        self._file = os.fdopen(handle, "ab")
         self._began = time.monotonic()
         started = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._line({"acpella": FORMAT, "agent": self._agent, "started": started})
@@ -114,18 +115,17 @@ class Recorder:
             return
         passed = round(time.monotonic() - self._began, 6)
         try:
-            message = hide_secrets(json.loads(line))
-        except (ValueError, RecursionError):
+            message = hide_secrets(msgspec.json.decode(line))
+            self._line({"t": passed, "dir": direction, "msg": message})
+        except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
             shown = redact(line.decode("utf-8", "replace").rstrip("\r\n"))
             self._line({"t": passed, "dir": direction, "text": shown})
-        else:
-            self._line({"t": passed, "dir": direction, "msg": message})
 
     def _line(self, value: dict[str, Any]) -> None:
         if self._file is None:
             return
         try:
-            self._file.write(json.dumps(value, ensure_ascii=False) + "\n")
+            self._file.write(msgspec.json.encode(value) + b"\n")
         except OSError as error:  # a full disk must not end the conversation
             self._give_up(error)
 
@@ -205,12 +205,12 @@ def read_recording(path: str | os.PathLike[str]) -> list[list[Frame]]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    with path.open(encoding="utf-8") as file:
+    with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if line.strip():
                 try:
-                    entry = json.loads(line)
-                except ValueError as error:
+                    entry = msgspec.json.decode(line)
+                except msgspec.MsgspecError as error:
                     raise ValueError(f"{path}, line {number}: not JSON: {error}") from None
                 if not isinstance(entry, dict):
                     raise ValueError(f"{path}, line {number}: not an object")
