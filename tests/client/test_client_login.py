@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from scripting import Script
 
-from acpella.client import TerminalCommand, connect
+from acpella.client import AgentServer, ClientSettings, TerminalCommand, connect
 from acpella.errors import AuthRequired, Unsupported
 
 pytestmark = pytest.mark.anyio
@@ -113,6 +113,25 @@ async def test_arguments_of_a_login_may_replace_the_agents_own(gated: list[str])
             with pytest.raises(AuthRequired):
                 await agent.authenticate("term", run=run, replace_args=replace)
     assert [list(login.command) for login in shown] == [[*gated, "--login"], [gated[0], "--login"]]
+
+
+async def test_a_login_runs_where_and_as_the_agent_does(gated: list[str], tmp_path: Path) -> None:
+    """R-123: the same program and base configuration; what the login names wins"""
+    settings = ClientSettings(
+        {"gated": AgentServer(gated[0], gated[1:], {"FROM": "settings", "HOW": "settings"})}
+    )
+    shown: list[TerminalCommand] = []
+
+    async def run(login: TerminalCommand) -> int:
+        shown.append(login)
+        return 1
+
+    agent = connect("gated", settings=settings, env={"MORE": "given"}, cwd=tmp_path)
+    async with asyncio.timeout(20), agent:
+        with pytest.raises(AuthRequired):
+            await agent.authenticate("term", run=run)
+    assert dict(shown[0].env) == {"FROM": "settings", "HOW": "spec", "MORE": "given"}
+    assert shown[0].cwd == str(tmp_path)
 
 
 async def test_without_a_terminal_the_command_is_named(

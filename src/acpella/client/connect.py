@@ -132,7 +132,6 @@ class ConnectedAgent:
         self._sessions: dict[str, ClientSession] = {}
         self._early: dict[str, list[SessionUpdate]] = {}  # updates of sessions whose answer is on its way
         self._hello: InitializeResponse | None = None
-        self._target = target
         self._env = dict(env or {})
         self._more_requests, self._more_notifications = requests or {}, notifications or {}
         self._on_noise = on_noise
@@ -211,8 +210,11 @@ class ConnectedAgent:
         if not hasattr(self._channel, "command"):
             raise Unsupported(f"{self.name} was not started from here; connect to it again after the login")
         await self.connection.close(grace=0)
-        self._sessions.clear()
-        self._early.clear()
+        if self._terminals is not None:
+            await self._terminals.close()
+        self._hello = None
+        for kept in (self._sessions, self._early, self._printed_first):
+            kept.clear()
         self.name, self._channel, self.connection = self._prepare()
         await self.__aenter__()
 
@@ -401,8 +403,13 @@ class ConnectedAgent:
         if method_id not in known:
             raise ValueError(f"no login {method_id!r}; there are: {', '.join(known) or 'none'}")
         method = known[method_id]
+        channel: Any = self._channel
         command = terminal_command(
-            method, getattr(self._channel, "command", None), self._env, replace_args=replace_args
+            method,
+            getattr(channel, "command", None),
+            getattr(channel, "env", None),
+            cwd=getattr(channel, "cwd", None),
+            replace_args=replace_args,
         )
         if command is not None:
             code = await run(command)

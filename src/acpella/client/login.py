@@ -39,6 +39,7 @@ def terminal_command(
     command: Sequence[str] | None,
     env: Mapping[str, str] | None = None,
     *,
+    cwd: str | None = None,
     replace_args: bool = False,
 ) -> TerminalCommand | None:
     """The program of a login in a terminal; None if the method is another kind.
@@ -56,9 +57,8 @@ def terminal_command(
         if isinstance(program := told.get("command"), str) and program:
             words = [program, *_words(told.get("args"))]
             label = told.get("label")
-            return TerminalCommand(
-                words, _variables(told.get("env")), label if isinstance(label, str) else method.name
-            )
+            title = label if isinstance(label, str) else method.name
+            return TerminalCommand(words, _variables(told.get("env")), title, cwd)
     if isinstance(method, AuthMethodTerminal):
         args, variables = list(method.args), dict(method.env)
     elif meta.get("type") == "terminal":
@@ -70,7 +70,7 @@ def terminal_command(
             f"the login {method.name!r} runs the agent's own program, which is not on this machine"
         )
     words = [command[0], *args] if replace_args else [*command, *args]
-    return TerminalCommand(words, {**(env or {}), **variables}, method.name)
+    return TerminalCommand(words, {**(env or {}), **variables}, method.name, cwd)
 
 
 def missing_variables(method: AuthMethod, env: Mapping[str, str]) -> list[str]:
