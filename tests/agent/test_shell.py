@@ -385,3 +385,18 @@ async def test_an_editor_that_answers_nothing_more_does_not_hold_up_the_cancelli
         assert (await prompt)["stopReason"] == "cancelled"
         assert time.monotonic() - began < 1
         assert len(editor.calls("terminal/release")) == 1
+
+
+async def test_a_command_runs_on_this_machine_although_the_editor_has_terminals(tmp_path: Path) -> None:
+    """For what must not leave the agent's own fence, such as a sandbox."""
+
+    async def reply(turn: Any) -> str:
+        return (await turn.shell.run("echo here", local=True)).output
+
+    async with editing(agent_of(reply, local=True), **TERMINAL) as editor:
+        await editor.prompt(await editor.new(cwd=str(tmp_path)))
+        assert editor.said() == "here\n" and editor.calls("terminal/create") == []
+    async with editing(agent_of(reply), **TERMINAL) as editor:
+        with pytest.raises(InternalError):
+            await editor.prompt(await editor.new(cwd=str(tmp_path)))
+        assert editor.calls("terminal/create") == []

@@ -128,30 +128,31 @@ class Shell:
         env: Mapping[str, str] | None = None,
         call: ToolRun | None = None,
         output_byte_limit: int | None = None,
+        local: bool = False,
     ) -> ShellResult:
         """Run a command to its end and give its output; the user watches it live in a tool call.
 
         A string goes to `sh`, a list is run as it is. After `timeout` seconds (`Settings.terminal_timeout` by
         default, 0 for no limit) the command is killed and what it wrote is kept. Without `call`, a tool call
-        is made for the command.
+        is made for the command. With `local`, it runs on this machine even if the editor has terminals.
 
         Raises:
             Unsupported: the editor has no terminals and the agent may not run commands on this machine.
         """
         self._turn.check_going()
-        if not self.can_run:
+        if not (self._turn.agent.local if local else self.can_run):
             raise Unsupported(
                 "this editor does not let agents run commands; Agent(..., local=True) would use this machine"
             )
         shown = command if isinstance(command, str) else shlex.join(command)
         if call is None:
             async with self._turn.tool(shown, kind="execute", input={"command": shown}) as call:
-                result = await self._run(call, command, timeout, cwd, env, output_byte_limit)
+                result = await self._run(call, command, timeout, cwd, env, output_byte_limit, local)
                 call.output({"exitCode": result.exit_code, "signal": result.signal})
                 if not result.ok:
                     call.fail()
                 return result
-        return await self._run(call, command, timeout, cwd, env, output_byte_limit)
+        return await self._run(call, command, timeout, cwd, env, output_byte_limit, local)
 
     async def _run(
         self,
@@ -161,12 +162,13 @@ class Shell:
         cwd: str | Path | None,
         env: Mapping[str, str] | None,
         limit: int | None,
+        local: bool,
     ) -> ShellResult:
         if not call.is_open:
             raise LocalProtocolError(f"the tool call {call.title!r} is not open")
         seconds = self._turn.agent.settings.terminal_timeout if timeout is None else timeout
         directory = self._turn.full_path(cwd or ".")
-        runner = _run_in_editor if self._turn.wire.client.terminal else _run_locally
+        runner = _run_in_editor if self._turn.wire.client.terminal and not local else _run_locally
         return await runner(self._turn, call, command, seconds or None, directory, env or {}, limit)
 
 
