@@ -1,0 +1,273 @@
+"""Puts the coding agent together."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from acpella import __version__
+from acpella.agent import Agent, Mode, Select, Session, Toggle, Tool, Turn
+from acpella.errors import InternalError
+from acpella.schema import ContentBlock, Notice
+from acpella.schema import Usage as TokensOfTurn
+from acpella.sessions import Store
+
+from .bench import Bench, Tally
+from .commands import add_commands, unknown_command
+from .history import History
+from .loop import Loop, Pace
+from .models import Audio, Image, Model, ModelError, Text, UserMessage
+from .models.catalogue import available, default, open_model
+from .modes import MODES, offered
+from .prompt import project_notes
+from .tools.base import CoderTool, ToolError
+from .tools.delegate import Delegate
+from .tools.files import EditFile, ListFiles, ReadFile, WriteFile
+from .tools.find import FindFiles, Search
+from .tools.plan import MakePlan
+from .tools.run import Run
+
+__all__ = ["Coder", "agent"]
+
+log = logging.getLogger(__name__)
+
+TITLE_CHARS = 60
+
+THINKING = ("off", "low", "medium", "high")
+
+HINT = (
+    "This is the offline model: it understands a few plain requests and needs no key. For a real one, "
+    "start the agent with ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY set, or "
+    "with ACPELLA_MODEL=ollama:NAME for a model on this machine."
+)
+
+
+def agent(
+    *,
+    model: str | None = None,
+    mode: str = "full",
+    thinking: str = "off",
+    auto_approve: bool = False,
+    store: Store | str | Path | None = "sqlite",
+    pace: Pace = Pace(),
+    **options: Any,
+) -> Agent:
+    """The coding agent, ready to be run, served or connected to: `acpella.coder.agent().run()`.
+
+    `model` is one of the catalogue's names, by default the one that the environment has a key for. `options`
+    are those of `acpella.Agent`.
+
+    Raises:
+        ModelError: the model cannot be used; says which variable to set.
+        ValueError: there is no such mode.
+    """
+    coder = Coder(
+        model=model,
+        mode=mode,
+        thinking=thinking,
+        auto_approve=auto_approve,
+        pace=pace,
+        options={"store": store, **options},
+    )
+    return coder.agent
+
+
+class Coder:
+    """The agent's memory of its sessions, and what happens in a turn."""
+
+    def __init__(
+        self,
+        *,
+        model: str | None,
+        mode: str,
+        thinking: str,
+        auto_approve: bool,
+        pace: Pace,
+        options: dict[str, Any],
+    ) -> None:
+        self._pace = pace
+        self._models: dict[str, Model] = {}
+        self._benches: dict[str, Bench] = {}
+        first = model or default()
+        names = list(dict.fromkeys([self._open(first).name, *available()]))
+        self.hint = HINT if names == ["offline"] else ""
+        self.agent = Agent(
+            "coder",
+            version=__version__,
+            title="acpella coder",
+            local=True,
+            images=True,
+            audio=True,
+            modes=_modes_from(mode),
+            options=[
+                Select("model", "Model", names, category="model"),
+                Select(
+                    "thinking",
+                    "Thinking",
+                    THINKING,
+                    default=thinking,
+                    category="thought_level",
+                    description="How long the model may think before it answers",
+                ),
+                Toggle(
+                    "auto-approve",
+                    "Approve everything",
+                    default=auto_approve,
+                    description="Do not ask before writing files and running commands",
+                ),
+            ],
+            tools=[Tool(tool.spec.name, tool.spec.description, tool.kind) for tool in self._tools(None)],
+            **options,
+        )
+        self.agent.on_prompt(self._reply)
+        self.agent.on_session(self._open_session)
+        self.agent.on_close(self._close_session)
+        self.agent.on_mode(self._mode_changed)
+        add_commands(self.agent, self)
+
+    # -- models ----------------------------------------------------------------------------------
+
+    def _open(self, name: str) -> Model:
+        if name not in self._models:
+            self._models[name] = open_model(name)
+        return self._models[name]
+
+    def model_of(self, session: Session) -> Model:
+        """The model that the session's option names."""
+        try:
+            return self._open(session.option("model"))
+        except ModelError as error:
+            raise InternalError(str(error)) from None
+
+    # -- sessions --------------------------------------------------------------------------------
+
+    def _tools(self, bench: Bench | None) -> list[CoderTool]:
+        """The built-in tools; without a bench only to be looked at."""
+        at: Any = bench
+
+        async def help_with(turn: Turn, task: str) -> str:
+            return await self._help(at, turn, task)
+
+        return [
+            ReadFile(at),
+            ListFiles(at),
+            FindFiles(at),
+            Search(at),
+            EditFile(at),
+            WriteFile(at),
+            Run(at),
+            MakePlan(at),
+            Delegate(at, help_with),
+        ]
+
+    async def _open_session(self, session: Session) -> None:
+        bench = Bench(session)
+        bench.tools = self._tools(bench)
+        self._benches[session.id] = bench
+
+    async def _close_session(self, session: Session) -> None:
+        bench = self._benches.pop(session.id, None)
+        if bench is not None:
+            await bench.leave_sandbox()
+
+    async def _mode_changed(self, session: Session, mode: str) -> None:
+        bench = self._benches[session.id]
+        bench.mode_changed(mode)
+        if mode != "sandbox" and await bench.leave_sandbox():
+            title = "The sandbox and what was changed in it are gone."
+            if session.turn is not None:
+                await session.turn.notice(title)
+            else:
+                await session.update(Notice(severity="info", title=title))
+
+    def tool_names(self, session: Session) -> list[str]:
+        """The built-in tools that the mode of the session allows."""
+        return [tool.spec.name for tool in offered(session.mode, self._benches[session.id].tools)]
+
+    # -- turns -----------------------------------------------------------------------------------
+
+    async def _reply(self, turn: Turn) -> None:
+        if (answer := unknown_command(turn)) is not None:
+            await turn.say(answer)
+            return
+        session = turn.session
+        model = self.model_of(session)
+        history = History(session.state)
+        before = history.messages
+        history.add(UserMessage(await _content(turn, turn.prompt)))
+        await session.save()  # whatever happens now, the prompt is not lost
+        bench = self._benches[session.id]
+        bench.tally = Tally()
+        loop = self._loop(turn, bench, model, history, notes=await project_notes(turn))
+        try:
+            reason = await loop.run()
+        except ModelError as error:
+            # An error rather than text: scripts notice it, and editors offer to try again.
+            raise InternalError(str(error)) from None
+        if reason == "refusal":
+            history.replace(before)  # the protocol says so: what was refused is not part of the next turn
+        elif reason == "max_turn_requests":
+            await turn.say(
+                f"\n\nI stop here after {self._pace.max_requests} requests to the model. Say `go on` to "
+                "continue."
+            )
+        turn.stop(reason)
+        spent = bench.tally
+        turn.tokens = TokensOfTurn(
+            total_tokens=spent.input + spent.output,
+            input_tokens=spent.input,
+            output_tokens=spent.output,
+            cached_read_tokens=spent.cached or None,
+        )
+        await turn.usage(history.tokens, model.context_window)
+        if not session.state.get("titled"):
+            session.state["titled"] = True
+            await turn.title(_title(turn.text))
+
+    def _loop(
+        self, turn: Turn, bench: Bench, model: Model, history: History, *, notes: str, helper: bool = False
+    ) -> Loop:
+        session = turn.session
+        return Loop(
+            turn,
+            bench,
+            model,
+            history,
+            pace=self._pace,
+            tally=bench.tally,
+            notes=notes,
+            thinking=session.option("thinking"),
+            auto_approve=lambda: bool(session.option("auto-approve")),
+            helper=helper,
+        )
+
+    async def _help(self, bench: Bench, turn: Turn, task: str) -> str:
+        history = History({})
+        history.add(UserMessage([Text(task)]))
+        model = self.model_of(turn.session)
+        loop = self._loop(turn, bench, model, history, notes=await project_notes(turn), helper=True)
+        try:
+            reason = await loop.run()
+        except ModelError as error:
+            raise ToolError(f"the helper could not go on: {error}") from None
+        if reason == "refusal":
+            raise ToolError("the helper refused the task")
+        report = loop.answer.strip() or "(the helper gave no report)"
+        return report if reason == "end_turn" else f"{report}\n[the helper stopped early: {reason}]"
+
+
+def _modes_from(first: str) -> list[Mode]:
+    """All modes, the default one first."""
+    if not any(mode.id == first for mode in MODES):
+        raise ValueError(f"no mode {first!r}; there are: {', '.join(mode.id for mode in MODES)}")
+    return sorted(MODES, key=lambda mode: mode.id != first)
+
+
+def _title(text: str) -> str:
+    """A name for the session from its first prompt."""
+    words = " ".join(text.split()) or "Untitled"
+    return words if len(words) <= TITLE_CHARS else words[: TITLE_CHARS - 1].rstrip() + "…"
+
+
+async def _content(turn: Turn, prompt: Sequence[ContentBlock]) -> list[Text | Image | Audio]:
+    return [Text(turn.text)]

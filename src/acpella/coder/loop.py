@@ -1,0 +1,349 @@
+"""The loop: ask the model, show what it says, run the tools it wants, until it is done."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from acpella.agent import Turn
+from acpella.agent.tool_call import ToolRun
+from acpella.errors import ConnectionClosed, LocalProtocolError, RpcError, Unsupported
+from acpella.local import CommandError, JailError
+from acpella.schema import StopReason
+
+from .bench import Bench, Tally
+from .compaction import compact
+from .history import History, fitted
+from .models import (
+    AssistantMessage,
+    ContextOverflow,
+    Model,
+    ModelError,
+    ModelEvent,
+    ModelRequest,
+    Retrying,
+    Stop,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolMessage,
+    ToolUse,
+    Usage,
+)
+from .modes import offered, refusal
+from .prompt import system_prompt
+from .tools._builtin import BuiltIn
+from .tools.base import CoderTool, ToolError
+
+__all__ = ["Loop", "Pace"]
+
+log = logging.getLogger(__name__)
+
+FULL = 0.8
+"""Share of the context window at which the conversation is summarized."""
+
+AT_ONCE = 8
+"""Tools that run at the same time."""
+
+USES = 64
+"""Tool uses of one answer that are run; a model that asks for more has lost its way."""
+
+StopWord = Literal["end", "tool_use", "max_tokens", "refusal"]
+
+_EXPECTED = (ToolError, JailError, CommandError, Unsupported, RpcError, OSError, TimeoutError)
+"""What a tool may fail with; the model is told and goes on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How far one turn may go."""
+
+    max_requests: int = 50
+    """Model requests of one turn; then it stops with `max_turn_requests`."""
+    helper_requests: int = 25
+    """The same for a helper."""
+    max_tokens: int = 8192
+    """Tokens of one answer."""
+
+
+class Loop:
+    """One turn of the agent, or of a helper inside it."""
+
+    def __init__(
+        self,
+        turn: Turn,
+        bench: Bench,
+        model: Model,
+        history: History,
+        *,
+        pace: Pace,
+        tally: Tally,
+        notes: str = "",
+        thinking: Any = "off",
+        auto_approve: Callable[[], bool] = lambda: False,
+        helper: bool = False,
+    ) -> None:
+        self._turn = turn
+        self._bench = bench
+        self._model = model
+        self._history = history
+        self._pace = pace
+        self._notes = notes
+        self._thinking = thinking
+        self._auto_approve = auto_approve
+        self._helper = helper
+        self._tally = tally
+        self._tools: dict[str, CoderTool] = {}
+        self.answer = ""
+        """The text of the model's last answer."""
+
+    async def run(self) -> StopReason:
+        """Go on until the model is done; gives the reason to stop.
+
+        Raises:
+            ModelError: the model cannot go on; the history holds all that happened before.
+        """
+        limit = self._pace.helper_requests if self._helper else self._pace.max_requests
+        for _ in range(limit):
+            word, uses = await self._ask_with_room()
+            if word in ("refusal", "max_tokens"):
+                self._history.settle("not run: the answer was cut off")
+                return word
+            if not uses:
+                return "end_turn"
+            await self._use_all(uses)
+            if not self._helper:
+                await self._turn.session.save()  # a crash loses at most one step
+        return "max_turn_requests"
+
+    # -- the model -----------------------------------------------------------------------------
+
+    async def _ask_with_room(self) -> tuple[StopWord, list[ToolUse]]:
+        """Ask the model; summarize the conversation when it does not fit."""
+        if self._history.tokens > self._model.context_window * FULL and len(self._history) > 1:
+            await self._make_room()
+        try:
+            return await self._ask()
+        except ContextOverflow:
+            await self._make_room()
+        try:
+            return await self._ask()
+        except ContextOverflow as error:
+            raise ModelError(
+                f"the conversation does not fit into {self._model.name}, not even summarized; shorten the "
+                "prompt, "
+                "start anew with /clear, or choose a model with a larger window with /model"
+            ) from error
+
+    async def _make_room(self) -> None:
+        await compact(self._turn, self._model, self._history, running=True)
+
+    async def _ask(self) -> tuple[StopWord, list[ToolUse]]:
+        tools = await self._bench.all_tools(self._turn)
+        if self._helper:  # the plan is the agent's own, and one level of helpers is enough
+            tools = [tool for tool in tools if tool.spec.name not in ("delegate", "plan")]
+        self._tools = {tool.spec.name: tool for tool in tools}
+        tools = offered(self._turn.session.mode, tools)
+        request = ModelRequest(
+            system=system_prompt(self._turn, tools, self._notes, helper=self._helper),
+            messages=fitted(self._history.messages, self._model.accepts),
+            tools=[tool.spec for tool in tools],
+            max_tokens=self._pace.max_tokens,
+            thinking=self._thinking,
+        )
+        heard = _Heard()
+        try:
+            async with aclosing(self._model.stream(request)) as events:
+                await self._listen(events, heard)
+        except ContextOverflow:
+            raise
+        except asyncio.CancelledError:
+            self._history.add(heard.broken_off("interrupted by the user"))
+            raise
+        except ModelError:
+            self._history.add(heard.broken_off("broken off: the model failed"))
+            raise
+        self._history.add(heard.message())
+        if heard.usage is not None:
+            self._history.count(heard.usage.input + heard.usage.output)
+            self._tally.input += heard.usage.input
+            self._tally.output += heard.usage.output
+            self._tally.cached += heard.usage.cached
+        self.answer = heard.text
+        return heard.stop, heard.uses
+
+    async def _listen(self, events: AsyncGenerator[ModelEvent, None], heard: "_Heard") -> None:
+        async for event in events:
+            heard.take(event)
+            if isinstance(event, TextDelta) and event.text:
+                # a helper's words are no answer to the user
+                await (self._turn.think(event.text) if self._helper else self._turn.say(event.text))
+            elif isinstance(event, ThinkingDelta) and event.text:
+                await self._turn.think(event.text)
+            elif isinstance(event, Retrying):
+                await self._turn.notice(
+                    f"{event.reason}; trying again in {event.seconds:.0f} s", severity="warning"
+                )
+
+    # -- the tools -------------------------------------------------------------------------------
+
+    async def _use_all(self, uses: list[ToolUse]) -> None:
+        """Run the tools: harmless ones that follow each other at once, the others one after the other."""
+        results: list[ToolMessage | None] = [None] * len(uses)
+        room = asyncio.Semaphore(AT_ONCE)
+
+        async def use(index: int) -> None:
+            async with room:
+                results[index] = await self._use(uses[index])
+
+        try:
+            for batch in _batches(uses[:USES], self._tools):
+                if len(batch) == 1:
+                    await use(batch[0])
+                    continue
+                async with asyncio.TaskGroup() as group:
+                    for index in batch:
+                        group.create_task(use(index))
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        finally:
+            for one, result in zip(uses, results, strict=True):
+                self._history.add(result or _failed(one, "not run: the turn was interrupted"))
+
+    async def _use(self, use: ToolUse) -> ToolMessage:
+        tool = self._tools.get(use.name)
+        if tool is None or use.invalid:
+            why = (
+                f"the arguments could not be read: {use.invalid}"
+                if tool is not None
+                else f"there is no tool {use.name!r}; there are: {', '.join(self._tools)}"
+            )
+            async with self._turn.tool(use.name, name=use.name) as call:
+                call.fail(why)
+            return _failed(use, why)
+        told = tool.announce(use.arguments, self._turn.session.cwd)
+        run = self._turn.tool(
+            told.title, kind=tool.kind, name=use.name, locations=told.locations, input=use.arguments
+        )
+        async with run as call:
+            try:
+                if tool.danger == "none":
+                    return await self._run(tool, call, use)
+                async with self._bench.alone:
+                    work = self._run_with_permission(tool, call, use, told.permission_key or use.name)
+                    return await self._bench.guard(tool, work)
+            except _EXPECTED as error:
+                why = _in_words(error)
+            except (ConnectionClosed, LocalProtocolError):
+                raise  # there is nobody left to work for
+            except Exception:
+                log.exception("the tool %s failed", use.name)
+                why = "the tool failed; the log of the agent says why"
+            call.fail(why)
+            return _failed(use, why)
+
+    async def _run_with_permission(
+        self, tool: CoderTool, call: ToolRun, use: ToolUse, key: str
+    ) -> ToolMessage:
+        self._check_mode(tool)
+        if isinstance(tool, BuiltIn):
+            await tool.preview(self._turn, call, use.arguments)
+        if not await self._may(call, key):
+            return _failed(use, "the user refused this; do not try it again, ask what to do instead")
+        self._check_mode(tool)  # it may have changed while the user was asked
+        return await self._run(tool, call, use)
+
+    async def _run(self, tool: CoderTool, call: ToolRun, use: ToolUse) -> ToolMessage:
+        output = await tool.run(self._turn, call, use.arguments)
+        content = list(output.content) or [Text("done")]
+        return ToolMessage(use.id, content)
+
+    def _check_mode(self, tool: CoderTool) -> None:
+        why = refusal(self._turn.session.mode, tool)
+        if why is not None:
+            raise ToolError(why)
+
+    async def _may(self, call: ToolRun, key: str) -> bool:
+        agent = self._turn.agent
+        if self._auto_approve() and agent.remembered.get(agent.name, key) != "deny":
+            return True
+        return await self._turn.permit(call, key=key)
+
+
+class _Heard:
+    """An answer of the model, as far as it has come."""
+
+    def __init__(self) -> None:
+        self.parts: list[Text | Thinking | ToolUse] = []
+        self.usage: Usage | None = None
+        self.stop: StopWord = "end"
+
+    def take(self, event: ModelEvent) -> None:
+        last = self.parts[-1] if self.parts else None
+        if isinstance(event, TextDelta):
+            if isinstance(last, Text):
+                self.parts[-1] = Text(last.text + event.text)
+            elif event.text:
+                self.parts.append(Text(event.text))
+        elif isinstance(event, ThinkingDelta):
+            if isinstance(last, Thinking) and not last.signature:
+                self.parts[-1] = Thinking(last.text + event.text, event.signature)
+            else:
+                self.parts.append(Thinking(event.text, event.signature))
+        elif isinstance(event, ToolUse):
+            self.parts.append(event)
+        elif isinstance(event, Usage):
+            self.usage = event
+        elif isinstance(event, Stop):
+            self.stop = event.reason
+
+    @property
+    def uses(self) -> list[ToolUse]:
+        return [part for part in self.parts if isinstance(part, ToolUse)]
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+    def message(self) -> AssistantMessage:
+        """The answer as it is kept; providers refuse empty ones."""
+        spoken = any(
+            isinstance(part, ToolUse) or (isinstance(part, Text) and part.text) for part in self.parts
+        )
+        return AssistantMessage(self.parts if spoken else [*self.parts, Text("(no answer)")])
+
+    def broken_off(self, why: str) -> AssistantMessage:
+        """The part that came before it broke off: no tool use, which nobody would answer."""
+        return AssistantMessage([Text(f"{self.text} [{why}]".lstrip())])
+
+
+def _batches(uses: list[ToolUse], tools: dict[str, CoderTool]) -> list[list[int]]:
+    """Indexes of uses that may run together, in order."""
+    batches: list[list[int]] = []
+    together = False
+    for index, use in enumerate(uses):
+        tool = tools.get(use.name)
+        harmless = tool is None or tool.danger == "none"
+        if harmless and together:
+            batches[-1].append(index)
+        else:
+            batches.append([index])
+        together = harmless
+    return batches
+
+
+def _failed(use: ToolUse, why: str) -> ToolMessage:
+    return ToolMessage(use.id, [Text(why)], is_error=True)
+
+
+def _in_words(error: BaseException) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"no such file: {error.filename or error}"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    if isinstance(error, TimeoutError):
+        return str(error) or "it took too long"
+    return getattr(error, "message", "") or str(error)

@@ -1,0 +1,246 @@
+"""Files: read, write, edit, list."""
+
+import base64
+import difflib
+from pathlib import Path
+from typing import Any
+
+from acpella.agent import Turn
+from acpella.agent.tool_call import ToolRun
+from acpella.schema import ImageContent, ToolKind
+
+from ..models import Image, ToolSpec
+from ._builtin import BuiltIn, clip, number, object_schema, say, string
+from .base import Announcement, Danger, ToolError, ToolOutput
+
+__all__ = ["EditFile", "ListFiles", "ReadFile", "WriteFile"]
+
+READ_LINES = 2000
+"""Lines that are read unless more are asked for."""
+
+SHOWN_CHARS = 8000
+"""Characters of a file that the user is shown with the call."""
+
+IMAGE_BYTES = 5 * 1024 * 1024
+LISTED = 1000
+NEAR_LINES = 20_000
+
+_IMAGES = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+}
+_PATH: dict[str, Any] = {"type": "string", "description": "Relative to the working directory, or absolute."}
+
+
+def _where(arguments: dict[str, Any]) -> tuple[str, list[str | tuple[str, int]]]:
+    """What to call the file, and where it is, whatever the arguments are."""
+    path, line = arguments.get("path"), arguments.get("line")
+    if not isinstance(path, str) or not path or "\0" in path:
+        return "a file", []
+    if isinstance(line, int) and line > 0:
+        return path, [(path, line)]
+    return path, [path]
+
+
+class ReadFile(BuiltIn):
+    spec = ToolSpec(
+        "read_file",
+        "Read a text file, or a part of it, or look at an image. Long files are cut; ask for the next "
+        "lines then.",
+        object_schema(
+            ("path",),
+            path=_PATH,
+            line={"type": "integer", "description": "First line, from 1."},
+            limit={"type": "integer", "description": f"Number of lines; {READ_LINES} by default."},
+        ),
+    )
+    kind: ToolKind = "read"
+    danger: Danger = "none"
+
+    def announce(self, arguments: dict[str, Any], cwd: Path) -> Announcement:
+        name, locations = _where(arguments)
+        return Announcement(title=f"Read {name}", locations=locations)
+
+    async def run(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> ToolOutput:
+        path = string(arguments, "path")
+        line, limit = number(arguments, "line") or 1, number(arguments, "limit") or READ_LINES
+        place = await self.bench.place(turn)
+        if (mime := _IMAGES.get(Path(path).suffix.lower())) is not None:
+            data = place.jail().read_bytes(place.locate(path), IMAGE_BYTES)
+            image = Image(base64.b64encode(data).decode(), mime)
+            call.show(ImageContent(data=image.data, mime_type=mime))
+            return ToolOutput([image])
+        text = await place.read(path, line=line, limit=limit)
+        call.show(clip(text, SHOWN_CHARS) or "(empty)")
+        lines = text.count("\n") + (not text.endswith("\n"))
+        if not text:
+            return say(f"{path} is empty" if line == 1 else f"{path} has fewer than {line} lines")
+        if lines >= limit:
+            text += f"\n[lines {line} to {line + limit - 1}; read on with line={line + limit}]"
+        return say(text)
+
+
+class ListFiles(BuiltIn):
+    spec = ToolSpec("list_files", "List a directory.", object_schema((), path=_PATH))
+    kind: ToolKind = "read"
+    danger: Danger = "none"
+
+    def announce(self, arguments: dict[str, Any], cwd: Path) -> Announcement:
+        name, locations = _where({"path": ".", **arguments})
+        return Announcement(title=f"List {name}", locations=locations)
+
+    async def run(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> ToolOutput:
+        import asyncio
+
+        path = string(arguments, "path", ".") or "."
+        place = await self.bench.place(turn)
+        entries = await asyncio.to_thread(place.jail().list_dir, place.locate(path))
+        marks = {"directory": "/", "link": "@", "other": "?"}
+        names = [entry.name + marks.get(entry.kind, "") for entry in entries]
+        text = "\n".join(names[:LISTED]) or "(empty)"
+        if len(names) > LISTED:
+            text += f"\n[… and {len(names) - LISTED} more]"
+        call.show(clip(text, SHOWN_CHARS))
+        return say(text)
+
+
+class _Change:
+    """What a use of a tool would make of a file."""
+
+    def __init__(self, path: str, old: str | None, new: str) -> None:
+        self.path = path
+        self.old = old
+        self.new = new
+
+
+class _Changing(BuiltIn):
+    """Shows its change before the user is asked, and then makes exactly that one."""
+
+    kind: ToolKind = "edit"
+    danger: Danger = "write"
+    confined = True
+    _verb = "Write"
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._previewed: dict[str, _Change] = {}
+
+    def announce(self, arguments: dict[str, Any], cwd: Path) -> Announcement:
+        name, locations = _where({**arguments, "line": None})
+        return Announcement(title=f"{self._verb} {name}", locations=locations, permission_key=self.spec.name)
+
+    async def preview(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> None:
+        change = self._previewed[call.id] = await self._change(turn, arguments)
+        call.diff(change.path, change.old, change.new)
+        call.defer(lambda: self._forget(call))
+        await call.progress()
+
+    async def run(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> ToolOutput:
+        change = await self._change(turn, arguments)
+        seen = self._previewed.get(call.id)
+        if seen is None:
+            call.diff(change.path, change.old, change.new)
+        elif (seen.old, seen.new) != (change.old, change.new):
+            raise ToolError(f"{change.path} was changed by somebody else meanwhile; read it again")
+        place = await self.bench.place(turn, changing=True)
+        await place.write(change.path, change.new)
+        if change.old is None:
+            return say(f"created {change.path} ({change.new.count(chr(10))} lines)")
+        return say(f"changed {change.path}")
+
+    async def _forget(self, call: ToolRun) -> None:
+        self._previewed.pop(call.id, None)
+
+    async def _change(self, turn: Turn, arguments: dict[str, Any]) -> _Change:
+        raise NotImplementedError
+
+    async def _read(self, turn: Turn, path: str) -> str | None:
+        place = await self.bench.place(turn, changing=True)
+        try:
+            return await place.read(path)
+        except FileNotFoundError:
+            return None
+
+
+class WriteFile(_Changing):
+    spec = ToolSpec(
+        "write_file",
+        "Create a file, or replace the whole text of one. To change a part, use edit_file.",
+        object_schema(("path", "text"), path=_PATH, text={"type": "string"}),
+    )
+
+    async def _change(self, turn: Turn, arguments: dict[str, Any]) -> _Change:
+        path, text = string(arguments, "path"), string(arguments, "text")
+        return _Change(path, await self._read(turn, path), text)
+
+
+class EditFile(_Changing):
+    spec = ToolSpec(
+        "edit_file",
+        "Replace a piece of a text file. `old` must be in the file exactly once: take enough lines around "
+        "it.",
+        object_schema(
+            ("path", "old", "new"),
+            path=_PATH,
+            old={"type": "string", "description": "The text as it is now, white space included."},
+            new={"type": "string", "description": "What stands there afterwards."},
+        ),
+    )
+    _verb = "Edit"
+
+    async def _change(self, turn: Turn, arguments: dict[str, Any]) -> _Change:
+        path, old, new = (string(arguments, name) for name in ("path", "old", "new"))
+        if not old:
+            raise ToolError("`old` is empty; name the text to replace, or use write_file for a new file")
+        if old == new:
+            raise ToolError("`old` and `new` are the same; nothing would change")
+        text = await self._read(turn, path)
+        if text is None:
+            raise ToolError(f"no file {path}; create it with write_file")
+        return _Change(path, text, replace_once(path, text, old, new))
+
+
+def replace_once(path: str, text: str, old: str, new: str) -> str:
+    """The text with its one `old` replaced.
+
+    Raises:
+        ToolError: there is none or more than one; says where to look.
+    """
+    if "\r\n" in text and "\r" not in old and text.count("\n") == text.count("\r\n"):
+        old, new = old.replace("\n", "\r\n"), new.replace("\r\n", "\n").replace("\n", "\r\n")
+    count = text.count(old)
+    if count == 1:
+        return text.replace(old, new)
+    if count > 1:
+        lines: list[str] = []
+        at = -1
+        for _ in range(min(count, 10)):
+            at = text.index(old, at + 1)
+            lines.append(str(text.count("\n", 0, at) + 1))
+        raise ToolError(
+            f"`old` is in {path} {count} times (lines {', '.join(lines)}{', …' if count > 10 else ''}); "
+            "add lines around the one you mean"
+        )
+    raise ToolError(f"`old` is not in {path}. {_near(text, old)}")
+
+
+def _near(text: str, old: str) -> str:
+    """What in the text looks most like what was looked for."""
+    lines = text.splitlines()[:NEAR_LINES]
+    wanted = [line for line in old.splitlines() if line.strip()] or [old]
+    squeezed = [" ".join(line.split()) for line in lines]
+    first = " ".join(wanted[0].split())
+    if first in squeezed:
+        at = squeezed.index(first)
+        why = "Line {} is like its first line, but white space or the lines after it differ"
+    else:
+        best = difflib.get_close_matches(first, squeezed, n=1, cutoff=0.6)
+        if not best:
+            return "Nothing in it looks similar; read the file again."
+        at, why = squeezed.index(best[0]), "Line {} looks similar to its first line"
+    start, end = max(at - 1, 0), min(at + len(wanted) + 1, at + 12, len(lines))
+    shown = "\n".join(lines[start:end])
+    return f"{why.format(at + 1)}; lines {start + 1} to {end} are:\n{shown}"

@@ -1,0 +1,213 @@
+"""Modes bind: what they forbid does not happen, however the model asks (B5)."""
+
+import asyncio
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acpella.client import Permissions
+from acpella.coder.confinement import confinement
+from acpella.schema import ConfigOptionUpdate, CurrentModeUpdate, ToolCall
+from agent.processes import nobody_runs, somebody_runs
+from coder.fake_provider import FakeProvider
+from coder.harness import cli, connected, environment, told, tool_names, use, uses
+
+pytestmark = pytest.mark.anyio
+
+DANGER = uses(
+    ("write_file", {"path": "new.txt", "text": "x"}),
+    ("edit_file", {"path": "greet.py", "old": "helo", "new": "hello"}),
+    ("run", {"command": "touch ran.txt"}),
+)
+READS = uses(("read_file", {"path": "greet.py"}), ("search", {"pattern": "helo"}))
+
+
+def results(provider: FakeProvider, request: int = -1) -> list[str]:
+    return [part["content"][0]["text"] for part in provider.requests[request].body["messages"][-1]["content"]]
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+async def test_full_writes_and_runs(project: Path, home: Path) -> None:
+    async with FakeProvider([DANGER, "Done."]) as provider:
+        ran = await cli(project, environment(home, provider), "--yolo", "--mode", "full", "go")
+    assert ran.code == 0
+    assert set(names(project)) == {"greet.py", "new.txt", "ran.txt"}
+    assert "hello" in (project / "greet.py").read_text(encoding="utf-8")
+    assert {"write_file", "edit_file", "run"} <= set(tool_names(provider))
+
+
+@pytest.mark.parametrize("mode", ["read-only", "safe"])
+async def test_read_only_and_safe_change_nothing(project: Path, home: Path, mode: str) -> None:
+    """Not even with --yolo, and although the model asks for tools that it was not offered."""
+    before = (project / "greet.py").read_bytes()
+    async with FakeProvider([DANGER, READS, "Done."]) as provider:
+        ran = await cli(project, environment(home, provider), "--yolo", "--mode", mode, "go")
+    assert ran.code == 0
+    assert not {"write_file", "edit_file", "run"} & set(tool_names(provider))
+    assert all(f"the mode `{mode}` forbids" in answer for answer in results(provider, 1))
+    assert "helo" in results(provider, 2)[0] and results(provider, 2)[1].startswith("greet.py:2:")
+    assert names(project) == ["greet.py"]
+    assert (project / "greet.py").read_bytes() == before
+
+
+def needs_bubblewrap() -> None:
+    fence = confinement()
+    if isinstance(fence, str):
+        pytest.skip(fence)
+
+
+async def test_sandbox_works_in_a_copy(project: Path, home: Path) -> None:
+    """Commands see what was written, at its usual path; nothing outside the copy changes."""
+    needs_bubblewrap()
+    (project / ".env").write_text("SECRET=1\n", encoding="utf-8")
+    before = (project / "greet.py").read_bytes()
+    look = "python3 greet.py; pwd; ls; touch ran.txt; touch ~/x 2>&1; touch /etc/x 2>&1; env; cat .env 2>&1"
+    network = "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", %s), 2)' 2>&1"
+    async with FakeProvider([]) as provider:
+        port = provider.url.rpartition(":")[2]
+        provider.turns += [
+            DANGER,
+            use("run", command=look),
+            use("run", command=network % port),
+            use("list_files"),
+            {"text": "Done."},
+        ]
+        ran = await cli(
+            project, environment(home, provider), "--yolo", "--mode", "sandbox", "-o", "jsonl", "go"
+        )
+    assert ran.code == 0
+    out = results(provider, 2)[0]
+    assert out.startswith(f"hello\n{project}\n") and "new.txt" in out and "ran.txt" in out, out
+    assert "Read-only file system" in out and "test-key" not in out
+    assert not (home / "x").exists()
+    assert "SECRET" not in out and "No such file" in out
+    assert "Error" in results(provider, 3)[0]
+    assert results(provider, 4)[0] == "greet.py\nnew.txt\nran.txt"
+    assert names(project) == [".env", "greet.py"]
+    assert (project / "greet.py").read_bytes() == before
+    assert ran.asked("fs/write_text_file") == [] and ran.asked("terminal/create") == []
+
+
+async def test_sandbox_without_bubblewrap_writes_but_does_not_run(project: Path, home: Path) -> None:
+    (home / "bin").mkdir()
+    for name in ("git", "sh"):
+        (home / "bin" / name).symlink_to(str(shutil.which(name)))
+    async with FakeProvider([DANGER, use("read_file", path="new.txt"), "Done."]) as provider:
+        env = {**environment(home, provider), "PATH": str(home / "bin")}
+        await cli(project, env, "--yolo", "--mode", "sandbox", "go")
+    written, edited, refused = results(provider, 1)
+    assert (written, edited) == ("created new.txt (0 lines)", "changed greet.py")
+    assert "bubblewrap (`bwrap`) is not installed" in refused and "mode `full`" in refused
+    assert results(provider, 2) == ["x"]
+    assert names(project) == ["greet.py"]
+
+
+async def test_the_copy_of_a_sandbox_goes_with_the_mode_and_with_the_session(
+    project: Path, home: Path, tmp_path: Path
+) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    left = temporary / "acpella-sandbox-999999999-x"  # of a process that was killed
+    left.mkdir()
+    write = use("write_file", path="new.txt", text="x")
+    read = use("read_file", path="new.txt")
+    async with FakeProvider([write, "One.", read, "Two.", write, "Three."]) as provider:
+        env = {**environment(home, provider), "TMPDIR": str(temporary)}
+        async with connected(env, "--mode", "sandbox") as agent:
+            session = await agent.new_session(project)
+            await session.prompt("write")
+            (copy,) = [path for path in temporary.iterdir() if path.name.startswith("acpella-sandbox-")]
+            assert copy != left and (copy / "0-project" / "new.txt").exists()
+            await session.set_mode("full")
+            assert not copy.exists()
+            await session.prompt("read")
+            assert "no such file" in told(provider, 3)
+            await session.set_mode("sandbox")
+            await session.prompt("write")
+            assert any(path.name.startswith("acpella-sandbox-") for path in temporary.iterdir())
+            await session.close()
+            assert list(temporary.glob("acpella-sandbox-*")) == []
+
+
+async def test_the_mode_is_switched_by_method_option_and_command_and_always_told(
+    project: Path, home: Path
+) -> None:
+    """C14, C22"""
+    told_modes: list[str] = []
+    options: list[ConfigOptionUpdate] = []
+
+    def hear(update: Any) -> None:
+        if isinstance(update, CurrentModeUpdate):
+            told_modes.append(update.current_mode_id)
+        elif isinstance(update, ConfigOptionUpdate):
+            options.append(update)
+
+    async with connected(environment(home)) as agent:
+        session = await agent.new_session(project)
+        session.on_update = hear
+        assert session.mode == "full"
+        await session.set_mode("read-only")
+        await session.set_option("mode", "safe")
+        turn = session.prompt("/mode sandbox")
+        async for update in turn:
+            hear(update)
+        assert "throw-away copy" in turn.text and session.mode == "sandbox"
+        assert "there are: full, read-only" in (await session.prompt("/mode nonsense")).text
+        assert "`sandbox` (now)" in (await session.prompt("/mode")).text
+    assert told_modes == ["read-only", "safe", "sandbox"]
+    assert [update.config_options[0].current_value for update in options] == told_modes
+
+
+async def test_a_switch_during_a_turn_ends_what_runs_and_binds_what_follows(
+    project: Path, home: Path
+) -> None:
+    turns = [
+        use("run", command="echo begun; sleep 61.7"),
+        use("write_file", path="new.txt", text="x"),
+        "Done.",
+    ]
+    async with FakeProvider(turns) as provider, connected(environment(home, provider)) as agent:
+        session = await agent.new_session(project)
+        turn = session.prompt("go")
+        async for update in turn:
+            if isinstance(update, ToolCall) and update.name == "run":
+                await somebody_runs("sleep 61.7")
+                await session.set_mode("read-only")
+                await nobody_runs("sleep 61.7")
+        assert turn.stop_reason == "end_turn"
+    assert told(provider, 1) == "stopped: the mode was switched to `read-only`"
+    assert "the mode `read-only` forbids" in told(provider, 2)
+    assert "run" in tool_names(provider, 0) and "run" not in tool_names(provider, 1)
+    assert not (project / "new.txt").exists()
+
+
+async def test_a_permission_given_after_a_switch_is_worth_nothing(project: Path, home: Path) -> None:
+    asked = asyncio.Event()
+    switched = asyncio.Event()
+
+    async def ask(request: Any) -> Any:
+        asked.set()
+        await switched.wait()
+        return request.options[0]
+
+    async with FakeProvider([use("write_file", path="new.txt", text="x"), "Done."]) as provider:
+        async with connected(environment(home, provider), permissions=Permissions("ask", ask=ask)) as agent:
+            session = await agent.new_session(project)
+            turn = session.prompt("go")
+
+            async def switch() -> None:
+                await asked.wait()
+                await session.set_mode("safe")
+                switched.set()
+
+            async with asyncio.TaskGroup() as group:
+                group.create_task(switch())
+                result = await turn
+    assert "switched to `safe`" in told(provider) and not (project / "new.txt").exists()
+    (call,) = result.tool_calls.values()
+    assert call.status == "failed"
