@@ -277,7 +277,7 @@ async def test_images_go_to_models_that_see_and_are_described_to_others(project:
         env = {**environment(home, provider, "openai"), "ACPELLA_MODEL": "openai:gpt-3.5-turbo"}
         async with connected(env) as agent:
             await (await agent.new_session(project)).prompt([TextContent(text="what is it?"), picture])
-        assert "this model takes no image" in json.dumps(provider.requests[0].body["messages"])
+        assert "this model takes no images" in json.dumps(provider.requests[0].body["messages"])
 
 
 async def test_the_projects_notes_and_the_mode_are_told(project: Path, home: Path) -> None:

@@ -1,14 +1,15 @@
 """Puts the coding agent together."""
 
+import asyncio
 import logging
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from acpella import __version__
 from acpella.agent import Agent, Mode, Select, Session, Toggle, Tool, Turn
 from acpella.errors import InternalError
-from acpella.schema import ContentBlock, Notice
+from acpella.mcp import SessionServers, transports
+from acpella.schema import Notice
 from acpella.schema import Usage as TokensOfTurn
 from acpella.sessions import Store
 
@@ -16,16 +17,18 @@ from .bench import Bench, Tally
 from .commands import add_commands, unknown_command
 from .history import History
 from .loop import Loop, Pace
-from .models import Audio, Image, Model, ModelError, Text, UserMessage
+from .models import Model, ModelError, Text, UserMessage
 from .models.catalogue import available, default, open_model
 from .modes import MODES, offered
 from .prompt import project_notes
+from .resources import resolve
 from .tools.base import CoderTool, ToolError
 from .tools.delegate import Delegate
 from .tools.files import EditFile, ListFiles, ReadFile, WriteFile
 from .tools.find import FindFiles, Search
 from .tools.plan import MakePlan
 from .tools.run import Run
+from .tools.web import Fetch
 
 __all__ = ["Coder", "agent"]
 
@@ -98,6 +101,7 @@ class Coder:
             local=True,
             images=True,
             audio=True,
+            mcp=transports(),
             modes=_modes_from(mode),
             options=[
                 Select("model", "Model", names, category="model"),
@@ -119,6 +123,7 @@ class Coder:
             tools=[Tool(tool.spec.name, tool.spec.description, tool.kind) for tool in self._tools(None)],
             **options,
         )
+        self._servers = SessionServers(self.agent)
         self.agent.on_prompt(self._reply)
         self.agent.on_session(self._open_session)
         self.agent.on_close(self._close_session)
@@ -156,6 +161,7 @@ class Coder:
             EditFile(at),
             WriteFile(at),
             Run(at),
+            Fetch(at),
             MakePlan(at),
             Delegate(at, help_with),
         ]
@@ -163,12 +169,21 @@ class Coder:
     async def _open_session(self, session: Session) -> None:
         bench = Bench(session)
         bench.tools = self._tools(bench)
+        bench.tools_of_others = self._mcp_tools
         self._benches[session.id] = bench
+        await self._servers.open(session)
+
+    async def _mcp_tools(self, turn: Turn) -> list[CoderTool]:
+        if not turn.session.mcp_servers:
+            return []
+        from .mcp_tools import mcp_tools
+
+        return list(await mcp_tools(self._servers.of(turn.session), turn))
 
     async def _close_session(self, session: Session) -> None:
         bench = self._benches.pop(session.id, None)
-        if bench is not None:
-            await bench.leave_sandbox()
+        leaving = [] if bench is None else [bench.leave_sandbox()]
+        await asyncio.gather(self._servers.close(session), *leaving)  # at once: there is a second for both
 
     async def _mode_changed(self, session: Session, mode: str) -> None:
         bench = self._benches[session.id]
@@ -194,7 +209,7 @@ class Coder:
         model = self.model_of(session)
         history = History(session.state)
         before = history.messages
-        history.add(UserMessage(await _content(turn, turn.prompt)))
+        history.add(UserMessage(await resolve(turn, turn.prompt, model.accepts)))
         await session.save()  # whatever happens now, the prompt is not lost
         bench = self._benches[session.id]
         bench.tally = Tally()
@@ -267,7 +282,3 @@ def _title(text: str) -> str:
     """A name for the session from its first prompt."""
     words = " ".join(text.split()) or "Untitled"
     return words if len(words) <= TITLE_CHARS else words[: TITLE_CHARS - 1].rstrip() + "…"
-
-
-async def _content(turn: Turn, prompt: Sequence[ContentBlock]) -> list[Text | Image | Audio]:
-    return [Text(turn.text)]
