@@ -21,7 +21,6 @@ from .models import Model, ModelError, Text, UserMessage
 from .models.catalogue import available, default, open_model
 from .modes import MODES, offered
 from .prompt import project_notes
-from .resources import resolve
 from .tools.base import CoderTool, ToolError
 from .tools.delegate import Delegate
 from .tools.files import EditFile, ListFiles, ReadFile, WriteFile
@@ -92,7 +91,9 @@ class Coder:
         self._models: dict[str, Model] = {}
         self._benches: dict[str, Bench] = {}
         first = model or default()
-        names = list(dict.fromkeys([self._open(first).name, *available()]))
+        if first != "offline":  # a wrong name or a missing key is told now, not with the first prompt
+            first = self._open(first).name
+        names = list(dict.fromkeys([first, *available()]))
         self.hint = HINT if names == ["offline"] else ""
         self.agent = Agent(
             "coder",
@@ -205,6 +206,8 @@ class Coder:
         if (answer := unknown_command(turn)) is not None:
             await turn.say(answer)
             return
+        from .resources import resolve  # loads what fetches pages
+
         session = turn.session
         model = self.model_of(session)
         history = History(session.state)
