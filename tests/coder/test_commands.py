@@ -40,17 +40,10 @@ async def test_a_path_is_no_command(project: Path, home: Path) -> None:
     assert ran.out == "It is a file.\n"
 
 
-async def test_without_a_key_and_without_a_name_the_offline_agent_answers(project: Path, home: Path) -> None:
-    """E8: the first five minutes: `acpella run`, nothing else."""
-    process = await asyncio.create_subprocess_exec(
-        *[sys.executable, "-m", "acpella", "run", "--write", 'replace "helo" by "hello" in greet.py'],
-        cwd=project,
-        env=environment(home),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    out, _ = await asyncio.wait_for(process.communicate(), 30)
-    assert process.returncode == 0 and b"offline model" in out and b'+    return "hello"' in out
+async def test_without_a_key_the_offline_model_works_and_says_what_it_is(project: Path, home: Path) -> None:
+    """E8: the first five minutes."""
+    ran = await cli(project, environment(home), "--write", 'replace "helo" by "hello" in greet.py')
+    assert ran.code == 0 and "This is the offline model" in ran.out and '+    return "hello"' in ran.out
     assert "hello" in (project / "greet.py").read_text(encoding="utf-8")
 
 

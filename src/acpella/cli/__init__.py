@@ -16,6 +16,7 @@ COMMANDS = {
     "agents": "list, add, remove and check agents",
     "permissions": "list and revoke remembered permissions",
     "agent": "the built-in coding agent, for an editor to start",
+    "demo": "a conversation with the built-in agent, without any key",
     "serve": "host an agent over HTTP and WebSocket",
     "connect": "give an editor that only knows stdio an agent behind a URL",
 }

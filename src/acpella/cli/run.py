@@ -31,8 +31,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "-a",
         "--agent",
         metavar="NAME|COMMAND",
-        help="a name of the settings, a command, or a Python file; default: the first of the settings, "
-        "or else the built-in agent",
+        help="a name of the settings, a command, or a Python file; default: the first of the settings",
     )
     add(
         "-o",
@@ -107,18 +106,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _run(arguments: argparse.Namespace, prompt: list[Any]) -> int:
-    from acpella.client import ClientSettings
+    from acpella.client import ClientSettings, SettingsError
 
     settings = ClientSettings.find(arguments.settings)
-    built_in = [sys.executable, "-m", "acpella", "agent"]
-    target = arguments.agent or next(iter(settings.agents), built_in)
+    target = arguments.agent or next(iter(settings.agents), None)
+    if target is None:
+        raise SettingsError("no agent: name one with --agent, or add one to the settings file")
     async with asyncio.timeout(arguments.timeout or None):
         return await _converse(arguments, settings, target, prompt)
 
 
-async def _converse(
-    arguments: argparse.Namespace, settings: Any, target: str | list[str], prompt: list[Any]
-) -> int:
+async def _converse(arguments: argparse.Namespace, settings: Any, target: str, prompt: list[Any]) -> int:
     from acpella.client import Permissions, Rule, Terminals, Timeouts, Workspace, connect
     from acpella.client.targets import open_target
 
