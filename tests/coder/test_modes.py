@@ -66,7 +66,8 @@ async def test_sandbox_works_in_a_copy(project: Path, home: Path) -> None:
     needs_bubblewrap()
     (project / ".env").write_text("SECRET=1\n", encoding="utf-8")
     before = (project / "greet.py").read_bytes()
-    look = "python3 greet.py; pwd; ls; touch ran.txt; touch ~/x 2>&1; touch /etc/x 2>&1; env; cat .env 2>&1"
+    look = "python3 greet.py; pwd; ls; touch ran.txt; touch ~/x 2>&1; touch /etc/x 2>&1; cat .env 2>&1"
+    escape = "mount -o remount,rw,bind / 2>&1; touch /etc/acpella-x; cat /proc/*/environ | tr '\\0' '\\n'"
     network = "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", %s), 2)' 2>&1"
     async with FakeProvider([]) as provider:
         port = provider.url.rpartition(":")[2]
@@ -74,6 +75,7 @@ async def test_sandbox_works_in_a_copy(project: Path, home: Path) -> None:
             DANGER,
             use("run", command=look),
             use("run", command=network % port),
+            use("run", command=escape),
             use("list_files"),
             {"text": "Done."},
         ]
@@ -83,11 +85,14 @@ async def test_sandbox_works_in_a_copy(project: Path, home: Path) -> None:
     assert ran.code == 0
     out = results(provider, 2)[0]
     assert out.startswith(f"hello\n{project}\n") and "new.txt" in out and "ran.txt" in out, out
-    assert "Read-only file system" in out and "test-key" not in out
+    assert "Read-only file system" in out
     assert not (home / "x").exists()
     assert "SECRET" not in out and "No such file" in out
     assert "Error" in results(provider, 3)[0]
-    assert results(provider, 4)[0] == "greet.py\nnew.txt\nran.txt"
+    escaped = results(provider, 4)[0]
+    assert "test-key" not in escaped and "PATH=" in escaped  # not of the command, and not of its parents
+    assert "acpella-x" not in names(Path("/etc"))
+    assert results(provider, 5)[0] == "greet.py\nnew.txt\nran.txt"
     assert names(project) == [".env", "greet.py"]
     assert (project / "greet.py").read_bytes() == before
     assert ran.asked("fs/write_text_file") == [] and ran.asked("terminal/create") == []

@@ -277,6 +277,39 @@ async def test_delegate_shows_what_the_helper_does_inside_the_call(project: Path
     assert "delegate" not in [tool["name"] for tool in helper["tools"]]
 
 
+async def test_odd_names_and_arguments_do_no_harm(project: Path, home: Path) -> None:
+    """A name that is no UTF-8 goes into the memory of the session, which must stay JSON."""
+    with open(os.fsencode(project) + b"/\xff.txt", "w") as file:  # noqa: ASYNC230 - a test
+        file.write("needle\n")
+    (project / "binary").write_bytes(b"\0\1needle")
+    tries = [
+        ("list_files", {}),
+        ("find_files", {"pattern": "*.txt"}),
+        ("search", {"pattern": "needle"}),
+        ("read_file", {"path": "binary"}),
+        ("read_file", {"path": "a\0b"}),
+        ("read_file", {"path": ["a"]}),
+        ("read_file", {"path": "x" * 5000}),
+        ("write_file", {"path": "new/", "text": "x"}),
+        ("write_file", {"path": ".env", "text": "x"}),
+        ("run", {"command": " "}),
+        ("run", {"command": 5}),
+        ("fetch", {"url": "file:///etc/passwd"}),
+        ("delegate", {"task": ""}),
+        ("plan", {"entries": "x"}),
+    ]
+    async with FakeProvider([uses(*tries), "Done.", "Again."]) as provider:
+        async with connected(environment(home, provider), "--auto-approve") as agent:
+            session = await agent.new_session(project)
+            await session.prompt("go")
+            assert (await session.prompt("still there?")).text == "Again."
+    parts = provider.requests[1].body["messages"][-1]["content"]
+    answers = [part["content"][0]["text"] for part in parts]
+    assert answers[0] == "binary\ngreet.py\n\ufffd.txt" and answers[1] == "\ufffd.txt"
+    assert [part.get("is_error", False) for part in parts[3:]] == [True] * 11
+    assert sorted(os.listdir(project))[:2] == ["binary", "greet.py"]
+
+
 async def test_a_tool_that_does_not_exist_and_arguments_that_are_none(project: Path, home: Path) -> None:
     broken = {"name": "read_file", "arguments": '{"path": ', "id": "broken"}
     turns = [{"tools": [{"name": "fly", "arguments": {}, "id": "fly"}, broken]}, "Done."]

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -30,6 +31,10 @@ _EMPTY = ("/tmp", "/var/tmp", "/run")
 """Where sockets lead out, such as those of Docker and ssh."""
 
 
+_SECRET = re.compile("KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
+"""Names of variables that a confined command does not get."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fence:
     """A working bubblewrap."""
@@ -47,18 +52,22 @@ class Fence:
                 argv += ["--tmpfs", str(path)]
         for root, copy in pairs:
             argv += ["--bind", str(copy), str(root)]
-        for name in os.environ:
-            if name.endswith(("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")):
-                argv += ["--unsetenv", name]
+        for name in self.emptied():
+            argv += ["--unsetenv", name]
         return [*argv, "--chdir", cwd, "--", "/bin/sh", "-c", command]
+
+    def emptied(self) -> dict[str, str]:
+        """What to lay over bubblewrap's own environment, which the command could read otherwise."""
+        return {name: "" for name in os.environ if _SECRET.search(name)}
 
     def base(self) -> list[str]:
         argv = [self.program, "--ro-bind", "/", "/", "--dev", "/dev"]
-        argv += ["--proc", "/proc"] if self.proc else ["--ro-bind", "/proc", "/proc"]
+        argv += ["--proc", "/proc"] if self.proc else ["--tmpfs", "/proc"]  # never that of this machine
         for path in _EMPTY:
             if os.path.isdir(path) and not os.path.islink(path):
                 argv += ["--tmpfs", path]
-        return [*argv, "--unshare-all", "--die-with-parent", "--new-session"]
+        # Without capabilities: root could make everything writable again.
+        return [*argv, "--unshare-all", "--cap-drop", "ALL", "--die-with-parent", "--new-session"]
 
 
 @functools.cache

@@ -6,6 +6,8 @@ from typing import Any, cast
 
 import msgspec
 
+from acpella.rpc.message import replace_surrogates
+
 from .models import AssistantMessage, Audio, Image, Message, Text, Thinking, ToolMessage, ToolUse
 
 __all__ = ["History", "fitted", "tokens"]
@@ -39,12 +41,13 @@ class History:
         return len(self._messages)
 
     def add(self, message: Message) -> None:
+        message = _writable(message)
         self._messages.append(message)
         kept = cast("list[Any]", self._state.setdefault(MESSAGES, []))
         kept.append(msgspec.to_builtins(message))
 
     def replace(self, messages: Iterable[Message]) -> None:
-        self._messages = list(messages)
+        self._messages = [_writable(message) for message in messages]
         self._state.pop(COUNTED, None)
         self._state[MESSAGES] = [msgspec.to_builtins(message) for message in self._messages]
 
@@ -82,6 +85,16 @@ class History:
         close()
         if len(settled) != len(self._messages):
             self.replace(settled)
+
+
+def _writable(message: Message) -> Message:
+    """The message without what has no UTF-8: file names may be any bytes, and models cut emojis."""
+    try:
+        msgspec.json.encode(message)
+        return message
+    except UnicodeEncodeError:
+        plain = replace_surrogates(msgspec.to_builtins(message))
+        return msgspec.convert(plain, cast("type[Message]", Message))
 
 
 def fitted(messages: Iterable[Message], accepts: frozenset[Any]) -> list[Message]:

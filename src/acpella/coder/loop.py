@@ -132,6 +132,7 @@ class Loop:
         try:
             return await self._ask()
         except ContextOverflow as error:
+            self._history.add(_Heard().broken_off("no answer: the conversation is too long"))
             raise ModelError(
                 f"the conversation does not fit into {self._model.name}, not even summarized; shorten the "
                 "prompt, "

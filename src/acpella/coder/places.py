@@ -163,7 +163,9 @@ class CopyAt:
                 "user to install bubblewrap or to switch to the mode `full`"
             )
         argv = fence.command(command, cwd=self._turn.full_path("."), pairs=self._copy.pairs)
-        return await self._turn.shell.run(argv, timeout=timeout, call=call, cwd=self.locate("."), local=True)
+        return await self._turn.shell.run(
+            argv, timeout=timeout, call=call, cwd=self.locate("."), env=fence.emptied(), local=True
+        )
 
 
 def _relative(path: Path, base: Path) -> str:

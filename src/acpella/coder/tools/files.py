@@ -174,6 +174,8 @@ class WriteFile(_Changing):
 
     async def _change(self, turn: Turn, arguments: dict[str, Any]) -> _Change:
         path, text = string(arguments, "path"), string(arguments, "text")
+        if path.endswith("/"):
+            raise ToolError(f"{path} names a directory; name a file in it")
         return _Change(path, await self._read(turn, path), text)
 
 

@@ -11,7 +11,7 @@ from acpella.schema import ToolKind
 
 from ..models import ToolSpec
 from ._builtin import BuiltIn, number, object_schema, say, string
-from .base import Announcement, Danger, ToolOutput
+from .base import Announcement, Danger, ToolError, ToolOutput
 
 __all__ = ["Run", "permission_key"]
 
@@ -84,6 +84,11 @@ class Run(BuiltIn):
         line = " ".join(command.split())
         shown = line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
         return Announcement(title=f"Run {shown}", permission_key=permission_key(command))
+
+    async def preview(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> None:
+        if not string(arguments, "command").strip():
+            raise ToolError("`command` is empty; say what to run")
+        number(arguments, "timeout")
 
     async def run(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> ToolOutput:
         command, timeout = string(arguments, "command"), number(arguments, "timeout")
