@@ -149,11 +149,10 @@ async def test_mcp_tools_are_asked_for_and_off_where_nothing_may_run(project: Pa
     titles = [asked["toolCall"]["title"] for asked in ran.asked("session/request_permission")]
     assert titles == ["try: numbers"]  # the other says that it changes nothing
     assert "says the server" in told(provider)
-    for mode in ("safe", "sandbox"):
-        async with FakeProvider([both, "Done."]) as provider:
-            await cli(project, environment(home, provider), "--yolo", "--mcp", server, "--mode", mode, "go")
-        assert "try__numbers" not in tool_names(provider) and "says the server" in told(provider)
-        assert ("the mode `safe` forbids" if mode == "safe" else "outside of the sandbox") in told(provider)
+    async with FakeProvider([both, "Done."]) as provider:
+        await cli(project, environment(home, provider), "--yolo", "--mcp", server, "--mode", "sandbox", "go")
+    assert "try__numbers" not in tool_names(provider) and "says the server" in told(provider)
+    assert "try__numbers works outside of the sandbox" in told(provider)
 
 
 async def test_fetch_asks_and_refuses_private_addresses(project: Path, home: Path) -> None:

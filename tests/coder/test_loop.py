@@ -166,6 +166,14 @@ async def test_an_error_of_the_model_loses_nothing(project: Path, home: Path) ->
     assert "banana" in said and "I was about to [broken off: the model failed]" in said and "helo" in said
 
 
+async def test_a_busy_model_is_asked_again_and_the_user_is_told(project: Path, home: Path) -> None:
+    busy = {"status": 529, "error": "Overloaded", "kind": "overloaded_error", "headers": {"retry-after": "0"}}
+    async with FakeProvider([busy, "At last."]) as provider, connected(environment(home, provider)) as agent:
+        turn = (await agent.new_session(project)).prompt("hi")
+        notices = [update.title async for update in turn if isinstance(update, Notice)]
+    assert turn.text == "At last." and len(notices) == 1 and "trying again" in notices[0]
+
+
 async def test_cancelling_ends_the_request_to_the_model_at_once(project: Path, home: Path) -> None:
     async with FakeProvider([{"text": "I think that", "then": "hang"}, "Yes?"]) as provider:
         async with connected(environment(home, provider)) as agent:

@@ -139,6 +139,24 @@ async def test_the_copy_of_a_sandbox_goes_with_the_mode_and_with_the_session(
             assert list(temporary.glob("acpella-sandbox-*")) == []
 
 
+async def test_a_sandbox_follows_the_session_to_another_directory(
+    project: Path, home: Path, tmp_path: Path
+) -> None:
+    """C19: what was not copied must not be written to."""
+    other = tmp_path / "other"
+    other.mkdir()
+    write = use("write_file", path="new.txt", text="x")
+    async with FakeProvider([write, "One.", write, "Two."]) as provider:
+        async with connected(environment(home, provider), "--mode", "sandbox") as agent:
+            session = await agent.new_session(project)
+            await session.prompt("write")
+            moved = {"sessionId": session.id, "path": str(other)}
+            await agent.call("_agent/working_dir/update", moved)  # type: ignore[arg-type] # an extension
+            await session.prompt("write")
+    assert told(provider, 3).startswith("created new.txt")
+    assert names(other) == [] and names(project) == ["greet.py"]
+
+
 async def test_the_mode_is_switched_by_method_option_and_command_and_always_told(
     project: Path, home: Path
 ) -> None:

@@ -33,6 +33,7 @@ class Bench:
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self._mode = session.mode
         self.tools: list[CoderTool] = []
         """The built-in ones."""
         self.tools_of_others: Callable[[Turn], Awaitable[list[CoderTool]]] | None = None
@@ -56,6 +57,8 @@ class Bench:
         """Where to work now. The sandbox's copy is made when something is to be changed at last."""
         if self.session.mode != "sandbox":
             return Project(turn)
+        if self._copy is not None and not self._copy.covers(self.session.roots):
+            await self.leave_sandbox()  # the session has moved to directories that were not copied
         if self._copy is None and not changing:
             return Project(turn)  # nothing differs yet, and the editor knows unsaved changes
         async with self._copying:
@@ -105,6 +108,9 @@ class Bench:
 
     def mode_changed(self, mode: str) -> None:
         """End what the new mode forbids; a sandbox also ends what runs outside of it."""
+        before, self._mode = self._mode, mode
+        if before == mode:
+            return
         for task, tool in list(self._running.items()):
             if tool.danger != "none" and (mode == "sandbox" or refusal(mode, tool) is not None):
                 self._stopped[task] = f"stopped: the mode was switched to `{mode}`"

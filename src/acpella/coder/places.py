@@ -84,7 +84,6 @@ class Copy:
         real = [Path(os.path.realpath(root)) for root in roots]
         outer = [root for root in real if not any(o != root and root.is_relative_to(o) for o in real)]
         self._pairs = [(root, self._home / f"{number}-{root.name}") for number, root in enumerate(outer)]
-        self._real = real
         left = _Budget()
         try:
             for root, copy in self._pairs:
@@ -101,6 +100,11 @@ class Copy:
 
     def at(self, turn: Turn) -> "CopyAt":
         return CopyAt(self, turn)
+
+    def covers(self, roots: list[Path]) -> bool:
+        """Whether these directories were copied; the session's may change."""
+        real = [Path(os.path.realpath(root)) for root in roots]
+        return all(any(root == r or root.is_relative_to(r) for r, _ in self._pairs) for root in real)
 
     def inside(self, path: Path) -> Path:
         """Where the copy of a path lies; a path outside of the roots stays what it is."""
@@ -218,6 +222,8 @@ def _copy_tree(source: Path, target: Path, jail: Jail, left: _Budget) -> None:
 
 def _sweep() -> None:
     """Remove what processes left behind that could not clean up."""
+    if not hasattr(os, "getuid"):
+        return
     for path in Path(tempfile.gettempdir()).glob("acpella-sandbox-*"):
         owner = path.name.split("-")[2]
         try:

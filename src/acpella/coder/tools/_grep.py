@@ -11,6 +11,7 @@ import sys
 LINE_CHARS = 300
 FILE_BYTES = 2 * 1024 * 1024
 PER_FILE = 50
+FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def main() -> None:
@@ -20,7 +21,7 @@ def main() -> None:
         if not path:
             continue
         try:
-            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            fd = os.open(path, FLAGS)
             with os.fdopen(fd, "rb") as file:
                 status = os.fstat(fd)
                 if not stat.S_ISREG(status.st_mode) or status.st_size > FILE_BYTES:

@@ -210,6 +210,8 @@ async def _run_grep(pattern: str, start: Path, files: list[str]) -> tuple[int | 
         options = [
             "--line-number",
             "--null",
+            "--max-columns=300",
+            "--max-columns-preview",
             "--max-count=50",
             "--max-filesize=2M",
             "--sort=path",
@@ -253,7 +255,7 @@ async def _output(argv: list[str], cwd: Path, given: bytes = b"") -> tuple[int |
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
+        env={k: v for k, v in os.environ.items() if not k.startswith("GIT_")} | {"GIT_OPTIONAL_LOCKS": "0"},
         start_new_session=True,
     )
     assert process.stdin is not None and process.stdout is not None
