@@ -50,3 +50,20 @@ def test_a_person_at_a_terminal_is_asked(home: Path) -> None:
     assert code == 0 and answers == []
     assert "Type a number from 1 to 4." in text and "Edit greet.py: completed" in text
     assert "Run python3 greet.py: failed" in text and "hello, world" not in text
+
+
+def test_started_in_a_terminal_the_agent_says_how_to_talk_to_it(home: Path) -> None:
+    """The whole command, so that it can be pasted."""
+    person, terminal = os.openpty()
+    command = [sys.executable, "-m", "acpella", "agent", "--mode", "safe"]
+    process = subprocess.Popen(
+        command, stdin=terminal, stderr=terminal, stdout=subprocess.PIPE, env=environment(home)
+    )
+    os.close(terminal)
+    try:
+        said = os.read(person, 4096).decode()
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)
+        os.close(person)
+    assert "for an editor to start" in said and 'agent --mode safe\' "hi"' in said

@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import logging
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -254,7 +255,7 @@ class Agent:
         if sys.stdin is not None and sys.stdin.isatty():
             sys.stderr.write(
                 f"{self.name} speaks ACP on stdin and stdout, for an editor to start. To try it here: "
-                f'acpella run -a {sys.argv[0]} "hi"\n'
+                f'acpella run -a {shlex.quote(shlex.join(sys.argv))} "hi"\n'
             )
         deadline = threading.Timer(EXIT_GRACE, _leave_behind)
         deadline.daemon = True
