@@ -155,6 +155,24 @@ async def test_mcp_tools_are_asked_for_and_off_where_nothing_may_run(project: Pa
     assert "try__numbers works outside of the sandbox" in told(provider)
 
 
+async def test_mcp_servers_are_added_and_removed_while_the_session_runs(project: Path, home: Path) -> None:
+    """C15"""
+    program = str(Path(__file__).parents[1] / "mcp_servers" / "server.py")
+    server = {"name": "late", "command": sys.executable, "args": [program]}
+    async with FakeProvider(["One.", use("late__echo", text="hello"), "Two.", "Three."]) as provider:
+        async with connected(environment(home, provider)) as agent:
+            session = await agent.new_session(project)
+            call: Any = agent.call
+            assert await call("_agent/mcp/list", {"sessionId": session.id}) == {"servers": []}
+            await session.prompt("before")
+            await call("_agent/mcp/add", {"sessionId": session.id, "server": server})
+            await session.prompt("with it")
+            await call("_agent/mcp/remove", {"sessionId": session.id, "name": "late"})
+            await session.prompt("after")
+    assert ["late__echo" in tool_names(provider, n) for n in range(4)] == [False, True, True, False]
+    assert told(provider, 2) == "hello"
+
+
 async def test_fetch_asks_and_refuses_private_addresses(project: Path, home: Path) -> None:
     async with FakeProvider([]) as provider:
         page = {"body": "<html>never</html>", "type": "text/html"}
