@@ -107,12 +107,13 @@ class Bench:
             self._stopped.pop(task, None)
 
     def mode_changed(self, mode: str) -> None:
-        """End what the new mode forbids; a sandbox also ends what runs outside of it."""
+        """End what the new mode forbids, and what began on the other side of a sandbox's fence."""
         before, self._mode = self._mode, mode
         if before == mode:
             return
+        fence = "sandbox" in (before, mode)
         for task, tool in list(self._running.items()):
-            if tool.danger != "none" and (mode == "sandbox" or refusal(mode, tool) is not None):
+            if fence or refusal(mode, tool) is not None:
                 self._stopped[task] = f"stopped: the mode was switched to `{mode}`"
                 task.cancel()
 

@@ -134,9 +134,8 @@ class Loop:
         except ContextOverflow as error:
             self._history.add(_Heard().broken_off("no answer: the conversation is too long"))
             raise ModelError(
-                f"the conversation does not fit into {self._model.name}, not even summarized; shorten the "
-                "prompt, "
-                "start anew with /clear, or choose a model with a larger window with /model"
+                f"the conversation does not fit into {self._model.name}, not even summarized; shorten "
+                "the prompt, start anew with /clear, or choose a model with a larger window with /model"
             ) from error
 
     async def _make_room(self) -> None:
@@ -278,28 +277,44 @@ class _Heard:
     """An answer of the model, as far as it has come."""
 
     def __init__(self) -> None:
-        self.parts: list[Text | Thinking | ToolUse] = []
         self.usage: Usage | None = None
         self.stop: StopWord = "end"
+        self._parts: list[Text | Thinking | ToolUse] = []
+        self._kind: type[Text] | type[Thinking] = Text
+        self._pieces: list[str] = []  # of the part that is being streamed
 
     def take(self, event: ModelEvent) -> None:
-        last = self.parts[-1] if self.parts else None
         if isinstance(event, TextDelta):
-            if isinstance(last, Text):
-                self.parts[-1] = Text(last.text + event.text)
-            elif event.text:
-                self.parts.append(Text(event.text))
+            self._add(Text, event.text)
         elif isinstance(event, ThinkingDelta):
-            if isinstance(last, Thinking) and not last.signature:
-                self.parts[-1] = Thinking(last.text + event.text, event.signature)
-            else:
-                self.parts.append(Thinking(event.text, event.signature))
+            self._add(Thinking, event.text)
+            if event.signature:  # the end of this thought, perhaps one without words
+                self._parts.append(Thinking("".join(self._pieces), event.signature))
+                self._pieces = []
         elif isinstance(event, ToolUse):
-            self.parts.append(event)
+            self._close()
+            self._parts.append(event)
         elif isinstance(event, Usage):
             self.usage = event
         elif isinstance(event, Stop):
             self.stop = event.reason
+
+    def _add(self, kind: type[Text] | type[Thinking], text: str) -> None:
+        if kind is not self._kind:
+            self._close()
+            self._kind = kind
+        if text:
+            self._pieces.append(text)
+
+    def _close(self) -> None:
+        if self._pieces:
+            self._parts.append(self._kind("".join(self._pieces)))
+            self._pieces = []
+
+    @property
+    def parts(self) -> list[Text | Thinking | ToolUse]:
+        self._close()
+        return self._parts
 
     @property
     def uses(self) -> list[ToolUse]:

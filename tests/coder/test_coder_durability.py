@@ -12,7 +12,7 @@ from acpella.schema import AgentMessageChunk, ToolCall
 from agent.processes import nobody_runs, somebody_runs
 from coder.fake_provider import FakeProvider
 from coder.harness import connected, environment, use, uses
-from coder.test_loop import check_valid
+from coder.test_coder_loop import check_valid
 
 pytestmark = pytest.mark.anyio
 
