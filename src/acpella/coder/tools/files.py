@@ -24,6 +24,7 @@ SHOWN_CHARS = 8000
 IMAGE_BYTES = 5 * 1024 * 1024
 LISTED = 1000
 NEAR_LINES = 20_000
+PATH_CHARS = 1000
 
 _IMAGES = {
     ".png": "image/png",
@@ -38,7 +39,7 @@ _PATH: dict[str, Any] = {"type": "string", "description": "Relative to the worki
 def _where(arguments: dict[str, Any]) -> tuple[str, list[str | tuple[str, int]]]:
     """What to call the file, and where it is, whatever the arguments are."""
     path, line = arguments.get("path"), arguments.get("line")
-    if not isinstance(path, str) or not path or "\0" in path:
+    if not isinstance(path, str) or not path or "\0" in path or len(path) > PATH_CHARS:
         return "a file", []
     if isinstance(line, int) and line > 0:
         return path, [(path, line)]
