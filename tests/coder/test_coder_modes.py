@@ -95,6 +95,9 @@ async def test_sandbox_works_in_a_copy(project: Path, home: Path) -> None:
     assert results(provider, 5)[0] == "greet.py\nnew.txt\nran.txt"
     assert names(project) == [".env", "greet.py"]
     assert (project / "greet.py").read_bytes() == before
+    assert [u["title"] for u in ran.updates if u["sessionUpdate"] == "notice"] == [
+        "Working in a throw-away copy from now on; the project stays as it is."
+    ]
     assert ran.asked("fs/write_text_file") == [] and ran.asked("terminal/create") == []
 
 
@@ -106,7 +109,7 @@ async def test_sandbox_without_bubblewrap_writes_but_does_not_run(project: Path,
         env = {**environment(home, provider), "PATH": str(home / "bin")}
         await cli(project, env, "--yolo", "--mode", "sandbox", "go")
     written, edited, refused = results(provider, 1)
-    assert (written, edited) == ("created new.txt (0 lines)", "changed greet.py")
+    assert (written, edited) == ("created new.txt (1 line)", "changed greet.py")
     assert "bubblewrap (`bwrap`) is not installed" in refused and "mode `full`" in refused
     assert results(provider, 2) == ["x"]
     assert names(project) == ["greet.py"]

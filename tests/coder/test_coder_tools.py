@@ -70,7 +70,7 @@ async def test_write_file_asks_with_a_diff_and_writes(project: Path, home: Path)
     assert asked["toolCall"]["kind"] == "edit"
     (diff,) = asked["toolCall"]["content"]
     assert (diff["type"], diff["newText"], diff.get("oldText")) == ("diff", "one\n", None)
-    assert told(provider) == "created new/a.txt (1 lines)"
+    assert told(provider) == "created new/a.txt (1 line)"
 
 
 async def test_edit_file_changes_one_place(project: Path, home: Path) -> None:

@@ -62,8 +62,10 @@ class Bench:
         if self._copy is None and not changing:
             return Project(turn)  # nothing differs yet, and the editor knows unsaved changes
         async with self._copying:
-            copy = self._copy = self._copy or await self._make_copy()
-        return copy.at(turn)
+            if self._copy is None:
+                self._copy = await self._make_copy()
+                await turn.notice("Working in a throw-away copy from now on; the project stays as it is.")
+            return self._copy.at(turn)
 
     async def _make_copy(self) -> Copy:
         # The thread runs to its end: a half-made copy would be left behind.

@@ -149,7 +149,8 @@ class _Changing(BuiltIn):
         place = await self.bench.place(turn, changing=True)
         await place.write(change.path, change.new)
         if change.old is None:
-            return say(f"created {change.path} ({change.new.count(chr(10))} lines)")
+            count = len(change.new.splitlines())
+            return say(f"created {change.path} ({count} {'line' if count == 1 else 'lines'})")
         return say(f"changed {change.path}")
 
     async def _forget(self, call: ToolRun) -> None:
