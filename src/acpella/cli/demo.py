@@ -181,7 +181,7 @@ async def _read_line(question: str) -> str:
 
 def _next_steps() -> list[str]:
     command = shutil.which("acpella", path=os.path.dirname(sys.executable)) or "acpella"
-    zed = {"agent_servers": {"coder": {"command": command, "args": ["agent"]}}}
+    zed = {"agent_servers": {"coder": {"type": "custom", "command": command, "args": ["agent"]}}}
     return [
         "That was the protocol at work: prompts, tool calls, a diff, permission, answers. Now for real:",
         "",
