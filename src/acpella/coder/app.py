@@ -1,7 +1,6 @@
 """Puts the coding agent together."""
 
 import asyncio
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +29,6 @@ from .tools.run import Run
 from .tools.web import Fetch
 
 __all__ = ["Coder", "agent"]
-
-log = logging.getLogger(__name__)
 
 TITLE_CHARS = 60
 

@@ -1,7 +1,6 @@
 """What a session works with: its tools, its sandbox, and what runs right now."""
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -13,8 +12,6 @@ from .places import Copy, Place, Project
 from .tools.base import CoderTool, ToolError
 
 __all__ = ["Bench", "Tally"]
-
-log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
