@@ -172,9 +172,9 @@ async def _open(arguments: argparse.Namespace, agent: Any, settings: Any) -> Any
 async def _turn(arguments: argparse.Namespace, session: Any, prompt: list[Any], *, quiet: bool) -> int:
     from acpella.errors import AcpellaError
 
-    from .show import Simple, Text
+    from .show import open_screen
 
-    screen = Simple() if arguments.output == "simple" else Text()
+    screen = open_screen(arguments.output, session, live=not (arguments.verbose or quiet))
     turn = session.prompt(prompt)
     stopping = _Interruptible(turn)
     try:
@@ -189,7 +189,7 @@ async def _turn(arguments: argparse.Namespace, session: Any, prompt: list[Any], 
         raise
     reason = turn.result.stop_reason or "unknown"
     if not quiet:
-        screen.end(reason)
+        screen.end(reason, turn.result.usage)
     if stopping.asked or reason == "cancelled":
         return exits.CANCELLED
     return exits.REFUSED if reason == "refusal" else exits.DONE

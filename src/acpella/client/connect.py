@@ -17,6 +17,7 @@ from acpella.errors import (
     TransportError,
     Unsupported,
 )
+from acpella.local import Terminal
 from acpella.rpc import Channel, Connection, Method, Noise
 from acpella.schema import (
     AgentCapabilities,
@@ -453,6 +454,10 @@ class ConnectedAgent:
         """Raises `Unsupported` unless the agent has advertised something (R-141)."""
         if offered is None or offered is False:
             raise Unsupported(f"{self.name} does not {what}")
+
+    def terminal(self, session_id: str, terminal_id: str) -> Terminal | None:
+        """A terminal that runs here for the agent, to show its output; None if there is no such one."""
+        return None if self._terminals is None else self._terminals.find(session_id, terminal_id)
 
     def forget(self, session: ClientSession) -> None:
         self._sessions.pop(session.id, None)

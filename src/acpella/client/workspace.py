@@ -29,6 +29,9 @@ __all__ = ["Terminals", "Workspace"]
 MAX_TERMINALS = 64
 """Terminals of one connection at once. Without it, an agent could start processes without end."""
 
+MAX_RELEASED = 32
+"""Released terminals whose output can still be shown (R-347)."""
+
 
 NEED_EMPTY = ("gemini-cli",)
 """Agents, as they name themselves, that look at a file before they create it and give up at an error."""
@@ -92,6 +95,12 @@ class Terminals:
         self._terminals: dict[tuple[str, str], Terminal] = {}
         self._timers: dict[Terminal, asyncio.TimerHandle] = {}
         self._ending: set[asyncio.Task[None]] = set()
+        self._released: dict[tuple[str, str], Terminal] = {}
+
+    def find(self, session_id: str, terminal_id: str) -> Terminal | None:
+        """A terminal to show, also a while after its release; None if it was never here."""
+        key = (session_id, terminal_id)
+        return self._terminals.get(key) or self._released.get(key)
 
     async def create(self, roots: Sequence[Path], request: CreateTerminalRequest) -> CreateTerminalResponse:
         if len(self._terminals) >= MAX_TERMINALS:
@@ -137,6 +146,9 @@ class Terminals:
     async def release(self, request: ReleaseTerminalRequest) -> None:
         terminal = self._find(request.session_id, request.terminal_id)
         del self._terminals[request.session_id, request.terminal_id]
+        if len(self._released) >= MAX_RELEASED:
+            del self._released[next(iter(self._released))]
+        self._released[request.session_id, request.terminal_id] = terminal
         await self._release(terminal)
 
     async def close(self, session_id: str | None = None) -> None:

@@ -1,0 +1,352 @@
+"""What there is to tell of updates and tool calls, as rows; the same for every screen."""
+
+import difflib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Protocol, cast
+
+from acpella.client import ToolCallState
+from acpella.schema import (
+    AudioContent,
+    Content,
+    ContentBlock,
+    Diff,
+    EmbeddedResource,
+    ImageContent,
+    Notice,
+    PlanEntry,
+    ResourceLink,
+    Terminal,
+    TextContent,
+    TextResourceContents,
+    ToolCall,
+    ToolCallUpdate,
+    Usage,
+    UsageUpdate,
+)
+
+from .clean import clean, one_line
+from .lines import Row
+
+__all__ = ["Outputs", "diff_rows", "describe", "notice_row", "plan_rows", "tool_row", "usage_text"]
+
+MAX_DIFF_LINES = 60
+"""Lines of one diff that are shown."""
+
+MAX_OUTPUT_LINES = 12
+"""Lines of a command's output that are shown: the last ones, which say how it ended."""
+
+MAX_COMPARED = 2000
+"""Changed lines that are compared one by one; more would take seconds."""
+
+MAX_KEPT = 64 * 1024
+"""Characters kept of each terminal that the agent runs itself."""
+
+MAX_TERMINALS = 256
+"""Terminals of one conversation that are remembered."""
+
+_MARKS = {"completed": ("✓", "green"), "failed": ("✗", "red"), "cancelled": ("✗", "yellow")}
+_PLAN = {"pending": ("○", "dim"), "in_progress": ("◐", "yellow"), "completed": ("●", "green")}
+_SEVERITY = {"error": "red", "warning": "yellow"}
+
+
+class OwnTerminal(Protocol):
+    """A terminal that this client runs, as `acpella.local.Terminal`."""
+
+    @property
+    def output(self) -> str: ...
+    @property
+    def exit_status(self) -> tuple[int | None, str | None] | None: ...
+
+
+FindTerminal = Callable[[str], OwnTerminal | None]
+
+
+@dataclass(slots=True)
+class _Told:
+    """What an agent told of a terminal that it runs itself (`_meta.terminal_output`, `terminal_exit`)."""
+
+    output: str = ""
+    exit_code: int | None = None
+    signal: str | None = None
+    ended: bool = False
+
+
+class Outputs:
+    """Collects what commands wrote, wherever an agent puts it."""
+
+    def __init__(self, find: FindTerminal | None = None) -> None:
+        self._find = find
+        self._own: dict[str, OwnTerminal] = {}
+        self._told: dict[str, _Told] = {}
+
+    def note(self, update: ToolCall | ToolCallUpdate) -> None:
+        """Look at an update: its `_meta`, and terminals that may be released soon."""
+        for item in update.content or []:
+            if isinstance(item, Terminal) and self._find is not None and len(self._own) < MAX_TERMINALS:
+                if item.terminal_id not in self._own and (own := self._find(item.terminal_id)) is not None:
+                    self._own[item.terminal_id] = own
+        meta = update.meta or {}
+        told = _table(meta.get("terminal_output"))
+        if (data := told.get("data")) and isinstance(data, str):
+            kept = self._terminal(told)
+            kept.output = (kept.output + data)[-MAX_KEPT:]
+        told = _table(meta.get("terminal_exit"))
+        if told:
+            kept = self._terminal(told)
+            kept.ended = True
+            code, name = told.get("exit_code"), told.get("signal")
+            kept.exit_code = code if isinstance(code, int) else None
+            kept.signal = name if isinstance(name, str) else None
+
+    def _terminal(self, told: dict[str, Any]) -> _Told:
+        key = str(told.get("terminal_id"))
+        while len(self._told) >= MAX_TERMINALS and key not in self._told:
+            del self._told[next(iter(self._told))]
+        return self._told.setdefault(key, _Told())
+
+    def of(self, call: ToolCallState) -> tuple[str, str]:
+        """The end of a call's output, and how the command ended if that is known and not plain success."""
+        texts: list[str] = []
+        ended = ""
+        for item in call.content:
+            if isinstance(item, Terminal):
+                own, told = self._own.get(item.terminal_id), self._told.get(item.terminal_id)
+                if own is not None:
+                    texts.append(own.output[-MAX_KEPT:])
+                    if own.exit_status is not None:
+                        ended = _ended(*own.exit_status)
+                elif told is not None:
+                    texts.append(told.output)
+                    if told.ended:
+                        ended = _ended(told.exit_code, told.signal)
+            elif isinstance(item, Content) and isinstance(item.content, TextContent):
+                texts.append(_unfenced(item.content.text[-MAX_KEPT:]))
+        raw = _table(call.raw_output)
+        if not any(texts):
+            for name in ("aggregated_output", "output", "stdout"):
+                if isinstance(text := raw.get(name), str) and text:
+                    texts = [text[-MAX_KEPT:]]
+                    break
+        if not ended:
+            for table in (raw, _table(raw.get("metadata"))):
+                for name in ("exit_code", "exitCode", "exit"):
+                    code = table.get(name)
+                    if isinstance(code, int) and not isinstance(code, bool):
+                        ended = ended or _ended(code, None)
+        return clean("\n".join(text.strip("\n") for text in texts if text)), ended
+
+
+def _table(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _ended(code: int | None, signal: str | None) -> str:
+    if signal:
+        return f"ended by {one_line(signal, 20)}"
+    return f"exit {code}" if code is not None else ""
+
+
+def _unfenced(text: str) -> str:
+    """Output without the code fence that some agents put around it."""
+    stripped = text.strip()
+    if stripped.startswith("```") and stripped.endswith("```") and "\n" in stripped:
+        return stripped.partition("\n")[2].removesuffix("```").rstrip("`\n")
+    return text
+
+
+# -- content ---------------------------------------------------------------------------------
+
+
+def describe(block: ContentBlock) -> str:
+    """A line about content that a terminal does not show."""
+    if isinstance(block, TextContent):
+        return one_line(block.text)
+    if isinstance(block, ImageContent | AudioContent):
+        what = "image" if isinstance(block, ImageContent) else "audio"
+        where = f" {block.uri}" if isinstance(block, ImageContent) and block.uri else ""
+        return one_line(f"[{what} {block.mime_type}, {_size(len(block.data) * 3 // 4)}{where}]")
+    if isinstance(block, ResourceLink):
+        size = f", {_size(block.size)}" if block.size is not None else ""
+        return one_line(f"[link {block.title or block.name}{size}: {block.uri}]")
+    if isinstance(block, EmbeddedResource):
+        inner = block.resource
+        size = len(inner.text) if isinstance(inner, TextResourceContents) else len(inner.blob) * 3 // 4
+        return one_line(f"[file {inner.uri}, {_size(size)}]")
+    return one_line(f"[{block.tag}]")
+
+
+def _size(count: int) -> str:
+    amount = float(count)
+    for unit in ("bytes", "KB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "bytes" or amount >= 10 else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"
+
+
+# -- tool calls ------------------------------------------------------------------------------
+
+
+def tool_row(
+    call: ToolCallState, *, spinner: str = "○", seconds: float | None = None, cwd: str = "", ended: str = ""
+) -> Row:
+    """A tool call in one row: mark, kind, title, places, how long it took."""
+    mark, colour = _MARKS.get(call.status, (spinner, "cyan"))
+    title = one_line(call.title or call.name or call.id)
+    row = [(f"{mark} ", colour), (f"{one_line(call.kind, 20)} ", "dim"), (title, "")]
+    places = [place for place in _places(call, cwd) if place.partition(":")[0] not in title]
+    if places:
+        row.append((f"  {places[0]}" + (f" +{len(places) - 1}" if len(places) > 1 else ""), "dim"))
+    if call.status in ("failed", "cancelled"):
+        row.append((f"  {call.status}", colour))
+    if ended and ended != "exit 0":
+        row.append((f"  {ended}", "red"))
+    if seconds is not None and seconds >= 0.1:
+        row.append((f"  {_time(seconds)}", "dim"))
+    return row
+
+
+def _places(call: ToolCallState, cwd: str) -> list[str]:
+    shown: list[str] = []
+    for location in call.locations[:100]:
+        path = short_path(location.path, cwd)
+        shown.append(path if location.line is None else f"{path}:{location.line}")
+    return list(dict.fromkeys(shown))
+
+
+def short_path(path: str, cwd: str) -> str:
+    """Relative to where the user is, if it is beneath."""
+    return one_line(path.removeprefix(cwd.rstrip("/") + "/") if cwd else path, 200)
+
+
+def _time(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+
+
+def output_rows(text: str, limit: int = MAX_OUTPUT_LINES) -> list[Row]:
+    """The last lines of an output, with a note of what is left out."""
+    lines = text.rstrip().split("\n") if text.strip() else []
+    rows: list[Row] = []
+    if len(lines) > limit + 1:
+        rows.append([("    ", ""), (f"… {len(lines) - limit} lines before", "dim italic")])
+        lines = lines[-limit:]
+    return rows + [[("    ", ""), (line, "dim")] for line in lines]
+
+
+def detail_rows(call: ToolCallState, output: str, *, cwd: str = "") -> list[Row]:
+    """What a call did: its diffs, the output of commands, why it failed, other content in a line each."""
+    rows: list[Row] = []
+    for item in call.content[:50]:
+        if isinstance(item, Diff):
+            rows += diff_rows(item, cwd=cwd)
+        elif isinstance(item, Content) and not isinstance(item.content, TextContent):
+            rows.append([("    ", ""), (describe(item.content), "dim")])
+    terminal = any(isinstance(item, Terminal) for item in call.content)
+    if call.kind == "execute" or terminal or call.status == "failed":
+        rows += output_rows(output)
+    return rows
+
+
+# -- diffs -----------------------------------------------------------------------------------
+
+
+def diff_rows(diff: Diff, *, cwd: str = "", limit: int = MAX_DIFF_LINES) -> list[Row]:
+    """A change of a file with line numbers, a few lines around it, and no more than `limit` rows."""
+    old, new = clean(diff.old_text or "").splitlines(), clean(diff.new_text).splitlines()
+    name = short_path(diff.path, cwd)
+    start, stop_old, stop_new = _changed(old, new)
+    added, removed = stop_new - start, stop_old - start
+    if diff.old_text is None:
+        head = f"{name} (new, {len(new)} lines)"
+    elif max(added, removed) > MAX_COMPARED:
+        head = f"{name} (about {added} lines in the place of {removed})"
+    else:
+        head = name
+    rows: list[Row] = [[("    ", ""), (head, "bold")]]
+    if max(added, removed) > MAX_COMPARED and diff.old_text is not None:
+        return rows
+    shown = list(islice(_numbered(old, new, start, stop_old, stop_new), limit + 1))
+    digits = len(str(max(len(old), len(new), 1)))
+    for number, sign, line in shown[:limit]:
+        if sign == "@":
+            rows.append([("    ", ""), (" " * digits + " ⋮", "dim")])
+            continue
+        style = {"+": "green", "-": "red"}.get(sign, "dim")
+        rows.append([("    ", ""), (f"{number:>{digits}} ", "dim"), (f"{sign} {line}", style)])
+    if len(shown) > limit:
+        rows.append([("    ", ""), (f"… more; {added} lines new, {removed} old in all", "dim italic")])
+    return rows
+
+
+def _changed(old: list[str], new: list[str]) -> tuple[int, int, int]:
+    """Where the texts begin to differ, and where each one stops to."""
+    start, shorter = 0, min(len(old), len(new))
+    while start < shorter and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < shorter - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    return start, len(old) - end, len(new) - end
+
+
+def _numbered(
+    old: list[str], new: list[str], start: int, stop_old: int, stop_new: int, around: int = 2
+) -> Iterator[tuple[int, str, str]]:
+    """Line number, sign and text of each line to show; `@` between places far apart."""
+    first = max(0, start - around)
+    part_old, part_new = old[first : stop_old + around], new[first : stop_new + around]
+    matcher = difflib.SequenceMatcher(None, part_old, part_new, autojunk=len(part_old) > 400)
+    for index, group in enumerate(matcher.get_grouped_opcodes(around)):
+        if index:
+            yield 0, "@", ""
+        for tag, i1, i2, j1, j2 in group:
+            if tag == "equal":
+                yield from ((first + j + 1, " ", part_new[j]) for j in range(j1, j2))
+                continue
+            yield from ((first + i + 1, "-", part_old[i]) for i in range(i1, i2))
+            yield from ((first + j + 1, "+", part_new[j]) for j in range(j1, j2))
+
+
+# -- the rest --------------------------------------------------------------------------------
+
+
+def plan_rows(entries: list[PlanEntry], limit: int = 100) -> list[Row]:
+    """A plan as a checklist."""
+    rows: list[Row] = []
+    for entry in entries[:limit]:
+        mark, colour = _PLAN.get(entry.status, ("○", "dim"))
+        style = {"completed": "dim", "in_progress": "bold"}.get(entry.status, "")
+        rows.append([("  ", ""), (f"{mark} ", colour), (one_line(entry.content), style)])
+    if len(entries) > limit:
+        rows.append([("  ", ""), (f"… {len(entries) - limit} more", "dim")])
+    return rows
+
+
+def notice_row(notice: Notice) -> Row:
+    colour = _SEVERITY.get(notice.severity, "cyan")
+    row = [("! ", colour), (one_line(notice.title), colour)]
+    if notice.description:
+        row.append((f"  {one_line(notice.description)}", "dim"))
+    return row
+
+
+def usage_text(context: UsageUpdate | None, usage: Usage | None = None) -> str:
+    """How full the context is, what the turn took and cost; empty if nothing is known."""
+    parts: list[str] = []
+    if usage is not None:
+        parts.append(f"{count(usage.input_tokens)} in, {count(usage.output_tokens)} out")
+    if context is not None and context.size:
+        parts.append(f"{count(context.used)}/{count(context.size)} ({context.used * 100 // context.size} %)")
+    if context is not None and context.cost is not None:
+        parts.append(f"{context.cost.amount:.2f} {one_line(context.cost.currency, 10)}")
+    return " · ".join(parts)
+
+
+def count(number: int) -> str:
+    if number < 1000:
+        return str(number)
+    return f"{number / 1000:.1f}k" if number < 10_000 else f"{number // 1000}k"
