@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -120,8 +119,11 @@ async def _converse(arguments: argparse.Namespace, settings: Any, target: str, p
     from acpella.client import Permissions, Rule, Terminals, Timeouts, Workspace, connect
     from acpella.client.targets import open_target
 
+    from .ask import Asker, is_interactive
+
     mirror = None
     channel: Any = target
+    asker = Asker(hint="--write allows edits, --yolo everything")
     if arguments.output in ("jsonl", "json"):
         from .mirror import Mirror
 
@@ -140,8 +142,9 @@ async def _converse(arguments: argparse.Namespace, settings: Any, target: str, p
         permissions=Permissions(
             "allow-all" if arguments.yolo else "allow-reads",
             rules=[Rule("allow", kinds=["edit", "move"])] if arguments.write else [],
-            ask=_asker(mirror),
+            ask=None if arguments.output in ("jsonl", "json") else asker.permission,
         ),
+        on_elicit=asker.elicitation if is_interactive() and arguments.output in ("text", "simple") else None,
         timeouts=Timeouts(cancel=5),
         on_stderr=_pass_on if arguments.verbose else None,
     )
@@ -155,7 +158,7 @@ async def _converse(arguments: argparse.Namespace, settings: Any, target: str, p
             await session.set_mode(arguments.mode)
         for pair in arguments.option:
             await _set_option(session, pair)
-        return await _turn(arguments, session, prompt, quiet=mirror is not None)
+        return await _turn(arguments, session, prompt, asker, quiet=mirror is not None)
 
 
 async def _open(arguments: argparse.Namespace, agent: Any, settings: Any) -> Any:
@@ -169,12 +172,15 @@ async def _open(arguments: argparse.Namespace, agent: Any, settings: Any) -> Any
     return await agent.load_session(arguments.resume, arguments.cwd, mcp_servers=servers)
 
 
-async def _turn(arguments: argparse.Namespace, session: Any, prompt: list[Any], *, quiet: bool) -> int:
+async def _turn(
+    arguments: argparse.Namespace, session: Any, prompt: list[Any], asker: Any, *, quiet: bool
+) -> int:
     from acpella.errors import AcpellaError
 
     from .show import open_screen
 
     screen = open_screen(arguments.output, session, live=not (arguments.verbose or quiet))
+    asker.stage, asker.cwd = screen, str(session.cwd)
     turn = session.prompt(prompt)
     stopping = _Interruptible(turn)
     try:
@@ -275,46 +281,6 @@ def _prompt(arguments: argparse.Namespace) -> list[Any]:
     if not text.strip() and not arguments.image:
         raise ValueError("the prompt is empty")
     return [text, *(Path(image) for image in arguments.image)]
-
-
-def _asker(mirror: object) -> Any:
-    """Asks on the terminal, if there is one; else questions are answered no, visibly."""
-    if mirror is not None:
-        return None
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return _refuse
-
-    async def ask(request: Any) -> Any:
-        print(f"\n{request.tool_call.title or 'The agent asks for permission'}", file=sys.stderr)  # noqa: T201
-        for number, option in enumerate(request.options, 1):
-            print(f"  {number}  {option.name}", file=sys.stderr)  # noqa: T201
-        answer = await _read_line()
-        if answer.strip().isdigit() and 1 <= int(answer) <= len(request.options):
-            return request.options[int(answer) - 1]
-        return next((option for option in request.options if option.kind == "reject_once"), None)
-
-    return ask
-
-
-async def _refuse(request: Any) -> Any:
-    what = request.tool_call.title or "what the agent wanted to do"
-    print(f"acpella: refused: {what} (--write allows edits, --yolo everything)", file=sys.stderr)  # noqa: T201
-    return next((option for option in request.options if option.kind == "reject_once"), None)
-
-
-async def _read_line() -> str:
-    """A line from the terminal. The thread is left behind when the question is cancelled."""
-    loop = asyncio.get_running_loop()
-    line: asyncio.Future[str] = loop.create_future()
-
-    def read() -> None:
-        text = sys.stdin.readline()
-        loop.call_soon_threadsafe(lambda: line.done() or line.set_result(text))
-
-    sys.stderr.write("> ")
-    sys.stderr.flush()
-    threading.Thread(target=read, daemon=True).start()
-    return await line
 
 
 def _pass_on(data: bytes) -> None:

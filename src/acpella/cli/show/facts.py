@@ -46,6 +46,9 @@ MAX_KEPT = 64 * 1024
 MAX_TERMINALS = 256
 """Terminals of one conversation that are remembered."""
 
+MAX_CALLS = 10_000
+"""Tool calls that are remembered; a session of days would fill the memory."""
+
 _MARKS = {"completed": ("✓", "green"), "failed": ("✗", "red"), "cancelled": ("✗", "yellow")}
 _PLAN = {"pending": ("○", "dim"), "in_progress": ("◐", "yellow"), "completed": ("●", "green")}
 _SEVERITY = {"error": "red", "warning": "yellow"}
@@ -63,11 +66,43 @@ class OwnTerminal(Protocol):
 FindTerminal = Callable[[str], OwnTerminal | None]
 
 
+class Calls:
+    """Tool calls as of the update that is shown now; a turn's own state may be many updates ahead."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, ToolCallState] = {}
+
+    def fold(self, update: ToolCall | ToolCallUpdate, known: dict[str, ToolCallState]) -> ToolCallState:
+        """The call with this update. What only a permission request told is taken from `known`."""
+        call = self._calls.get(update.tool_call_id)
+        if call is None:
+            if len(self._calls) >= MAX_CALLS:
+                del self._calls[next(iter(self._calls))]
+            call = self._calls[update.tool_call_id] = ToolCallState(update.tool_call_id)
+        call.apply(update)
+        if (other := known.get(call.id)) is not None:
+            call.title = call.title or other.title
+            call.kind = other.kind if call.kind == "other" else call.kind
+            call.content = call.content or other.content
+            call.locations = call.locations or other.locations
+        return call
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a command wrote last, and how it ended if that is known."""
+
+    text: str = ""
+    lines_before: int = 0
+    ended: str = ""
+
+
 @dataclass(slots=True)
 class _Told:
     """What an agent told of a terminal that it runs itself (`_meta.terminal_output`, `terminal_exit`)."""
 
     output: str = ""
+    lines_before: int = 0
     exit_code: int | None = None
     signal: str | None = None
     ended: bool = False
@@ -91,7 +126,8 @@ class Outputs:
         told = _table(meta.get("terminal_output"))
         if (data := told.get("data")) and isinstance(data, str):
             kept = self._terminal(told)
-            kept.output = (kept.output + data)[-MAX_KEPT:]
+            kept.output, lost = _last(kept.output + data)
+            kept.lines_before += lost
         told = _table(meta.get("terminal_exit"))
         if told:
             kept = self._terminal(told)
@@ -106,36 +142,47 @@ class Outputs:
             del self._told[next(iter(self._told))]
         return self._told.setdefault(key, _Told())
 
-    def of(self, call: ToolCallState) -> tuple[str, str]:
-        """The end of a call's output, and how the command ended if that is known and not plain success."""
+    def of(self, call: ToolCallState) -> Output:
+        """What a call has written until now."""
         texts: list[str] = []
-        ended = ""
+        before, ended = 0, ""
         for item in call.content:
             if isinstance(item, Terminal):
                 own, told = self._own.get(item.terminal_id), self._told.get(item.terminal_id)
                 if own is not None:
-                    texts.append(own.output[-MAX_KEPT:])
+                    texts.append(own.output)
                     if own.exit_status is not None:
                         ended = _ended(*own.exit_status)
                 elif told is not None:
                     texts.append(told.output)
+                    before += told.lines_before
                     if told.ended:
                         ended = _ended(told.exit_code, told.signal)
             elif isinstance(item, Content) and isinstance(item.content, TextContent):
-                texts.append(_unfenced(item.content.text[-MAX_KEPT:]))
+                texts.append(_unfenced(item.content.text))
         raw = _table(call.raw_output)
         if not any(texts):
-            for name in ("aggregated_output", "output", "stdout"):
-                if isinstance(text := raw.get(name), str) and text:
-                    texts = [text[-MAX_KEPT:]]
-                    break
+            texts = [text for name in _RAW_TEXTS if isinstance(text := raw.get(name), str) and text][:1]
         if not ended:
             for table in (raw, _table(raw.get("metadata"))):
-                for name in ("exit_code", "exitCode", "exit"):
+                for name in _RAW_CODES:
                     code = table.get(name)
                     if isinstance(code, int) and not isinstance(code, bool):
                         ended = ended or _ended(code, None)
-        return clean("\n".join(text.strip("\n") for text in texts if text)), ended
+        text, lost = _last("\n".join(text.strip("\n") for text in texts if text))
+        return Output(clean(text), before + lost, ended)
+
+
+_RAW_TEXTS = ("aggregated_output", "output", "stdout")
+_RAW_CODES = ("exit_code", "exitCode", "exit")
+
+
+def _last(text: str) -> tuple[str, int]:
+    """The end of a text, and how many lines were before it."""
+    if len(text) <= MAX_KEPT:
+        return text, 0
+    cut = text.find("\n", len(text) - MAX_KEPT) + 1 or len(text) - MAX_KEPT
+    return text[cut:], text.count("\n", 0, cut)
 
 
 def _table(value: object) -> dict[str, Any]:
@@ -227,17 +274,19 @@ def _time(seconds: float) -> str:
     return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
 
 
-def output_rows(text: str, limit: int = MAX_OUTPUT_LINES) -> list[Row]:
+def output_rows(output: Output, limit: int = MAX_OUTPUT_LINES) -> list[Row]:
     """The last lines of an output, with a note of what is left out."""
-    lines = text.rstrip().split("\n") if text.strip() else []
-    rows: list[Row] = []
-    if len(lines) > limit + 1:
-        rows.append([("    ", ""), (f"… {len(lines) - limit} lines before", "dim italic")])
+    lines = output.text.rstrip().split("\n") if output.text.strip() else []
+    before, rows = output.lines_before, list[Row]()
+    if len(lines) > limit:
+        before += len(lines) - limit
         lines = lines[-limit:]
+    if before:
+        rows.append([("    ", ""), (f"… {before} lines before", "dim italic")])
     return rows + [[("    ", ""), (line, "dim")] for line in lines]
 
 
-def detail_rows(call: ToolCallState, output: str, *, cwd: str = "") -> list[Row]:
+def detail_rows(call: ToolCallState, output: Output, *, cwd: str = "") -> list[Row]:
     """What a call did: its diffs, the output of commands, why it failed, other content in a line each."""
     rows: list[Row] = []
     for item in call.content[:50]:

@@ -19,7 +19,7 @@ from acpella.schema import (
 )
 
 from .clean import Cleaner, one_line
-from .facts import FindTerminal, Outputs, describe, detail_rows, notice_row, plan_rows
+from .facts import Calls, FindTerminal, Outputs, describe, detail_rows, notice_row, plan_rows
 from .lines import Row, plain
 
 __all__ = ["Simple", "Text"]
@@ -74,6 +74,7 @@ class Text(Simple):
         self._cleaner = Cleaner()
         self._cwd = cwd
         self._outputs = Outputs(find_terminal)
+        self._calls = Calls()
         self._thinking = False
         self._shown: dict[str, str] = {}  # status of each call that was told
         self._plan: list[Row] = []
@@ -92,8 +93,7 @@ class Text(Simple):
             self._write_foreign(update.content.text)
         elif isinstance(update, ToolCall | ToolCallUpdate):
             self._outputs.note(update)
-            if (call := calls.get(update.tool_call_id)) is not None:
-                self._tool(call)
+            self._tool(self._calls.fold(update, calls))
         elif isinstance(update, Plan):
             self._show_plan(update)
         elif isinstance(update, AgentMessageChunk | AgentThoughtChunk):
@@ -122,8 +122,8 @@ class Text(Simple):
         if call.is_open:
             self._tell(f"[{kind}] {title}")
             return
-        output, ended = self._outputs.of(call)
-        code = f" ({ended})" if ended and ended != "exit 0" else ""
+        output = self._outputs.of(call)
+        code = f" ({output.ended})" if output.ended not in ("", "exit 0") else ""
         self._tell(f"[{kind}] {title} {_STATUS.get(call.status, '·')} {call.status}{code}")
         self.tell(detail_rows(call, output, cwd=self._cwd))
 

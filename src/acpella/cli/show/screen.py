@@ -33,6 +33,8 @@ from acpella.schema import (
 
 from .clean import Cleaner, one_line
 from .facts import (
+    MAX_CALLS,
+    Calls,
     FindTerminal,
     Outputs,
     describe,
@@ -61,9 +63,6 @@ MAX_LIVE_CALLS = 8
 LIVE_OUTPUT = 3
 """Lines of a running command's output that are shown."""
 
-MAX_CALLS = 10_000
-"""Tool calls whose state is remembered; a session of days would fill the memory."""
-
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
@@ -77,7 +76,6 @@ class Screen:
         find_terminal: FindTerminal | None = None,
         cwd: str = "",
         show_user: bool = False,
-        show_plan: bool = True,
     ) -> None:
         self._paper = paper
         self._cwd = cwd
@@ -92,7 +90,9 @@ class Screen:
         self._frozen_width = 0
         self._cache: tuple[Block, int, list[str]] | None = None
         self._gap = False  # a blank row is due before the next thing
+        self._any = False  # something was shown already
         self._begun: dict[str, float] = {}
+        self._calls = Calls()
         self._open: dict[str, ToolCallState] = {}
         self._shown: dict[
             str, tuple[str, bool]
@@ -121,8 +121,7 @@ class Screen:
             self._chunk(update)
         elif isinstance(update, ToolCall | ToolCallUpdate):
             self._outputs.note(update)
-            if (call := calls.get(update.tool_call_id)) is not None:
-                self._tool(call)
+            self._tool(self._calls.fold(update, calls))
         elif isinstance(update, Plan):
             self._plan = list(update.entries)
         elif isinstance(update, PlanUpdate) and isinstance(update.plan, PlanItems):
@@ -161,6 +160,7 @@ class Screen:
         """The turn is over: what was unfinished stays as it is."""
         self._end_text()
         for call in list(self._open.values()):
+            call.status = "cancelled" if stop_reason == "cancelled" else call.status  # R-207
             self._close_call(call)
         if self._plan:
             self._print(plan_rows(self._plan), gap=True)
@@ -181,7 +181,7 @@ class Screen:
         """A turn begins."""
         self._ended = False
         self._started = time.monotonic()
-        self._gap = False
+        self._any, self._gap = True, False
         self._touch(0)
 
     def pause(self) -> None:
@@ -207,7 +207,7 @@ class Screen:
         if self._speaking != kind:
             self._end_text()
             self._speaking = kind
-            self._gap = True
+            self._gap = self._any
         text = self._cleaner.feed(update.content.text)
         if isinstance(update, AgentMessageChunk):
             for block in self._blocks.feed(text):
@@ -278,7 +278,7 @@ class Screen:
     def _close_call(self, call: ToolCallState) -> None:
         """Its row stays; said again only if it ends differently, or shows what it did only now."""
         self._open.pop(call.id, None)
-        output, ended = self._outputs.of(call)
+        output = self._outputs.of(call)
         details = detail_rows(call, output, cwd=self._cwd)
         before = self._shown.get(call.id)
         if before is not None and before[0] == call.status and (before[1] or not details):
@@ -289,7 +289,7 @@ class Screen:
         self._end_text()
         if before is None or before[0] != call.status:
             seconds = time.monotonic() - self._begun.get(call.id, time.monotonic())
-            details.insert(0, tool_row(call, spinner="·", seconds=seconds, cwd=self._cwd, ended=ended))
+            details.insert(0, tool_row(call, spinner="·", seconds=seconds, cwd=self._cwd, ended=output.ended))
         self._print(details, gap=self._gap)
         self._gap = False
 
@@ -307,6 +307,7 @@ class Screen:
     def _add_rows(self, rows: list[str]) -> None:
         if self._gap and rows:
             self._rows.append("")
+        self._any = self._any or bool(rows)
         self._gap = False
         self._rows += rows
 
@@ -371,7 +372,7 @@ class Screen:
             seconds = now - self._begun.get(call.id, now)
             rows.append(tool_row(call, spinner=spinner, seconds=seconds, cwd=self._cwd))
             if call.kind == "execute" and len(calls) <= 2:
-                rows += output_rows(self._outputs.of(call)[0], LIVE_OUTPUT)
+                rows += output_rows(self._outputs.of(call), LIVE_OUTPUT)
         if len(calls) > MAX_LIVE_CALLS:
             rows.append([("  ", ""), (f"and {len(calls) - MAX_LIVE_CALLS} more", "dim")])
         return [self._paint(row) for row in rows[:room]]

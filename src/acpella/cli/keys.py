@@ -1,0 +1,130 @@
+"""Single keys and lines from the terminal, without a library and without a thread left behind."""
+
+import asyncio
+import atexit
+import os
+import sys
+import termios
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+__all__ = ["Keys", "open_keys", "read_line"]
+
+ESCAPE_WAIT = 0.05
+"""Seconds after which an escape character was the Esc key, and not the begin of an arrow key or the like."""
+
+_saved: list[Any] = []
+
+
+class Keys:
+    """Keys as they are pressed, one string each: a character, or the sequence of a special key."""
+
+    def __init__(self) -> None:
+        self._bytes = bytearray()
+        self._news = asyncio.Event()
+        self._ended = False
+
+    def received(self, data: bytes) -> None:
+        self._bytes += data
+        self._ended = self._ended or not data
+        self._news.set()
+
+    async def read(self) -> str:
+        """The next key; empty when the terminal is gone."""
+        while not self._bytes:
+            if self._ended:
+                return ""
+            self._news.clear()
+            await self._news.wait()
+        first = self._bytes[0]
+        if first == 0x1B and len(self._bytes) == 1:
+            await asyncio.sleep(ESCAPE_WAIT)  # the rest of a sequence follows at once
+        if first == 0x1B and len(self._bytes) > 1:
+            return self._take(self._sequence())
+        size = 1 if first < 0xC0 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+        while len(self._bytes) < size and not self._ended:
+            self._news.clear()
+            await self._news.wait()
+        return self._take(size)
+
+    def _sequence(self) -> int:
+        if self._bytes[1] not in b"[O":
+            return 2
+        for index in range(2, len(self._bytes)):
+            if 0x40 <= self._bytes[index] <= 0x7E:
+                return index + 1
+        return len(self._bytes)
+
+    def _take(self, size: int) -> str:
+        key = self._bytes[:size].decode("utf-8", "replace")
+        del self._bytes[:size]
+        return key
+
+
+@asynccontextmanager
+async def open_keys() -> AsyncGenerator[Keys]:
+    """Read keys one by one, unseen. What was typed before counts for nothing. Ctrl-C stays a signal."""
+    fd = sys.stdin.fileno()
+    keys = Keys()
+    loop = asyncio.get_running_loop()
+    with _terminal_mode(fd, echo=False, lines=False):
+        termios.tcflush(fd, termios.TCIFLUSH)
+        loop.add_reader(fd, lambda: keys.received(_read(fd)))
+        try:
+            yield keys
+        finally:
+            loop.remove_reader(fd)
+
+
+async def read_line(*, secret: bool = False) -> str | None:
+    """A line as the user typed it, with the terminal's own editing; None for Ctrl-D."""
+    fd = sys.stdin.fileno()
+    loop = asyncio.get_running_loop()
+    line: asyncio.Future[bytes] = loop.create_future()
+    with _terminal_mode(fd, echo=not secret, lines=True):
+        loop.add_reader(fd, lambda: line.done() or line.set_result(_read(fd)))
+        try:
+            data = await line
+        finally:
+            loop.remove_reader(fd)
+    if secret:
+        sys.stderr.write("\n")
+        sys.stderr.flush()
+    return data.decode("utf-8", "replace").rstrip("\r\n") if data else None
+
+
+def _read(fd: int) -> bytes:
+    try:
+        return os.read(fd, 65536)
+    except OSError:
+        return b""  # hung up
+
+
+@contextmanager
+def _terminal_mode(fd: int, *, echo: bool, lines: bool) -> Generator[None]:
+    """Set the terminal, and set it back whatever happens."""
+    before = termios.tcgetattr(fd)
+    mode = termios.tcgetattr(fd)
+    for flag, on in ((termios.ECHO, echo), (termios.ICANON, lines), (termios.ISIG, True)):
+        mode[3] = mode[3] | flag if on else mode[3] & ~flag
+    mode[0] |= termios.ICRNL
+    if not lines:
+        mode[6][termios.VMIN], mode[6][termios.VTIME] = 1, 0
+    if not _saved:
+        _saved.append((fd, before))
+        atexit.register(_restore)
+    termios.tcsetattr(fd, termios.TCSADRAIN, mode)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(fd, termios.TCSADRAIN, before)
+
+
+def _restore() -> None:
+    """The last resort, when the program ended in the middle of a question."""
+    for fd, mode in _saved:
+        try:
+            termios.tcsetattr(fd, termios.TCSADRAIN, mode)
+        except (OSError, termios.error):
+            pass
