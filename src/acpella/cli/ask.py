@@ -41,6 +41,9 @@ class Stage(Protocol):
 
     def pause(self) -> None: ...
     def resume(self) -> None: ...
+    def saw_diff(self, tool_call_id: str) -> None:
+        """The user has seen what a call will change; it need not be shown again when it has."""
+        ...
 
 
 class Asker:
@@ -70,11 +73,11 @@ class Asker:
                 letter = next((key for key, at in keys.items() if at == index and key.isalpha()), " ")
                 self._write([[("  ", ""), (f"{index + 1} {letter}  ", "cyan"), (one_line(option.name), "")]])
             chosen = await self._choose(request.options, keys)
-        option = None if chosen is None else request.options[chosen]
-        said = "no" if option is None else one_line(option.name)
-        colour = "green" if option is not None and option.kind.startswith("allow") else "yellow"
-        self._write([[("  → ", "dim"), (said, colour)]])
-        return option
+            option = None if chosen is None else request.options[chosen]
+            said = "no" if option is None else one_line(option.name)
+            colour = "green" if option is not None and option.kind.startswith("allow") else "yellow"
+            self._write([[("  → ", "dim"), (said, colour)]])
+            return option
 
     def _show_call(self, request: RequestPermissionRequest) -> None:
         call = request.tool_call
@@ -91,6 +94,8 @@ class Asker:
         for item in call.content or []:
             if isinstance(item, Diff):
                 self._write(diff_rows(item, cwd=self.cwd, limit=MAX_QUESTION_DIFF))
+                if self.stage is not None:
+                    self.stage.saw_diff(call.tool_call_id)
             elif (text := getattr(getattr(item, "content", None), "text", None)) and isinstance(text, str):
                 self._write(output_rows(Output(clean(text))))
 
@@ -99,11 +104,10 @@ class Asker:
         from .keys import open_keys
 
         no = next((i for i, option in enumerate(options) if option.kind == "reject_once"), None)
-        sys.stderr.write(f"  [1-{len(options)} or letter, Esc: no] " if options else "  [any key] ")
-        sys.stderr.flush()
         typed = ""
         try:
             async with open_keys() as pressed:
+                self._prompt(f"  [1-{len(options)} or letter, Esc: no] " if options else "  [any key] ")
                 while True:
                     key = await pressed.read()
                     if key in ("", "\x1b", "\x04", "\x03"):
@@ -213,11 +217,10 @@ class Asker:
         from .keys import open_keys
 
         choice = {True: "[Y/n]", False: "[y/N]", None: "[y/n]"}[default]
-        sys.stderr.write(f"  {question} {choice} ")
-        sys.stderr.flush()
         answer: bool | None = None
         try:
             async with open_keys() as pressed:
+                self._prompt(f"  {question} {choice} ")
                 while True:
                     key = await pressed.read()
                     if key in ("", "\x1b", "\x04", "\x03"):
@@ -235,8 +238,7 @@ class Asker:
         """A line of text; None for Ctrl-D."""
         from .keys import read_line
 
-        sys.stderr.write(question)
-        sys.stderr.flush()
+        self._prompt(question)
         return await read_line(secret=secret)
 
     def floor(self) -> AbstractAsyncContextManager[None]:
@@ -268,6 +270,10 @@ class Asker:
                     stage.resume()
         finally:
             self._lock.release()
+
+    def _prompt(self, text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
     def _say(self, text: str, style: str) -> None:
         width = _width() - 4

@@ -33,6 +33,9 @@ class Shows(Protocol):
 
     def resume(self) -> None: ...
 
+    def saw_diff(self, tool_call_id: str) -> None:
+        """A question has shown the diffs of this call."""
+
 
 def open_screen(output: str, session: ClientSession, *, live: bool = True) -> Shows:
     """The screen for `-o simple` or `-o text`; on a terminal the latter is drawn, if rich is there.

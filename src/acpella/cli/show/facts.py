@@ -286,12 +286,12 @@ def output_rows(output: Output, limit: int = MAX_OUTPUT_LINES) -> list[Row]:
     return rows + [[("    ", ""), (line, "dim")] for line in lines]
 
 
-def detail_rows(call: ToolCallState, output: Output, *, cwd: str = "") -> list[Row]:
+def detail_rows(call: ToolCallState, output: Output, *, cwd: str = "", diffs: bool = True) -> list[Row]:
     """What a call did: its diffs, the output of commands, why it failed, other content in a line each."""
     rows: list[Row] = []
     for item in call.content[:50]:
         if isinstance(item, Diff):
-            rows += diff_rows(item, cwd=cwd)
+            rows += diff_rows(item, cwd=cwd) if diffs else []
         elif isinstance(item, Content) and not isinstance(item.content, TextContent):
             rows.append([("    ", ""), (describe(item.content), "dim")])
     terminal = any(isinstance(item, Terminal) for item in call.content)

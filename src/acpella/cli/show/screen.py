@@ -97,6 +97,7 @@ class Screen:
         self._shown: dict[
             str, tuple[str, bool]
         ] = {}  # how a call ended, and whether more than its row was shown
+        self._seen = set[str]()  # calls whose diffs a question has shown
         self._plan: list[PlanEntry] = []
         self._context: UsageUpdate | None = None
         self._title = ""
@@ -193,7 +194,12 @@ class Screen:
 
     def resume(self) -> None:
         self._paused -= 1
+        self._any = self._gap = True
         self._touch(0)
+
+    def saw_diff(self, tool_call_id: str) -> None:
+        """A question has shown the diffs of this call."""
+        self._seen.add(tool_call_id)
 
     # -- text --------------------------------------------------------------------------------
 
@@ -279,7 +285,8 @@ class Screen:
         """Its row stays; said again only if it ends differently, or shows what it did only now."""
         self._open.pop(call.id, None)
         output = self._outputs.of(call)
-        details = detail_rows(call, output, cwd=self._cwd)
+        details = detail_rows(call, output, cwd=self._cwd, diffs=call.id not in self._seen)
+        self._seen.discard(call.id)
         before = self._shown.get(call.id)
         if before is not None and before[0] == call.status and (before[1] or not details):
             return
