@@ -234,6 +234,47 @@ class Asker:
             sys.stderr.write({True: "yes\n", False: "no\n", None: "\n"}[answer])
             sys.stderr.flush()
 
+    async def pick(
+        self,
+        question: str,
+        pairs: Sequence[tuple[str, str]],
+        *,
+        current: str | None = None,
+        show_id: bool = True,
+    ) -> str | None:
+        """One of several values by its number; None for Esc or nothing."""
+        async with self._floor():
+            self._write([[("? ", "yellow bold"), (question, "bold")]])
+            for number, (value, about) in enumerate(pairs, 1):
+                mark = "●" if value == current else " "
+                shown = f"{one_line(value, 60)}  " if show_id else ""
+                self._write([[(f"  {mark} {number:>2}  ", "cyan"), (shown, ""), (one_line(about), "dim")]])
+            if len(pairs) > 9:
+                answer = (await self.line("  number: ") or "").strip()
+            else:
+                answer = await self._key(f"  [1-{len(pairs)}, Esc: none] ", "123456789"[: len(pairs)])
+            if answer.isdigit() and 1 <= int(answer) <= len(pairs):
+                return pairs[int(answer) - 1][0]
+            return None
+
+    async def _key(self, prompt: str, wanted: str) -> str:
+        from .keys import open_keys
+
+        key = ""
+        try:
+            async with open_keys() as pressed:
+                self._prompt(prompt)
+                while True:
+                    key = await pressed.read()
+                    if key in ("", "\x1b", "\x04", "\x03", "\n"):
+                        key = ""
+                        return key
+                    if key in wanted:
+                        return key
+        finally:
+            sys.stderr.write(f"{key}\n")
+            sys.stderr.flush()
+
     async def line(self, question: str, *, secret: bool = False) -> str | None:
         """A line of text; None for Ctrl-D."""
         from .keys import read_line

@@ -14,7 +14,7 @@ from acpella.transport import ProcessChannel, memory_pair
 
 from .settings import ClientSettings
 
-__all__ = ["InProcess", "Servable", "Target", "open_target"]
+__all__ = ["InProcess", "Servable", "Target", "command_of", "open_target"]
 
 
 @runtime_checkable
@@ -71,15 +71,20 @@ def open_target(
         return target.name, InProcess(target)
     if hasattr(target, "pause_reading"):
         return "agent", cast("Channel", target)
-    overlay = dict(env or {})
+    name, command, own = command_of(cast("str | Path | Sequence[str]", target), settings)
+    overlay = {**own, **(env or {})}
+    return name, ProcessChannel(command, cwd=cwd, env=overlay or None, on_stderr=on_stderr)
+
+
+def command_of(
+    target: str | Path | Sequence[str], settings: ClientSettings | None
+) -> tuple[str, list[str], dict[str, str]]:
+    """A short name of the agent, the words that start it, and variables to set for it."""
     if isinstance(target, str) and settings is not None and target in settings.agents:
         server = settings.agents[target]
-        name, command = target, [server.command, *server.args]
-        overlay = {**server.env, **overlay}
-    else:
-        command = _command(cast("str | Path | Sequence[str]", target), settings)
-        name = _short_name(command)
-    return name, ProcessChannel(command, cwd=cwd, env=overlay or None, on_stderr=on_stderr)
+        return target, [server.command, *server.args], dict(server.env)
+    command = _command(target, settings)
+    return _short_name(command), command, {}
 
 
 def _command(target: str | Path | Sequence[str], settings: ClientSettings | None) -> list[str]:

@@ -75,11 +75,15 @@ class Screen:
         *,
         find_terminal: FindTerminal | None = None,
         cwd: str = "",
-        show_user: bool = False,
+        idle: bool = False,
+        notes: bool = True,
     ) -> None:
+        """`idle`: no turn runs yet. Without `notes`, title and usage are left to somebody else."""
         self._paper = paper
         self._cwd = cwd
-        self._show_user = show_user
+        self._notes = notes
+        self.show_user = False
+        """What the user said is shown, too: when an old conversation is told again."""
         self._outputs = Outputs(find_terminal)
         self._rows: list[str] = []  # to be added for good with the next picture
         self._speaking: str | None = None  # which kind of text is coming in
@@ -106,14 +110,13 @@ class Screen:
         self._due = 0.0
         self._cost = 0.0
         self._paused = 0
-        self._ended = False
+        self._running = not idle
         self._touch(0)
 
     # -- what comes in -----------------------------------------------------------------------
 
     def update(self, update: SessionUpdate, calls: dict[str, ToolCallState]) -> None:
         """Take an update; `calls` holds the tool calls as they are now."""
-        self._ended = False
         self._take(update, calls)
         self._touch(max(FRAME, self._cost * 4))
 
@@ -171,16 +174,17 @@ class Screen:
         notes = [one_line(self._title, 80)] if self._title else []
         if text := usage_text(self._context, usage):
             notes.append(text)
-        if notes:
+        if notes and self._notes:
             self._print([[("· " + " · ".join(notes), "dim")]], gap=True)
         self._title, self._context = "", None
-        self._ended = True
+        self._running = False
         self._stop_timer()
         self._draw()
 
     def start(self) -> None:
         """A turn begins."""
-        self._ended = False
+        self._end_text()
+        self._running = True
         self._started = time.monotonic()
         self._any, self._gap = True, False
         self._touch(0)
@@ -205,7 +209,7 @@ class Screen:
 
     def _chunk(self, update: AgentMessageChunk | AgentThoughtChunk | UserMessageChunk) -> None:
         kind = type(update).__name__
-        if isinstance(update, UserMessageChunk) and not self._show_user:
+        if isinstance(update, UserMessageChunk) and not self.show_user:
             return
         if not isinstance(update.content, TextContent):
             self._say([(describe(update.content), "cyan")])
@@ -350,14 +354,16 @@ class Screen:
             return
         self._timer = None
         began = time.perf_counter()
-        live = [] if self._ended else self._live()
+        live = self._live()
         self._paper.draw(self._take_rows(), live)
         self._cost = time.perf_counter() - began
-        if not self._ended:
+        if self._running:
             self._touch(max(TICK, self._cost * 4))
 
     def _live(self) -> list[str]:
         room = max(self._paper.height - 3, 2)
+        if not self._running:
+            return self._live_text(room)
         below = self._live_calls(room)
         if self._plan:
             entries = plan_rows(self._plan, limit=max(room // 2, 1))

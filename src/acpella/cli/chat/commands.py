@@ -1,0 +1,246 @@
+"""The chat's own slash commands. One that the agent has, too, is the agent's; ours is `/:name` then."""
+
+import base64
+import os
+import subprocess
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from acpella.errors import Unsupported
+from acpella.schema import AuthMethod, AuthMethodEnvVar, AuthMethodTerminal
+
+from ..show.clean import one_line
+from ..show.lines import Row
+from .choices import Choices, choose_option, models_of, modes_of, options_of
+
+if TYPE_CHECKING:
+    from .conversation import Conversation
+
+__all__ = ["COMMANDS", "names", "run_command"]
+
+Command: TypeAlias = "Callable[[Conversation, str], Awaitable[None]]"
+
+
+async def _help(chat: "Conversation", rest: str) -> None:
+    rows: list[Row] = []
+    for name, about in names(chat):
+        rows.append([(f"  /{name:<12} ", "cyan"), (one_line(about), "")])
+    keys = (
+        ("Enter", "send; while the agent works, it waits its turn"),
+        ("Alt-Enter, Ctrl-J", "a new line"),
+        ("@file", "sends a file along; Tab completes"),
+        ("!command", "runs a command here"),
+        ("Shift-Tab", "the next mode"),
+        ("Ctrl-C", "stops the agent; twice leaves"),
+        ("Ctrl-D", "leaves"),
+    )
+    rows.append([])
+    rows += [[(f"  {key:<18} ", "cyan"), (what, "")] for key, what in keys]
+    chat.tell(rows)
+
+
+async def _mode(chat: "Conversation", rest: str) -> None:
+    session = chat.need_session()
+    choices = modes_of(session)
+    if choices is None:
+        raise Unsupported("this agent has no modes")
+    if (value := await _value(chat, "mode", choices, rest)) is not None:
+        await set_mode(chat, choices, value)
+
+
+async def set_mode(chat: "Conversation", choices: Choices, value: str) -> None:
+    """Whichever way the agent's modes work."""
+    session = chat.need_session()
+    if choices.option is not None:
+        await choose_option(session, choices.option, value)
+    else:
+        await session.set_mode(value)
+    chat.refresh()
+
+
+async def _model(chat: "Conversation", rest: str) -> None:
+    session = chat.need_session()
+    choices = models_of(session)
+    if choices is None:
+        raise Unsupported("this agent offers no choice of models")
+    if (value := await _value(chat, "model", choices, rest)) is not None:
+        await session.set_model(value)
+        chat.refresh()
+
+
+async def _option(chat: "Conversation", rest: str) -> None:
+    session = chat.need_session()
+    options = options_of(session)
+    if not options:
+        raise Unsupported("this agent has no options")
+    name, _, value = rest.replace("=", " ", 1).partition(" ")
+    if not name:
+        pairs = [(key, f"{title}: {choices.name}") for key, (title, choices) in options.items()]
+        chosen = await chat.asker.pick("which option?", pairs)
+        if chosen is None:
+            return
+        name = chosen
+    if name not in options:
+        raise ValueError(f"no option {name!r}; there are: {', '.join(options)}")
+    if (chosen := await _value(chat, name, options[name][1], value.strip())) is not None:
+        await choose_option(session, name, chosen)
+        chat.refresh()
+
+
+async def _value(chat: "Conversation", what: str, choices: Choices, text: str) -> str | None:
+    """The value that was typed, or one picked from a list."""
+    if not text:
+        pairs = [(v.id, f"{v.name}  {v.description}".rstrip()) for v in choices.values]
+        return await chat.asker.pick(f"which {what}?", pairs, current=choices.current)
+    found = choices.find({"on": "true", "off": "false"}.get(text, text))
+    if found is None:
+        raise ValueError(f"no {what} {text!r}; there are: {', '.join(v.id for v in choices.values)}")
+    return found.id
+
+
+async def _sessions(chat: "Conversation", rest: str) -> None:
+    agent = chat.need_agent()
+    if rest:
+        await chat.open_session(rest)
+        return
+    found = await agent.list_sessions(cwd=chat.cwd)
+    pairs = [
+        (info.session_id, f"{one_line(info.title or 'no title', 60)}  {one_line(info.updated_at or '', 30)}")
+        for info in found[:30]
+    ]
+    if not pairs:
+        chat.tell([[("no sessions for this directory", "dim")]])
+        return
+    current = chat.session.id if chat.session is not None else None
+    chosen = await chat.asker.pick("which session?", pairs, current=current, show_id=False)
+    if chosen is not None and chosen != current:
+        await chat.open_session(chosen)
+
+
+async def _new(chat: "Conversation", rest: str) -> None:
+    await chat.open_session(None)
+    chat.tell([[("a new session", "dim")]])
+
+
+async def _restart(chat: "Conversation", rest: str) -> None:
+    await chat.restart()
+
+
+async def _login(chat: "Conversation", rest: str) -> None:
+    agent = chat.need_agent()
+    known = agent.auth_methods
+    if not known:
+        chat.tell([[(f"{agent.name} needs no login", "dim")]])
+        return
+    chosen = rest or await chat.asker.pick(
+        "how?", [(m.id, f"{m.name}  {m.description or ''}") for m in known]
+    )
+    if chosen is None:
+        return
+    method = next((m for m in known if m.id == chosen), None)
+    if method is None:
+        raise ValueError(f"no login {chosen!r}; there are: {', '.join(m.id for m in known)}")
+    program = _login_program(chat, method)
+    if program is not None:
+        command, env = program
+        code = await chat.in_foreground(command, env)
+        if code != 0:
+            raise ValueError(f"the login ended with code {code}")
+        await chat.restart()  # it reads what the login has left when it starts
+    elif isinstance(method, AuthMethodEnvVar):
+        for variable in method.vars:
+            label = one_line(variable.label or variable.name, 60)
+            async with chat.asker.floor():
+                value = await chat.asker.line(f"  {label}: ", secret=variable.secret)
+            if value:
+                chat.env[variable.name] = value
+        await chat.restart()
+    else:
+        await agent.authenticate(method.id)
+        if chat.session is None:
+            await chat.open_session(None)
+    chat.tell([[("logged in", "green")]])
+
+
+def _login_program(chat: "Conversation", method: AuthMethod) -> tuple[list[str], dict[str, str]] | None:
+    """What to run in the terminal for a login, if it works that way."""
+    from acpella.client.targets import command_of
+
+    told: Any = (method.meta or {}).get("terminal-auth")
+    if isinstance(told, dict) and isinstance(told.get("command"), str):  # pyright: ignore[reportUnknownMemberType] - any JSON
+        args, env = told.get("args") or [], told.get("env") or {}  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - any JSON
+        return [told["command"], *map(str, args)], {str(k): str(v) for k, v in dict(env).items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - any JSON
+    if not isinstance(method, AuthMethodTerminal):
+        return None
+    _, command, env = command_of(chat.target, chat.settings)
+    return [*command, *method.args], {**env, **method.env}
+
+
+async def _logout(chat: "Conversation", rest: str) -> None:
+    await chat.need_agent().logout()
+    chat.tell([[("logged out", "dim")]])
+
+
+async def _copy(chat: "Conversation", rest: str) -> None:
+    answers = [text for role, text in chat.said if role == "agent"]
+    if not answers:
+        raise ValueError("there is no answer yet")
+    # the terminal puts it into the clipboard of the machine it runs on, also over ssh
+    chat.write_raw(f"\x1b]52;c;{base64.b64encode(answers[-1].encode()).decode()}\x07")
+    chat.tell([[(f"copied {len(answers[-1])} characters, if the terminal lets programs do that", "dim")]])
+
+
+async def _export(chat: "Conversation", rest: str) -> None:
+    path = Path(rest or "chat.md").expanduser()  # noqa: ASYNC240 - no disk is touched
+    text = "".join(f"## {role.capitalize()}\n\n{said.strip()}\n\n" for role, said in chat.said)
+    with open(path, "x", encoding="utf-8") as file:  # noqa: ASYNC230 - small
+        file.write(text)
+    chat.tell([[(f"wrote {path}", "dim")]])
+
+
+async def _quit(chat: "Conversation", rest: str) -> None:
+    chat.on_leave()
+
+
+COMMANDS: dict[str, tuple[str, Command]] = {
+    "help": ("what can be typed here", _help),
+    "mode": ("change the agent's mode", _mode),
+    "model": ("change the model", _model),
+    "option": ("change any option of the agent", _option),
+    "sessions": ("list the sessions of this directory, and go on with one", _sessions),
+    "new": ("begin a new session", _new),
+    "login": ("log in at the agent", _login),
+    "logout": ("forget the login", _logout),
+    "restart": ("start the agent again, and go on with this session", _restart),
+    "copy": ("put the last answer into the clipboard", _copy),
+    "export": ("write the conversation to a file", _export),
+    "quit": ("leave", _quit),
+}
+
+
+def names(chat: "Conversation") -> list[tuple[str, str]]:
+    """All commands with what they do; the agent's first."""
+    theirs = chat.session.commands if chat.session is not None else []
+    taken = {command.name for command in theirs}
+    found = [(one_line(command.name, 60), command.description) for command in theirs]
+    return found + [(f":{n}" if n in taken else n, about) for n, (about, _) in COMMANDS.items()]
+
+
+async def run_command(chat: "Conversation", text: str) -> bool:
+    """Run a command of ours; False if it is none, and so for the agent."""
+    name, _, rest = text[1:].partition(" ")
+    theirs = chat.session.commands if chat.session is not None else []
+    if name.startswith(":"):
+        name = name[1:]
+        if name not in COMMANDS:
+            raise ValueError(f"no command /:{name}; /:help lists them")
+    elif name not in COMMANDS or any(command.name == name for command in theirs):
+        return False
+    await COMMANDS[name][1](chat, rest.strip())
+    return True
+
+
+def foreground(command: list[str], env: dict[str, str], cwd: str) -> "subprocess.Popen[bytes]":
+    """A program that has the terminal for itself."""
+    return subprocess.Popen(command, cwd=cwd, env={**os.environ, **env})

@@ -1,0 +1,423 @@
+"""What happens in a chat: prompts one after the other, commands, crashes, leaving."""
+
+import argparse
+import asyncio
+import os
+import signal
+from collections import deque
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from acpella.client import ClientSession, ClientSettings, ConnectedAgent, PromptTurn, Result
+from acpella.errors import AcpellaError, AuthRequired, ConnectionClosed, TransportError
+from acpella.schema import CurrentModeUpdate, SessionUpdate, UsageUpdate
+
+from .. import exits
+from ..ask import Asker
+from ..show.clean import clean, one_line
+from ..show.facts import OwnTerminal, usage_text
+from ..show.lines import Row, cell_len, wrap
+from ..show.screen import Screen
+from .choices import Choices, models_of, modes_of, options_of
+from .commands import COMMANDS, foreground, names, run_command, set_mode
+from .complete import Offers
+from .interface import Interface, open_history
+from .mentions import Files, to_prompt
+from .opening import open_agent, open_session, prepare
+
+__all__ = ["Conversation"]
+
+TWICE = 2.0
+"""Seconds within which a second Ctrl-C leaves."""
+
+MAX_SAID = 2000
+"""Messages that are kept for `/export`."""
+
+LEAVE_TIME = 6.0
+"""Seconds for a running turn to stop when the user leaves."""
+
+
+class Conversation:
+    """One chat, from the start of the agent to the end."""
+
+    def __init__(self, arguments: argparse.Namespace, settings: ClientSettings, target: str) -> None:
+        self.arguments = arguments
+        self.settings = settings
+        self.target = target
+        self.cwd = os.path.abspath(arguments.cwd)
+        self.env: dict[str, str] = {}
+        self.agent: ConnectedAgent | None = None
+        self.session: ClientSession | None = None
+        self.said: deque[tuple[str, str]] = deque(maxlen=MAX_SAID)
+        self._usage: UsageUpdate | None = None
+        self._files = Files(Path(self.cwd))
+        self._waiting: deque[str] = deque()
+        self._news = asyncio.Event()
+        self._turn: PromptTurn | None = None
+        self._working: asyncio.Task[None] | None = None  # what Ctrl-C may stop, if it is no turn
+        self._interrupted = 0.0
+        self._leaving = False
+        self._died: ConnectionClosed | None = None
+        self._watch: asyncio.Task[None] | None = None
+        self._open = AsyncExitStack()
+        self._state = "starting"
+        offers = Offers(commands=lambda: names(self), values=self._values, files=lambda: self._files)
+        self.face = Interface(self, offers, open_history())
+        self.asker = Asker(cwd=self.cwd, room=self.face.room)
+        self.screen = Screen(self.face, cwd=self.cwd, find_terminal=self._terminal, idle=True, notes=False)
+        self.asker.stage = self.screen
+
+    # -- life --------------------------------------------------------------------------------
+
+    async def run(self) -> int:
+        """Talk until the user leaves; the exit code."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self.on_leave)
+        face = asyncio.ensure_future(self.face.run())
+        work = asyncio.ensure_future(self._work())
+        try:
+            await asyncio.wait({face, work}, return_when=asyncio.FIRST_COMPLETED)
+            self._leaving = True
+            await self._stop_work(work)
+            self.face.leave()
+            await face
+            if work.done() and not work.cancelled():
+                work.result()
+        finally:
+            for task in (work, face):
+                task.cancel()
+            await asyncio.gather(work, face, return_exceptions=True)
+            await self._close_agent()
+        return exits.DONE
+
+    async def _stop_work(self, work: "asyncio.Future[None]") -> None:
+        """Let a running turn end properly, but not for ever."""
+        if self._turn is not None:
+            try:
+                await asyncio.wait_for(self._turn.cancel(), LEAVE_TIME)
+            except (AcpellaError, TimeoutError):
+                pass
+        work.cancel()
+        await asyncio.wait({work}, timeout=LEAVE_TIME)
+
+    async def _work(self) -> None:
+        await self._start_agent()
+        try:
+            await self.open_session(self.arguments.resume)
+            await prepare(self.arguments, self.need_session())
+        except AuthRequired as error:
+            self._tell_login(error)
+        except ConnectionClosed:
+            raise
+        self._state = ""
+        self.refresh()
+        while not self._leaving:
+            if self._died is not None:
+                await self._after_death()
+            elif self._waiting:
+                await self._handle(self._waiting.popleft())
+            else:
+                self._news.clear()
+                await self._news.wait()
+
+    async def _start_agent(self) -> None:
+        await self._close_agent()
+        agent = open_agent(
+            self.arguments,
+            self.settings,
+            self.target,
+            self.asker,
+            env=self.env,
+            on_stderr=self._stderr if self.arguments.verbose else None,
+        )
+        self.agent = await self._open.enter_async_context(agent)
+        self._watch = asyncio.ensure_future(self._wait_for_death(self.agent))
+
+    async def _close_agent(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
+        self._died = None
+        self.agent = self.session = None
+        await self._open.aclose()
+
+    async def _wait_for_death(self, agent: ConnectedAgent) -> None:
+        self._died = await agent.connection.wait_closed()
+        self._news.set()
+
+    async def _after_death(self) -> None:
+        """Say what happened, and offer to go on where we were."""
+        error, self._died = self._died, None
+        self._fail(f"the agent ended: {error}")
+        last = self.session.id if self.session is not None else None
+        self.agent = self.session = None
+        self._state = "not running"
+        async with self.asker.floor():
+            again = await self.asker.yes_or_no("start it again and go on?", default=True)
+        if again:
+            try:
+                await self.restart(last)
+            except (AcpellaError, TimeoutError, OSError) as problem:
+                self._fail(str(problem) or "it took too long")
+        else:
+            self.tell([[("/restart starts it again", "dim")]])
+
+    async def restart(self, session_id: str | None = None) -> None:
+        """Start the agent again and open the session that was open, if it can be."""
+        last = session_id or (self.session.id if self.session is not None else None)
+        self._state = "starting"
+        self.refresh()
+        try:
+            await self._start_agent()
+        except BaseException:
+            self._state = "not running"
+            raise
+        self._state = ""
+        agent = self.need_agent()
+        keeps = agent.capabilities.load_session or agent.capabilities.session_capabilities.resume is not None
+        if last is not None and keeps:
+            try:
+                await self.open_session(last, again=False)
+                self.tell([[("the agent runs again, in the same session", "dim")]])
+                return
+            except (AcpellaError, TimeoutError) as error:
+                self._fail(f"the session could not be opened again: {error}")
+        await self.open_session(None)
+        self.tell([[("the agent runs again, in a new session: it has forgotten what was said", "yellow")]])
+
+    async def open_session(self, session_id: str | None, *, again: bool = True) -> None:
+        """Begin a session, or go on with one; `again` shows what was said in it."""
+        agent = self.need_agent()
+        told = Result()
+
+        def replay(update: SessionUpdate) -> None:
+            told.fold(update)
+            self.screen.update(update, told.tool_calls)
+
+        if session_id is not None and again:
+            self.screen.start()
+            self.screen.show_user = True
+        try:
+            session = await open_session(
+                self.arguments, self.settings, agent, session_id, on_update=replay if again else None
+            )
+        finally:
+            if session_id is not None and again:
+                self.screen.end()
+                self.screen.show_user = False
+        session.on_update = self._aside
+        self.session = session
+        self._usage = told.context
+        self.refresh()
+
+    # -- prompts -----------------------------------------------------------------------------
+
+    async def _handle(self, text: str) -> None:
+        if not text.strip().startswith("/:"):
+            self._echo(text)
+        try:
+            if text.startswith("!"):
+                await self._shell(text[1:].strip())
+            elif text.startswith("/") and await run_command(self, text.strip()):
+                pass
+            else:
+                await self._prompt(text)
+        except AuthRequired as error:
+            self._tell_login(error)
+        except ConnectionClosed as error:
+            self._died = self._died or error  # told by `_after_death`
+        except (AcpellaError, TimeoutError, OSError, ValueError) as error:
+            self._fail(str(error) or "it took too long")
+        self.refresh()
+
+    async def _prompt(self, text: str) -> None:
+        session = self.need_session()
+        agent = self.need_agent()
+        accepts = agent.capabilities.prompt_capabilities
+        prompt = await asyncio.to_thread(to_prompt, text, session.cwd, accepts)
+        turn = self._turn = session.prompt(prompt)
+        reason = "end_turn"
+        self.screen.start()
+        self.said.append(("user", text))
+        try:
+            async for update in turn:
+                if isinstance(update, UsageUpdate):
+                    self._usage = update
+                self.screen.update(update, turn.result.tool_calls)
+            reason = turn.result.stop_reason or "unknown"
+        finally:
+            self._turn = None
+            self.screen.end(reason, turn.result.usage)
+            if turn.result.text:
+                self.said.append(("agent", turn.result.text))
+
+    async def _shell(self, command: str) -> None:
+        """A command of the user's own, with the terminal to itself."""
+        if not command:
+            raise ValueError("! runs a command: !ls")
+        shell = os.environ.get("SHELL") or "/bin/sh"
+        code = await self.in_foreground([shell, "-c", command], {})
+        if code != 0:
+            self.tell([[(f"exit {code}" if code > 0 else f"ended by signal {-code}", "red")]])
+
+    async def in_foreground(self, command: list[str], env: dict[str, str]) -> int:
+        """Run a program that reads the keyboard and draws for itself; its exit code."""
+        async with self.asker.floor():
+            self._working = asyncio.current_task()
+            try:
+                process = foreground(command, env, self.cwd)
+            except OSError as error:
+                raise ValueError(f"cannot run {command[0]}: {error.strerror}") from None
+            try:
+                return await asyncio.to_thread(process.wait)
+            finally:
+                if process.poll() is None:
+                    process.kill()
+                self._working = None
+
+    # -- what the user does ------------------------------------------------------------------
+
+    def on_submit(self, text: str) -> None:
+        self._waiting.append(text)
+        self._news.set()
+        self.refresh()
+
+    def on_interrupt(self) -> None:
+        """The first Ctrl-C stops what runs, or clears the input; the second leaves."""
+        if self._working is not None:
+            return  # the program in the foreground got the signal, too
+        loop = asyncio.get_running_loop()
+        twice = loop.time() - self._interrupted < TWICE
+        self._interrupted = loop.time()
+        buffer = self.face.buffer
+        if twice and not (buffer.text and self._turn is None):
+            self.on_leave()
+        elif self._turn is not None:
+            if self._waiting:  # what had not been sent goes back to where it was typed
+                buffer.text = "\n".join([*self._waiting, *([buffer.text] if buffer.text else [])])
+                buffer.cursor_position = len(buffer.text)
+                self._waiting.clear()
+            self._canceling = loop.create_task(self._cancel(self._turn))
+        elif buffer.text:
+            buffer.append_to_history()
+            buffer.reset()
+            self._interrupted = 0.0
+        else:
+            self.tell([[("Ctrl-C again, or Ctrl-D, leaves", "dim")]])
+
+    async def _cancel(self, turn: PromptTurn) -> None:
+        try:
+            await turn.cancel()
+        except (AcpellaError, TimeoutError):
+            pass  # the turn itself tells
+
+    def on_leave(self) -> None:
+        self._leaving = True
+        self._news.set()
+        self.face.leave()
+
+    def on_cycle(self) -> None:
+        """Shift-Tab: the next mode."""
+        choices = modes_of(self.session) if self.session is not None else None
+        after = choices.after() if choices is not None else None
+        if choices is not None and after is not None:
+            self._cycling = asyncio.get_running_loop().create_task(self._cycle(choices, after.id))
+
+    async def _cycle(self, choices: Choices, mode: str) -> None:
+        try:
+            await set_mode(self, choices, mode)
+        except (AcpellaError, TimeoutError, ValueError) as error:
+            self._fail(str(error) or "the agent did not answer")
+
+    # -- what is seen ------------------------------------------------------------------------
+
+    def tell(self, rows: Sequence[Row]) -> None:
+        self.screen.tell(rows)
+
+    def write_raw(self, text: str) -> None:
+        self.face.app.output.write_raw(text)
+        self.face.app.output.flush()
+
+    def refresh(self) -> None:
+        self.face.refresh()
+
+    def queued(self) -> list[str]:
+        return [one_line(text, 200) for text in self._waiting]
+
+    def status(self) -> Row:
+        """What fits: first the agent, then its mode and model, how full it is, and where we are."""
+        name = one_line(self.agent.name if self.agent is not None else self.target, 40)
+        parts = [f"{name} ({self._state})" if self._state else name]
+        if self.session is not None:
+            known = (modes_of(self.session), models_of(self.session))
+            parts += [one_line(choices.name, 30) for choices in known if choices is not None]
+        if usage := usage_text(self._usage):
+            parts.append(usage)
+        home = os.path.expanduser("~")
+        parts.append("~" + self.cwd[len(home) :] if self.cwd.startswith(home + "/") else self.cwd)
+        while len(parts) > 1 and cell_len(" · ".join(parts)) > self.face.width:
+            parts.pop()
+        return [(" · ".join(parts), "dim")]
+
+    def _echo(self, text: str) -> None:
+        rows = [row for line in clean(text).split("\n") for row in wrap(line, max(self.face.width - 2, 8))]
+        self.tell([[], *([("› " if i == 0 else "  ", "cyan"), (row, "bold")] for i, row in enumerate(rows))])
+
+    def _fail(self, text: str) -> None:
+        lines = [row for row in wrap(clean(text), max(self.face.width - 2, 8)) if row.strip()]
+        self.tell([[("✗ " if i == 0 else "  ", "red"), (line, "red")] for i, line in enumerate(lines[:20])])
+
+    def _tell_login(self, error: AuthRequired) -> None:
+        self._fail(error.message)
+        ways = [m.id for m in self.agent.auth_methods] if self.agent is not None else []
+        self.tell([[(f"/login {ways[0] if len(ways) == 1 else ''}".rstrip() + " logs in", "yellow")]])
+
+    def _aside(self, update: SessionUpdate) -> None:
+        """An update outside a turn."""
+        if isinstance(update, UsageUpdate):
+            self._usage = update
+        if not isinstance(update, CurrentModeUpdate):  # the status line tells
+            self.screen.update(update, {})
+        self.refresh()
+
+    def _stderr(self, data: bytes) -> None:
+        self.tell([[(line, "dim")] for line in clean(data.decode("utf-8", "replace")).splitlines()])
+
+    # -- for commands and completion -----------------------------------------------------------
+
+    def need_agent(self) -> ConnectedAgent:
+        if self.agent is None:
+            raise TransportError("the agent does not run; /restart starts it")
+        return self.agent
+
+    def need_session(self) -> ClientSession:
+        self.need_agent()
+        if self.session is None:
+            raise TransportError("there is no session; /login or /new first")
+        return self.session
+
+    def _terminal(self, terminal_id: str) -> OwnTerminal | None:
+        if self.agent is None or self.session is None:
+            return None
+        return self.agent.terminal(self.session.id, terminal_id)
+
+    def _values(self, command: str, before: list[str]) -> Choices | list[tuple[str, str]] | None:
+        """What may follow a command of ours."""
+        if self.session is None or command.removeprefix(":") not in COMMANDS:
+            return None
+        match command.removeprefix(":"), before:
+            case "mode", []:
+                return modes_of(self.session)
+            case "model", []:
+                return models_of(self.session)
+            case "option", []:
+                return [(key, title) for key, (title, _) in options_of(self.session).items()]
+            case "option", [name]:
+                found = options_of(self.session).get(name)
+                return found[1] if found is not None else None
+            case "login", []:
+                return [(m.id, m.name) for m in self.need_agent().auth_methods]
+            case _:
+                return None
