@@ -213,7 +213,14 @@ async def limit(turn, rest):
     turn.stop("max_tokens")
 
 
+async def several(turn, rest):
+    for name in rest.split():
+        async for text in SHOWS[name](turn, ""):
+            yield text + "\n\n"
+
+
 SHOWS = {
+    "several": several,
     "markdown": markdown,
     "nasty": nasty,
     "wide": wide,

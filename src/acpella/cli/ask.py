@@ -107,7 +107,8 @@ class Asker:
         typed = ""
         try:
             async with open_keys() as pressed:
-                self._prompt(f"  [1-{len(options)} or letter, Esc: no] " if options else "  [any key] ")
+                wide = f"  [1-{len(options)} or letter, Esc: no] " if options else "  [any key] "
+                self._prompt(wide if len(wide) < _width() else "  [Esc: no] ")
                 while True:
                     key = await pressed.read()
                     if key in ("", "\x1b", "\x04", "\x03"):

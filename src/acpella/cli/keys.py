@@ -3,6 +3,7 @@
 import asyncio
 import atexit
 import os
+import signal
 import sys
 import termios
 from collections.abc import AsyncGenerator, Generator
@@ -111,19 +112,32 @@ def _terminal_mode(fd: int, *, echo: bool, lines: bool) -> Generator[None]:
     mode[0] |= termios.ICRNL
     if not lines:
         mode[6][termios.VMIN], mode[6][termios.VTIME] = 1, 0
-    if not _saved:
-        _saved.append((fd, before))
-        atexit.register(_restore)
+    _saved.append((fd, before))
+    atexit.register(_restore)
+    deadly = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is signal.SIG_DFL]
+    for number in deadly:
+        signal.signal(number, _die)
     termios.tcsetattr(fd, termios.TCSADRAIN, mode)
     try:
         yield
     finally:
-        termios.tcsetattr(fd, termios.TCSADRAIN, before)
+        _restore()
+        for number in deadly:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _die(number: int, frame: object) -> None:
+    """End as the signal says, but not before the terminal is as it was."""
+    _restore()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 
 
 def _restore() -> None:
-    """The last resort, when the program ended in the middle of a question."""
-    for fd, mode in _saved:
+    """Set the terminal back; also the last resort, when the program ends in the middle of a question."""
+    atexit.unregister(_restore)
+    while _saved:
+        fd, mode = _saved.pop()
         try:
             termios.tcsetattr(fd, termios.TCSADRAIN, mode)
         except (OSError, termios.error):

@@ -57,7 +57,7 @@ class Conversation:
         self._turn: PromptTurn | None = None
         self._working: asyncio.Task[None] | None = None  # what Ctrl-C may stop, if it is no turn
         self._interrupted = 0.0
-        self._leaving = False
+        self._left = asyncio.Event()
         self._died: ConnectionClosed | None = None
         self._watch: asyncio.Task[None] | None = None
         self._open = AsyncExitStack()
@@ -77,18 +77,19 @@ class Conversation:
             loop.add_signal_handler(number, self.on_leave)
         face = asyncio.ensure_future(self.face.run())
         work = asyncio.ensure_future(self._work())
+        leave = asyncio.ensure_future(self._left.wait())
         try:
-            await asyncio.wait({face, work}, return_when=asyncio.FIRST_COMPLETED)
-            self._leaving = True
+            await asyncio.wait({face, work, leave}, return_when=asyncio.FIRST_COMPLETED)
+            self._left.set()
             await self._stop_work(work)
             self.face.leave()
             await face
             if work.done() and not work.cancelled():
                 work.result()
         finally:
-            for task in (work, face):
+            for task in (work, face, leave):
                 task.cancel()
-            await asyncio.gather(work, face, return_exceptions=True)
+            await asyncio.gather(work, face, leave, return_exceptions=True)
             await self._close_agent()
         return exits.DONE
 
@@ -113,7 +114,7 @@ class Conversation:
             raise
         self._state = ""
         self.refresh()
-        while not self._leaving:
+        while not self._left.is_set():
             if self._died is not None:
                 await self._after_death()
             elif self._waiting:
@@ -314,9 +315,7 @@ class Conversation:
             pass  # the turn itself tells
 
     def on_leave(self) -> None:
-        self._leaving = True
-        self._news.set()
-        self.face.leave()
+        self._left.set()
 
     def on_cycle(self) -> None:
         """Shift-Tab: the next mode."""

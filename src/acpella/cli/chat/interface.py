@@ -80,6 +80,7 @@ class Interface:
             output=Vt100_Output(sys.stdout, _size, term=os.environ.get("TERM"), enable_cpr=False),
             color_depth=None if self.colour else ColorDepth.DEPTH_1_BIT,
             enable_page_navigation_bindings=False,
+            erase_when_done=True,
         )
         self.app.ttimeoutlen = 0.05  # Esc is felt at once, and arrow keys still arrive whole over ssh
         self.app.key_processor.before_key_press += self._pressed

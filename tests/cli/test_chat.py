@@ -1,0 +1,313 @@
+"""`acpella chat` on a real terminal: keys in, the screen out."""
+
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from terminal import Terminal, acpella
+
+AGENT = str(Path(__file__).parent / "show_agent.py")
+ENTER, ALT_ENTER, CTRL_C, CTRL_D, SHIFT_TAB, ESC = "\r", "\x1b\r", "\x03", "\x04", "\x1b[Z", "\x1b"
+
+Start = Callable[..., Terminal]
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Iterator[Start]:
+    opened: list[Terminal] = []
+
+    def start(*arguments: str, agent: str = AGENT, ready: str = "Small", **options: object) -> Terminal:
+        terminal = acpella("chat", "-a", agent, *arguments, cwd=tmp_path, **options)  # type: ignore[arg-type]
+        opened.append(terminal)
+        if ready:
+            terminal.see(ready)
+        return terminal
+
+    yield start
+    for terminal in opened:
+        terminal.__exit__()
+
+
+def test_a_prompt_is_answered_and_ctrl_d_leaves(chat: Start) -> None:
+    terminal = chat()
+    terminal.type("hello there" + ENTER)
+    shown = terminal.see(r"You said: hello there \[TextContent\]")
+    assert "› hello there" in shown
+    terminal.type(CTRL_D)
+    assert terminal.wait() == 0
+    assert terminal.is_cooked()
+    assert b"\x1b[?2004l" in terminal.raw[-400:]  # pastes are no longer bracketed
+
+
+def test_what_scrolled_away_was_written_once(chat: Start) -> None:
+    terminal = chat(rows=12)
+    terminal.type("markdown" + ENTER)
+    terminal.see("The end.")
+    terminal.type("tools" + ENTER)
+    shown = terminal.see("All done.")
+    for text in ("A heading", "Some bold words", "• second", "return 42", "make test", "output 9999"):
+        assert len(re.findall(text, shown)) == 1, text
+
+
+def test_a_permission_is_given_by_key(chat: Start) -> None:
+    terminal = chat()
+    terminal.type("ask" + ENTER)
+    shown = terminal.see("Esc: no")
+    assert "1 - quiet" in shown and "1 + LOUD" in shown and "4 R  Always reject" in shown
+    terminal.type("a")
+    terminal.see("allowed: True")
+    terminal.type("ask 2" + ENTER)
+    terminal.see("(?s)allowed: True.*Esc: no")
+    terminal.type(ESC)
+    terminal.see("allowed: False")
+
+
+def test_ctrl_c_cancels_the_turn_and_gives_waiting_prompts_back(chat: Start) -> None:
+    """D6"""
+    terminal = chat()
+    terminal.type("slow" + ENTER)
+    terminal.see("I begin 0")
+    terminal.type("next one" + ENTER)
+    terminal.see("⏎ next one")
+    terminal.type(CTRL_C)
+    terminal.see(r"\[cancelled\]")
+    terminal.see("› next one")
+    terminal.type(ENTER)
+    terminal.see("You said: next one")
+
+
+def test_ctrl_c_at_a_question_cancels_the_turn(chat: Start) -> None:
+    """R-208"""
+    terminal = chat()
+    terminal.type("ask" + ENTER)
+    terminal.see("Esc: no")
+    terminal.type(CTRL_C)
+    terminal.see(r"\[cancelled\]")
+    terminal.type("still here?" + ENTER)
+    terminal.see("You said: still here")
+
+
+def test_typing_while_the_agent_works_queues_the_next_prompt(chat: Start) -> None:
+    terminal = chat()
+    terminal.type("markdown" + ENTER + "second" + ENTER)
+    shown = terminal.see("You said: second")
+    assert shown.index("The end.") < shown.index("› second")
+
+
+def test_ctrl_c_twice_leaves(chat: Start) -> None:
+    terminal = chat()
+    terminal.type(CTRL_C)
+    terminal.see("Ctrl-C again, or Ctrl-D, leaves")
+    terminal.type(CTRL_C)
+    assert terminal.wait() == 0
+    assert terminal.is_cooked()
+
+
+def test_ctrl_d_during_a_turn_ends_the_agent_too(chat: Start) -> None:
+    terminal = chat()
+    terminal.type("stubborn" + ENTER)
+    terminal.see("I wait.")
+    terminal.type(CTRL_D)
+    assert terminal.wait() == 0
+    left = subprocess.run(["pgrep", "-s", str(terminal.process.pid)], capture_output=True, text=True)
+    assert left.stdout == ""
+
+
+def test_alt_enter_and_ctrl_j_make_new_lines_and_so_do_pastes(chat: Start) -> None:
+    terminal = chat()
+    terminal.type("one" + ALT_ENTER + "two\nthree\x1b[200~\rfour\rfive\x1b[201~" + ENTER)
+    shown = terminal.see("You said: one")
+    terminal.see(r"five \[TextContent\]")
+    assert "› one\n  two\n  three\n  four\n  five\n" in shown
+
+
+def test_shift_tab_cycles_modes_and_commands_change_them(chat: Start) -> None:
+    terminal = chat()
+    terminal.type(SHIFT_TAB)
+    terminal.see("Plan · Small")
+    terminal.type("/mode code" + ENTER)
+    terminal.see("Code · Small")
+    terminal.type("/model" + ENTER)
+    terminal.see("which model")
+    terminal.see("Esc: none")
+    terminal.type("2")
+    terminal.see("Code · Large")
+    terminal.type("/option loud on" + ENTER + "/option" + ENTER)
+    terminal.see("loud  Loud: on")
+    terminal.see("Esc: none")
+    terminal.type(ESC)
+    terminal.see(r"›\n.*Code · Large\s*\Z")
+    terminal.type("/mode nonsense" + ENTER)
+    terminal.see("no mode 'nonsense'; there are: code, plan, yolo")
+
+
+def test_the_menu_offers_commands_and_files(chat: Start, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("some notes", encoding="utf-8")
+    terminal = chat()
+    terminal.type("/hi")
+    terminal.see("/history +What was said before")
+    terminal.type("\t" + ENTER + ENTER)
+    terminal.see("nothing much")
+    terminal.type("read @not")
+    terminal.see("(?m)^ +notes.txt")
+    terminal.type("\t" + ENTER + ENTER)
+    terminal.see(r"You said: read @notes.txt +some notes +\[TextContent, EmbeddedResource\]")
+
+
+def test_git_decides_which_files_are_offered(chat: Start, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    (tmp_path / ".gitignore").write_text("secret*\n", encoding="utf-8")
+    for name in ("secret-plan.md", "open-plan.md"):
+        (tmp_path / name).write_text("x", encoding="utf-8")
+    terminal = chat()
+    terminal.type("@plan")
+    assert "secret-plan" not in terminal.see("(?m)^ +open-plan.md")
+
+
+def test_our_commands_do_not_hide_the_agents(chat: Start) -> None:
+    terminal = chat()
+    terminal.type("/help" + ENTER)
+    terminal.see("help of the agent")
+    terminal.type("/:help" + ENTER)
+    shown = terminal.see("Ctrl-D +leaves")
+    assert "/:help" in shown and "/history" in shown and "/sessions" in shown
+
+
+def test_a_shell_command_has_the_terminal_to_itself(chat: Start) -> None:
+    terminal = chat()
+    terminal.type("!test -t 0 && echo it is a $((6 * 7)); exit 3" + ENTER)
+    terminal.see("it is a 42")
+    terminal.see("exit 3")
+    terminal.type("!sleep 60" + ENTER)
+    terminal.see("(?m)^› !sleep 60")
+    terminal.see("(?m)^›$", gone=True)  # the input is away while the command runs
+    terminal.type(CTRL_C)
+    terminal.see("ended by signal 2|exit 130")
+    terminal.type("still here" + ENTER)
+    terminal.see("You said: still here")
+
+
+def test_a_crashed_agent_is_started_again_in_the_same_session(chat: Start) -> None:
+    """A9, D8"""
+    terminal = chat()
+    terminal.type("remember me" + ENTER)
+    terminal.see("You said: remember me")
+    terminal.type("die" + ENTER)
+    terminal.see("the agent ended: .*killed by SIGKILL|SIGKILL")
+    terminal.see(r"\[Y/n\]")
+    terminal.type(ENTER)
+    terminal.see("runs again, in the same session")
+    terminal.type("hello again" + ENTER)
+    terminal.see("You said: hello again")
+
+
+def test_a_session_is_resumed_with_what_was_said(chat: Start, tmp_path: Path) -> None:
+    """C18"""
+    first = chat()
+    first.type("the first words" + ENTER)
+    first.see("You said: the first words")
+    first.type("/new" + ENTER)
+    first.see("a new session")
+    first.type("other words" + ENTER)
+    first.see("You said: other words")
+    first.type("/sessions" + ENTER)
+    shown = first.see("Esc: none")
+    number = re.search(r"(\d+)  the first words", shown)
+    assert number is not None
+    first.type(number[1])
+    again = first.see(r"(?s)which session.*You said: the first words")
+    assert "› the first words" in again.partition("which session")[2]
+
+
+def test_the_history_is_kept_for_the_user_alone(chat: Start, tmp_path: Path) -> None:
+    first = chat()
+    first.type("to be remembered" + ENTER)
+    first.see("You said: to be remembered")
+    first.type(CTRL_D)
+    first.wait()
+    path = tmp_path / "acpella" / "chat-history"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    second = chat()
+    second.type("\x1b[A" + ENTER)
+    second.see("You said: to be remembered")
+
+
+@pytest.mark.parametrize("columns, rows", [(40, 12), (24, 6)])
+def test_any_size_will_do(chat: Start, columns: int, rows: int) -> None:
+    terminal = chat(ready="show_agent", columns=columns, rows=rows)
+    terminal.type("wide" + ENTER)
+    terminal.see("long line")
+    terminal.type("tools" + ENTER)
+    terminal.see("All done.")
+    terminal.type("ask" + ENTER)
+    terminal.see("Esc: no")
+    terminal.type("r")
+    terminal.see("allowed: False")
+
+
+def test_the_terminal_may_change_its_size_in_the_middle(chat: Start) -> None:
+    terminal = chat(columns=100, rows=30)
+    terminal.type("slow" + ENTER)
+    terminal.see("I begin 0 1")
+    terminal.resize(50, 15)
+    terminal.see(r"\b9\b")
+    terminal.resize(120, 40)
+    terminal.see(r"\b12\b")
+    terminal.type(CTRL_C)
+    terminal.see(r"\[cancelled\]")
+    terminal.type("fine" + ENTER)
+    terminal.see("You said: fine")
+
+
+@pytest.mark.parametrize(
+    "state, number", [("idle", signal.SIGHUP), ("turn", signal.SIGTERM), ("question", signal.SIGTERM)]
+)
+def test_a_kill_leaves_the_terminal_as_it_was(chat: Start, number: int, state: str) -> None:
+    terminal = chat()
+    if state == "turn":
+        terminal.type("stubborn" + ENTER)
+        terminal.see("I wait.")
+    elif state == "question":
+        terminal.type("ask" + ENTER)
+        terminal.see("Esc: no")
+    os.kill(terminal.process.pid, number)
+    terminal.wait()
+    assert terminal.is_cooked()
+
+
+def test_no_colour_is_used_when_it_is_not_wanted(chat: Start) -> None:
+    terminal = chat(NO_COLOR="1")
+    terminal.type("tools" + ENTER)
+    terminal.see("All done.")
+    assert not re.search(rb"\x1b\[[0-9;]*3[1-7]m", bytes(terminal.raw))
+
+
+def test_an_agent_cannot_move_the_cursor_or_set_the_title(chat: Start) -> None:
+    terminal = chat()
+    terminal.type("nasty" + ENTER)
+    terminal.see("before after red done")
+    terminal.see("✓ read ok")
+    assert "owned" not in terminal.screen.title
+    assert b"]0;" not in terminal.raw and b"\x1b[2J" not in terminal.raw
+
+
+def test_without_a_terminal_chat_says_what_to_use() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "acpella", "chat", "-a", AGENT], capture_output=True, text=True, input=""
+    )
+    assert ran.returncode == 2 and "`acpella run` does without" in ran.stderr
+
+
+def test_an_agent_that_cannot_start_ends_the_chat_with_its_code(chat: Start) -> None:
+    terminal = chat(agent=f"{sys.executable} -c 'raise SystemExit(7)'", ready="")
+    assert terminal.wait() == 4
+    shown = terminal.all()
+    assert "exited with code" in shown and "(starting)" not in shown
+    assert terminal.is_cooked()
