@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
 from terminal import Terminal, acpella
 
 AGENT = str(Path(__file__).parent / "show_agent.py")

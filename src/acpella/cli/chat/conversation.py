@@ -198,6 +198,7 @@ class Conversation:
             self.screen.update(update, told.tool_calls)
 
         if session_id is not None and again:
+            self.screen.forget()
             self.screen.start()
             self.screen.show_user = True
         try:

@@ -310,7 +310,7 @@ def diff_rows(diff: Diff, *, cwd: str = "", limit: int = MAX_DIFF_LINES) -> list
     start, stop_old, stop_new = _changed(old, new)
     added, removed = stop_new - start, stop_old - start
     if diff.old_text is None:
-        head = f"{name} (new, {len(new)} lines)"
+        head = f"{name} (new, {len(new)} line{'' if len(new) == 1 else 's'})"
     elif max(added, removed) > MAX_COMPARED:
         head = f"{name} (about {added} lines in the place of {removed})"
     else:
@@ -390,7 +390,7 @@ def usage_text(context: UsageUpdate | None, usage: Usage | None = None) -> str:
         parts.append(f"{count(usage.input_tokens)} in, {count(usage.output_tokens)} out")
     if context is not None and context.size:
         parts.append(f"{count(context.used)}/{count(context.size)} ({context.used * 100 // context.size} %)")
-    if context is not None and context.cost is not None:
+    if context is not None and context.cost is not None and context.cost.amount:
         parts.append(f"{context.cost.amount:.2f} {one_line(context.cost.currency, 10)}")
     return " · ".join(parts)
 

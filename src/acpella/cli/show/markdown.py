@@ -18,6 +18,7 @@ MAX_BLOCK = 6000
 
 _FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})\s*([^\s`]*)[^`]*$")
 _INNER_FENCE = re.compile(r"\s+(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})")
+_ITEM = re.compile(r" {0,3}(?:[-*+]|\d+[.)])\s")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 
 
@@ -87,7 +88,8 @@ class Blocks:
             if _closes(line, self._inner):
                 self._inner = None
             return
-        if fence := _FENCE.match(line):
+        fence = _FENCE.match(line)
+        if fence and not (fence[1] and self._lines and _ITEM.match(self._lines[0])):
             self._finish(finished)
             self._code = (fence[2], fence[3])
             return

@@ -87,6 +87,7 @@ class Screen:
         self._outputs = Outputs(find_terminal)
         self._rows: list[str] = []  # to be added for good with the next picture
         self._speaking: str | None = None  # which kind of text is coming in
+        self._message: str | None = None  # which message it belongs to, if the agent tells
         self._blocks = Blocks()
         self._thought = ""
         self._cleaner = Cleaner()
@@ -189,6 +190,12 @@ class Screen:
         self._any, self._gap = True, False
         self._touch(0)
 
+    def forget(self) -> None:
+        """Another conversation begins: tool calls that were shown may come again."""
+        self._begun.clear()
+        self._shown.clear()
+        self._calls = Calls()
+
     def pause(self) -> None:
         """Leave the terminal to somebody else; what comes meanwhile is shown at `resume`."""
         self._paused += 1
@@ -214,7 +221,8 @@ class Screen:
         if not isinstance(update.content, TextContent):
             self._say([(describe(update.content), "cyan")])
             return
-        if self._speaking != kind:
+        message, self._message = self._message, update.message_id
+        if self._speaking != kind or message != update.message_id:
             self._end_text()
             self._speaking = kind
             self._gap = self._any
