@@ -363,7 +363,8 @@ class Conversation:
 
     def _echo(self, text: str) -> None:
         rows = [row for line in clean(text).split("\n") for row in wrap(line, max(self.face.width - 2, 8))]
-        self.tell([[], *([("› " if i == 0 else "  ", "cyan"), (row, "bold")] for i, row in enumerate(rows))])
+        told: list[Row] = [[("› " if i == 0 else "  ", "cyan"), (row, "bold")] for i, row in enumerate(rows)]
+        self.screen.tell(told, gap=True)
 
     def _fail(self, text: str) -> None:
         lines = [row for row in wrap(clean(text), max(self.face.width - 2, 8)) if row.strip()]

@@ -106,7 +106,7 @@ class Interface:
     @property
     def height(self) -> int:
         below = min(self.buffer.document.line_count, self._input_rows()) + len(self._listener.queued()[:3])
-        return max(self.app.output.get_size().rows - below - 2, 4)
+        return max(self.app.output.get_size().rows - below - 3, 4)
 
     def draw(self, rows: Sequence[str], live: Sequence[str]) -> None:
         changed = list(live) != self._live
@@ -150,6 +150,7 @@ class Interface:
         )
         parts = [
             Window(live, height=lambda: Dimension.exact(len(self._live)), dont_extend_height=True),
+            Window(height=1, dont_extend_height=True),
             Window(queued, height=lambda: Dimension.exact(len(self._queued())), dont_extend_height=True),
             field,
             CompletionsMenu(max_height=6, scroll_offset=1),

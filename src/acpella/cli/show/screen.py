@@ -155,9 +155,10 @@ class Screen:
         else:
             self._say([("· ", "dim"), (f"[{type(update).__name__}]", "dim")])
 
-    def tell(self, rows: Sequence[Row]) -> None:
-        """Add rows of the program's own."""
+    def tell(self, rows: Sequence[Row], *, gap: bool = False) -> None:
+        """Add rows of the program's own, with a blank one before if there is a `gap`."""
         self._end_text()
+        self._gap = (self._gap or gap) and self._any
         self._print(rows)
         self._touch(0)
 
@@ -187,7 +188,7 @@ class Screen:
         self._end_text()
         self._running = True
         self._started = time.monotonic()
-        self._any, self._gap = True, False
+        self._gap = self._any
         self._touch(0)
 
     def forget(self) -> None:
