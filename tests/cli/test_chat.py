@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from terminal import Terminal, acpella
+
+from cli.terminal import Terminal, acpella
 
 AGENT = str(Path(__file__).parent / "show_agent.py")
 ENTER, ALT_ENTER, CTRL_C, CTRL_D, SHIFT_TAB, ESC = "\r", "\x1b\r", "\x03", "\x04", "\x1b[Z", "\x1b"
@@ -295,6 +296,39 @@ def test_an_agent_cannot_move_the_cursor_or_set_the_title(chat: Start) -> None:
     terminal.see("✓ read ok")
     assert "owned" not in terminal.screen.title
     assert b"]0;" not in terminal.raw and b"\x1b[2J" not in terminal.raw
+
+
+@pytest.mark.parametrize(
+    "method, asked, typed, told",
+    [
+        ("web", "", "", "logged in"),
+        ("term", r"Your name \(by hand\):", "Nora\n", "the agent runs"),
+        ("key", "THE_KEY:", "s3cret\n", "Key: 6"),
+    ],
+)
+def test_each_kind_of_login(chat: Start, method: str, asked: str, typed: str, told: str) -> None:
+    """A12, FIELD-NOTES 11"""
+    terminal = chat(agent=str(Path(__file__).parent / "login_agent.py"), ready="wants you to log in first")
+    terminal.see("/login logs in")
+    terminal.type(f"/login {method}" + ENTER)
+    if asked:
+        terminal.see(asked)
+        terminal.type(typed)
+    terminal.see("(?m)^logged in")
+    terminal.type("hello" + ENTER)
+    terminal.see("You are in.")
+    terminal.see(told)
+    assert "s3cret" not in terminal.all()
+
+
+def test_without_its_libraries_chat_says_what_to_install(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['prompt_toolkit'] = None\n"
+        f"from acpella.cli import main; sys.exit(main(['chat', '-a', {AGENT!r}]))"
+    )
+    with Terminal([sys.executable, "-c", code], cwd=tmp_path) as terminal:
+        assert terminal.wait() == 2
+        assert "chat needs prompt_toolkit: pip install 'acpella[standard]'" in terminal.all()
 
 
 def test_without_a_terminal_chat_says_what_to_use() -> None:

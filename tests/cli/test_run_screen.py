@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from terminal import Terminal, acpella
+
+from cli.terminal import Terminal, acpella
 
 AGENT = str(Path(__file__).parent / "show_agent.py")
 

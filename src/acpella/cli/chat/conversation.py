@@ -186,7 +186,10 @@ class Conversation:
             except (AcpellaError, TimeoutError) as error:
                 self._fail(f"the session could not be opened again: {error}")
         await self.open_session(None)
-        self.tell([[("the agent runs again, in a new session: it has forgotten what was said", "yellow")]])
+        if last is None:
+            self.tell([[("the agent runs", "dim")]])
+        else:
+            self.tell([[("the agent runs again, in a new session: it has forgotten what was said", "yellow")]])
 
     async def open_session(self, session_id: str | None, *, again: bool = True) -> None:
         """Begin a session, or go on with one; `again` shows what was said in it."""
