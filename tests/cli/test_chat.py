@@ -142,7 +142,7 @@ def test_shift_tab_cycles_modes_and_commands_change_them(chat: Start) -> None:
     terminal.type("/option loud on" + ENTER + "/option" + ENTER)
     terminal.see("loud  Loud: on")
     terminal.see("Esc: none")
-    terminal.type(ESC)
+    terminal.type(CTRL_C)
     terminal.see(r"›\n.*Code · Large\s*\Z")
     terminal.type("/mode nonsense" + ENTER)
     terminal.see("no mode 'nonsense'; there are: code, plan, yolo")

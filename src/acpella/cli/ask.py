@@ -65,7 +65,8 @@ class Asker:
     async def permission(self, request: RequestPermissionRequest) -> PermissionOption | None:
         """Let the user choose an option; None if there is none to say no with."""
         if not is_interactive():
-            return refuse(request, self._hint)
+            async with self._floor():
+                return refuse(request, self._hint)
         async with self._floor():
             self._show_call(request)
             keys = _keys_for(request.options)

@@ -6,16 +6,24 @@ import os
 import signal
 import sys
 import termios
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
-__all__ = ["Keys", "open_keys", "read_line"]
+__all__ = ["Keys", "interrupt", "open_keys", "read_line"]
 
 ESCAPE_WAIT = 0.05
 """Seconds after which an escape character was the Esc key, and not the begin of an arrow key or the like."""
 
 _saved: list[Any] = []
+_reading: list[Callable[[bytes], Any]] = []  # whoever reads now
+
+
+def interrupt() -> bool:
+    """Ctrl-C was pressed: whoever reads gets no answer. False if nobody does."""
+    for take in _reading:
+        take(b"\x03")
+    return bool(_reading)
 
 
 class Keys:
@@ -72,27 +80,36 @@ async def open_keys() -> AsyncGenerator[Keys]:
     with _terminal_mode(fd, echo=False, lines=False):
         termios.tcflush(fd, termios.TCIFLUSH)
         loop.add_reader(fd, lambda: keys.received(_read(fd)))
+        _reading.append(keys.received)
         try:
             yield keys
         finally:
+            _reading.remove(keys.received)
             loop.remove_reader(fd)
 
 
 async def read_line(*, secret: bool = False) -> str | None:
-    """A line as the user typed it, with the terminal's own editing; None for Ctrl-D."""
+    """A line as the user typed it, with the terminal's own editing; None for Ctrl-D and Ctrl-C."""
     fd = sys.stdin.fileno()
     loop = asyncio.get_running_loop()
     line: asyncio.Future[bytes] = loop.create_future()
+
+    def take(data: bytes) -> None:
+        if not line.done():
+            line.set_result(data)
+
     with _terminal_mode(fd, echo=not secret, lines=True):
-        loop.add_reader(fd, lambda: line.done() or line.set_result(_read(fd)))
+        loop.add_reader(fd, lambda: take(_read(fd)))
+        _reading.append(take)
         try:
             data = await line
         finally:
+            _reading.remove(take)
             loop.remove_reader(fd)
     if secret:
         sys.stderr.write("\n")
         sys.stderr.flush()
-    return data.decode("utf-8", "replace").rstrip("\r\n") if data else None
+    return data.decode("utf-8", "replace").rstrip("\r\n") if data not in (b"", b"\x03") else None
 
 
 def _read(fd: int) -> bytes:

@@ -15,6 +15,7 @@ from acpella.schema import CurrentModeUpdate, SessionUpdate, UsageUpdate
 
 from .. import exits
 from ..ask import Asker
+from ..keys import interrupt
 from ..show.clean import clean, one_line
 from ..show.facts import OwnTerminal, usage_text
 from ..show.lines import Row, cell_len, wrap
@@ -189,7 +190,9 @@ class Conversation:
         if last is None:
             self.tell([[("the agent runs", "dim")]])
         else:
-            self.tell([[("the agent runs again, in a new session: it has forgotten what was said", "yellow")]])
+            self.tell(
+                [[("the agent runs again, in a new session: it has forgotten what was said", "yellow")]]
+            )
 
     async def open_session(self, session_id: str | None, *, again: bool = True) -> None:
         """Begin a session, or go on with one; `again` shows what was said in it."""
@@ -293,6 +296,8 @@ class Conversation:
         """The first Ctrl-C stops what runs, or clears the input; the second leaves."""
         if self._working is not None:
             return  # the program in the foreground got the signal, too
+        if self._turn is None and interrupt():
+            return  # a question of the chat's own
         loop = asyncio.get_running_loop()
         twice = loop.time() - self._interrupted < TWICE
         self._interrupted = loop.time()

@@ -1,14 +1,18 @@
 """Markdown as it arrives: which blocks are finished, and how a block looks."""
 
 import io
+import logging
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from .clean import clean
+from .lines import wrap
 
 __all__ = ["Block", "Blocks", "render"]
+
+log = logging.getLogger(__name__)
 
 MAX_CODE_LINES = 80
 """Lines of code in one block; longer code comes in pieces, or each new line would colour all of it again."""
@@ -134,26 +138,11 @@ def _closes(line: str, fence: str) -> bool:
 
 def render(block: Block, width: int, *, colour: bool = True) -> list[str]:
     """The rows of a block, coloured, none wider than `width`."""
-    console, markdown, syntax = _tools(colour)
-    console.width = max(width, 4)
-    with console.capture() as captured:
-        text = clean(block.text)
-        if block.is_code:
-            language = clean(block.language) or "text"
-            console.print(
-                syntax(
-                    text,
-                    language,
-                    theme="ansi_dark",
-                    background_color="default",
-                    word_wrap=True,
-                    padding=(0, 2),
-                )
-            )
-        else:
-            console.print(markdown(text))
-    rows = [row.rstrip() for row in captured.get().split("\n")]
-    rows = [_trimmed(row) for row in rows]
+    try:
+        rows = _rich_rows(block, max(width, 4), colour)
+    except Exception:  # a mistake in a library must not hide what the agent says
+        log.exception("a block of Markdown could not be drawn")
+        return wrap(clean(block.text), max(width, 4))
     if block.is_code:
         return rows[:-1] if rows and not rows[-1] else rows
     first, last = 0, len(rows)
@@ -162,6 +151,22 @@ def render(block: Block, width: int, *, colour: bool = True) -> list[str]:
     while last > first and not rows[last - 1]:
         last -= 1
     return rows[first:last]
+
+
+def _rich_rows(block: Block, width: int, colour: bool) -> list[str]:
+    console, markdown, syntax = _tools(colour)
+    console.width = width
+    text = clean(block.text)
+    if block.is_code:
+        language = clean(block.language) or "text"
+        drawn = syntax(
+            text, language, theme="ansi_dark", background_color="default", word_wrap=True, padding=(0, 2)
+        )
+    else:
+        drawn = markdown(text)
+    with console.capture() as captured:
+        console.print(drawn)
+    return [_trimmed(row.rstrip()) for row in captured.get().split("\n")]
 
 
 _BLANK_END = re.compile(r"(?:\x1b\[[0-9;]*m|\s)+\Z")
