@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sys
 
 from acpella import Agent, Choice, Mode, Select, Toggle
 from acpella.schema import (
@@ -152,7 +153,7 @@ async def ask_many(turn, rest):
     async def one(number):
         return await turn.permit(None, f"Question {number}", key=f"q{number}")
 
-    answers = await asyncio.gather(*(one(number) for number in range(3)))
+    answers = await asyncio.gather(*(one(number) for number in range(int(rest or 3))))
     yield f"answers: {answers}"
 
 
@@ -197,6 +198,8 @@ async def stubborn(turn, rest):
 
 async def die(turn, rest):
     yield "Goodbye"
+    sys.stderr.write("last words \x1b]0;owned\x07\n")
+    sys.stderr.flush()
     await asyncio.sleep(0.1)
     os.kill(os.getpid(), signal.SIGKILL)
 

@@ -157,6 +157,24 @@ def test_permissions_queue_and_are_chosen_by_kind(run: Start) -> None:
     assert "answers: [True, False, False]" in finished(terminal)
 
 
+def test_a_hundred_questions_at_once_are_all_cancelled_by_one_ctrl_c(run: Start) -> None:
+    """D6, R-208"""
+    terminal = run("many 100")
+    terminal.see(r"Question 0[^?]*Esc: no")
+    terminal.type("a")
+    terminal.see(r"Question 1  \(98 more wait\)[^?]*Esc: no")
+    terminal.type("\x03")
+    assert "[cancelled]" in finished(terminal, 130)
+
+
+def test_the_last_words_of_an_agent_that_dies_are_harmless(run: Start) -> None:
+    """D8"""
+    terminal = run("die")
+    shown = finished(terminal, 4)
+    assert "Goodbye\n" in shown and "killed by SIGKILL" in shown and "last words" in shown
+    assert terminal.screen.title == "" and b"]0;" not in terminal.raw
+
+
 def test_a_form_is_filled_in_and_checked(run: Start) -> None:
     """R-360 ff.: forms of an elicitation"""
     terminal = run("form")

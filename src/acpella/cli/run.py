@@ -97,7 +97,9 @@ def run(arguments: argparse.Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return exits.DONE
     except (AcpellaError, TimeoutError, OSError, ValueError) as error:
-        text = str(error) or f"no end within {arguments.timeout:g} s (--timeout)"
+        from .show.clean import clean
+
+        text = clean(str(error)) or f"no end within {arguments.timeout:g} s (--timeout)"
         print(f"acpella: {text}", file=sys.stderr)  # noqa: T201 - this is what the user must know
         return exits.code_for(error)
     except KeyboardInterrupt:
@@ -284,6 +286,10 @@ def _prompt(arguments: argparse.Namespace) -> list[Any]:
 
 
 def _pass_on(data: bytes) -> None:
+    from .show.clean import clean
+
+    if sys.stderr.isatty():  # which would obey it
+        data = clean(data.decode("utf-8", "replace")).encode("utf-8", "replace")
     sys.stderr.buffer.write(data)
     sys.stderr.buffer.flush()
 

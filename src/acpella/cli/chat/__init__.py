@@ -71,7 +71,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _fail(text: str, code: int) -> int:
-    print(f"acpella: {text}", file=sys.stderr)  # noqa: T201 - this is what the user must know
+    from ..show.clean import clean
+
+    print(f"acpella: {clean(text)}", file=sys.stderr)  # noqa: T201 - this is what the user must know
     return code
 
 
