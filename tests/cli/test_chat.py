@@ -1,5 +1,6 @@
 """`acpella chat` on a real terminal: keys in, the screen out."""
 
+import base64
 import os
 import re
 import signal
@@ -67,6 +68,15 @@ def test_a_permission_is_given_by_key(chat: Start) -> None:
     terminal.see("(?s)allowed: True.*Esc: no")
     terminal.type(ESC)
     terminal.see("allowed: False")
+
+
+def test_what_is_being_typed_does_not_answer_a_question(chat: Start) -> None:
+    terminal = chat()
+    terminal.type("ask" + ENTER + "aA1y")
+    terminal.see("Esc: no")
+    terminal.type(ESC)
+    terminal.see("allowed: False")
+    terminal.see("› aA1y")
 
 
 def test_ctrl_c_cancels_the_turn_and_gives_waiting_prompts_back(chat: Start) -> None:
@@ -148,6 +158,20 @@ def test_shift_tab_cycles_modes_and_commands_change_them(chat: Start) -> None:
     terminal.see("no mode 'nonsense'; there are: code, plan, yolo")
 
 
+def test_models_and_modes_of_older_agents(chat: Start) -> None:
+    """FIELD-NOTES 3, 8, 10"""
+    terminal = chat(agent=str(Path(__file__).parent / "old_agent.py"), ready="Ask · Automatic")
+    terminal.type("/model big one" + ENTER)
+    terminal.see("Ask · Big one")
+    terminal.type(SHIFT_TAB)
+    terminal.see("Do · Big one")
+    terminal.type("hello" + ENTER)
+    shown = terminal.see("✓ other t9")
+    assert "by big" in shown
+    terminal.type("/sessions" + ENTER)
+    terminal.see("old_agent.py does not list sessions")
+
+
 def test_the_menu_offers_commands_and_files(chat: Start, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("some notes", encoding="utf-8")
     terminal = chat()
@@ -224,6 +248,26 @@ def test_a_session_is_resumed_with_what_was_said(chat: Start, tmp_path: Path) ->
     first.type(number[1])
     again = first.see(r"(?s)which session.*You said: the first words")
     assert "› the first words" in again.partition("which session")[2]
+
+
+def test_a_session_is_resumed_from_the_command_line(chat: Start, tmp_path: Path) -> None:
+    """D10, C18"""
+    with acpella("run", "-a", AGENT, "--save-session", "id", "said before", cwd=tmp_path) as first:
+        assert first.wait() == 0
+    session_id = (tmp_path / "id").read_text(encoding="utf-8").strip()
+    terminal = chat("--resume", session_id, "--mode", "plan", ready="Plan · Small")
+    shown = terminal.see("You said: said before")
+    assert "› said before" in shown
+
+
+def test_answers_are_copied_and_conversations_written(chat: Start, tmp_path: Path) -> None:
+    terminal = chat()
+    terminal.type("hello" + ENTER + "/copy" + ENTER + "/export talk.md" + ENTER)
+    terminal.see("wrote talk.md")
+    answer = base64.b64encode(b"You said: hello [TextContent]")
+    assert b"\x1b]52;c;" + answer + b"\x07" in terminal.raw
+    text = (tmp_path / "talk.md").read_text(encoding="utf-8")
+    assert text == "## User\n\nhello\n\n## Agent\n\nYou said: hello [TextContent]\n\n"
 
 
 def test_the_history_is_kept_for_the_user_alone(chat: Start, tmp_path: Path) -> None:
