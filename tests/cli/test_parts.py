@@ -155,6 +155,14 @@ def test_text_without_end_comes_in_pieces() -> None:
     assert sum(block.text.count("x") for block in code) == 1000
 
 
+def test_a_long_table_comes_in_pieces_with_its_head_on_each() -> None:
+    head = "| name | value |\n|---|---|\n"
+    found = blocks_of([head + "".join(f"| row {n} | {'x' * 40} |\n" for n in range(300))])
+    assert len(found) > 2 and all(block.is_table and block.text.startswith(head) for block in found)
+    assert sum(block.text.count("row") for block in found) == 300
+    assert not Block("a | b\nno rule").is_table
+
+
 @pytest.mark.parametrize("width", [10, 40, 100])
 def test_no_rendered_row_is_too_wide(width: int) -> None:
     for block in [*blocks_of([MARKDOWN]), Block("漢字" * 100), Block("x" * 500, is_code=True)]:

@@ -23,6 +23,7 @@ MAX_BLOCK = 6000
 _FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})\s*([^\s`]*)[^`]*$")
 _INNER_FENCE = re.compile(r"\s+(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})")
 _ITEM = re.compile(r" {0,3}(?:[-*+]|\d+[.)])\s")
+_RULE = re.compile(r"\s*\|?\s*:?-+[\s:|-]*$")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 
 
@@ -35,6 +36,11 @@ class Block:
     language: str = ""
     is_rest: bool = False
     """It goes on with the block before, without a blank line between."""
+
+    @property
+    def is_table(self) -> bool:
+        """The columns of a table become wider with every row that needs it."""
+        return not self.is_code and _is_table(self.text.split("\n", 2))
 
 
 class Blocks:
@@ -110,7 +116,10 @@ class Blocks:
         if len(self._lines) == 1 and _HEADING.match(line):
             self._finish(finished)
         elif self._size > MAX_BLOCK:
-            self._finish(finished, more=True)
+            head = self._lines[:2] if _is_table(self._lines) else []
+            self._finish(finished, more=not head)
+            for again in head:
+                self._add(again)
 
     def _add(self, line: str) -> None:
         self._lines.append(line)
@@ -129,6 +138,10 @@ class Blocks:
         if self._code is not None:
             return Block(text, is_code=True, language=self._code[1], is_rest=self._rest)
         return Block(text.strip("\n"), is_rest=self._rest)
+
+
+def _is_table(lines: list[str]) -> bool:
+    return len(lines) > 1 and "|" in lines[0] and _RULE.match(lines[1]) is not None
 
 
 def _closes(line: str, fence: str) -> bool:

@@ -410,6 +410,8 @@ class Screen:
         if block is None:
             return []
         rows = self._rendered(block)
+        if block.is_table:
+            return gap + rows[-room:]
         if len(rows) - self._frozen > room:
             if not self._frozen:
                 self._frozen_width = min(self._paper.width, 120)
