@@ -5,9 +5,10 @@ import asyncio
 import os
 import signal
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 from acpella.client import ClientSession, ClientSettings, ConnectedAgent, PromptTurn, Result
 from acpella.errors import AcpellaError, AuthRequired, ConnectionClosed, TransportError
@@ -57,6 +58,7 @@ class Conversation:
         self._news = asyncio.Event()
         self._turn: PromptTurn | None = None
         self._working: asyncio.Task[None] | None = None  # what Ctrl-C may stop, if it is no turn
+        self._tasks: set[asyncio.Task[None]] = set()
         self._interrupted = 0.0
         self._left = asyncio.Event()
         self._died: ConnectionClosed | None = None
@@ -88,9 +90,10 @@ class Conversation:
             if work.done() and not work.cancelled():
                 work.result()
         finally:
-            for task in (work, face, leave):
+            rest: list[asyncio.Future[Any]] = [work, face, leave, *self._tasks]
+            for task in rest:
                 task.cancel()
-            await asyncio.gather(work, face, leave, return_exceptions=True)
+            await asyncio.gather(*rest, return_exceptions=True)
             await self._close_agent()
         return exits.DONE
 
@@ -111,8 +114,6 @@ class Conversation:
             await prepare(self.arguments, self.need_session())
         except AuthRequired as error:
             self._tell_login(error)
-        except ConnectionClosed:
-            raise
         self._state = ""
         self.refresh()
         while not self._left.is_set():
@@ -309,13 +310,19 @@ class Conversation:
                 buffer.text = "\n".join([*self._waiting, *([buffer.text] if buffer.text else [])])
                 buffer.cursor_position = len(buffer.text)
                 self._waiting.clear()
-            self._canceling = loop.create_task(self._cancel(self._turn))
+            self._beside(self._cancel(self._turn))
         elif buffer.text:
             buffer.append_to_history()
             buffer.reset()
             self._interrupted = 0.0
         else:
             self.tell([[("Ctrl-C again, or Ctrl-D, leaves", "dim")]])
+
+    def _beside(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something for a key without making the keyboard wait."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _cancel(self, turn: PromptTurn) -> None:
         try:
@@ -331,7 +338,7 @@ class Conversation:
         choices = modes_of(self.session) if self.session is not None else None
         after = choices.after() if choices is not None else None
         if choices is not None and after is not None:
-            self._cycling = asyncio.get_running_loop().create_task(self._cycle(choices, after.id))
+            self._beside(self._cycle(choices, after.id))
 
     async def _cycle(self, choices: Choices, mode: str) -> None:
         try:
