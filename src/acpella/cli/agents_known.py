@@ -1,0 +1,50 @@
+"""Which agent a command means: of the settings, of the command line, or the built-in one."""
+
+import dataclasses
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acpella._redact import redact
+
+if TYPE_CHECKING:
+    from acpella.client.settings import ClientSettings
+
+__all__ = ["BUILT_IN", "agent_name", "default_agent", "keepable", "with_builtin"]
+
+BUILT_IN = "coder"
+
+
+def with_builtin(settings: "ClientSettings", target: str | list[str] | None) -> "ClientSettings":
+    """The settings with the built-in agent in them, if that is meant: by its name, or for want of others."""
+    from acpella.client.settings import AgentServer
+
+    if BUILT_IN in settings.agents or (settings.agents if target is None else target != BUILT_IN):
+        return settings
+    own = AgentServer(sys.executable, ["-m", "acpella", "agent"])
+    return dataclasses.replace(settings, agents={**settings.agents, BUILT_IN: own})
+
+
+def default_agent(settings: "ClientSettings") -> str:
+    """The first of the settings, which have the built-in one if they have no other."""
+    return next(iter(settings.agents))
+
+
+def agent_name(target: str, settings: "ClientSettings") -> str:
+    """A short name for people."""
+    if target in settings.agents:
+        return target
+    from acpella.client.targets import open_target
+
+    name, _ = open_target(target, settings=settings)
+    return name
+
+
+def keepable(target: str, settings: "ClientSettings") -> str:
+    """The target as it may be written down: a file with its whole path; nothing if it holds secrets."""
+    if target in settings.agents:
+        return target
+    if redact(target) != target:
+        return ""
+    return os.path.abspath(target) if Path(target).is_file() else target

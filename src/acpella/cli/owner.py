@@ -1,0 +1,788 @@
+"""The owner of a session: a small process that keeps one agent and one session alive.
+
+It speaks plain ACP on a Unix socket. Whoever attaches sends prompts as to the agent itself; they are
+answered one after the other. What the agent asks for goes to whoever sent the prompt that is running.
+Started by `owners.reach` when a session is used, and gone again when nobody has used it for a while.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import re
+import signal
+import socket
+import sys
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from acpella.errors import AcpellaError, ConnectionClosed, RpcError, TransportError, Unsupported
+from acpella.rpc.message import ABSENT, Envelope
+from acpella.transport import UnixChannel, memory_pair
+
+from . import places
+from .catalogue import Catalogue, now
+from .ends import AgentEnd, ClientEnd, error_body, has_error
+from .owners import Address, Config, lock, started_ticks, table
+
+__all__ = ["Owner", "main"]
+
+log = logging.getLogger(__name__)
+
+MAX_QUEUE = 64
+"""Prompts that may wait. Without it, a loop in a script would fill the memory."""
+
+MAX_CLIENTS = 256
+"""Clients at once. Without it, a loop in a script would use up the descriptors."""
+
+STARTUP = 30.0
+"""Seconds for the agent to answer `initialize`."""
+
+OPEN = 60.0
+"""Seconds for it to make or resume the session."""
+
+LOAD = 300.0
+"""Seconds for it to load the session, which replays it whole."""
+
+CANCEL_GRACE = 10.0
+"""Seconds for a cancelled turn to be answered, before the agent counts as hung and is ended."""
+
+LINGER = 1.0
+"""Seconds in which clients that failed read why, before the owner ends."""
+
+EXCERPT = 60
+"""Characters of a prompt that `acpella status` shows."""
+
+_STATE = re.compile(
+    rb'"sessionUpdate"\s*:\s*"(current_mode_update|config_option_update|available_commands_update|session_info_update)"'
+)
+_EXCLUSIVE = ("session/prompt", "session/load")
+
+
+class Job:
+    """A prompt that waits for its turn, or has it. (A load, too: it replays, so it must be alone.)"""
+
+    def __init__(self, client: ClientEnd, request_id: bytes, method: str, params: bytes) -> None:
+        self.client: ClientEnd | None = client  # None when it went away
+        self.request_id = request_id
+        self.method = method
+        self.params = params
+        self.what = _excerpt(params) if method == "session/prompt" else "(the conversation is read again)"
+        self.since = now()
+        self.started = ""
+        self.cancelled = False
+        self.deaf = False  # cancelled from outside: its client need not read on for the agent to go on
+        self.background = client.background
+
+
+class Owner:
+    """One agent, one session, and whoever is attached."""
+
+    def __init__(self, config: Config, listener: socket.socket, *, on_agent: Callable[[int], None]) -> None:
+        self._config = config
+        self._listener = listener
+        self._on_agent = on_agent
+        self._catalogue = Catalogue(warn=log.warning)
+        self._agent: AgentEnd | None = None
+        self._agent_pid: int | None = None
+        self._greeting = b""  # the params of `initialize` that the agent got
+        self._hello: dict[str, Any] = {}
+        self._session_id = config.session_id
+        self._session: dict[str, Any] = {}  # modes, options: what a resume answers
+        self._told: dict[str, bytes] = {}  # the last commands and title, as the frames they came in
+        self._refusal: RpcError | None = None  # why the agent made no session
+        self._failure: BaseException | None = None  # why there is no agent
+        self._starting = asyncio.Lock()
+        self._clients: set[ClientEnd] = set()
+        self._queue: deque[Job] = deque()
+        self._job: Job | None = None
+        self._asked: dict[bytes, tuple[ClientEnd, str]] = {}  # requests of the agent that clients work on
+        self._passed: dict[tuple[ClientEnd, bytes], bytes] = {}  # calls that were passed on, by their ids
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._ending = asyncio.Event()
+        self._killer: asyncio.TimerHandle | None = None
+        self._idler: asyncio.TimerHandle | None = None
+        self._last = now()
+
+    # -- life ------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Serve until told to end, idle for too long, or without an agent."""
+        loop = asyncio.get_running_loop()
+        self._loop = loop
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, self._ending.set)
+        accepting = loop.create_task(self._accept())
+        self._rest()
+        try:
+            await self._ending.wait()
+        finally:
+            accepting.cancel()
+            self._listener.close()
+            await self._end()
+
+    async def _accept(self) -> None:
+        while True:
+            try:
+                connected, _ = await self._loop.sock_accept(self._listener)
+            except OSError as error:
+                log.warning("cannot accept a client: %s", error)
+                await asyncio.sleep(0.1)
+                continue
+            if len(self._clients) >= MAX_CLIENTS:
+                connected.close()
+                continue
+            await self._attach(ClientEnd(UnixChannel(connected), on_frame=self._frame, on_lost=self._left))
+
+    async def _attach(self, client: ClientEnd) -> None:
+        self._clients.add(client)
+        client.on_full = lambda full: self._client_full(client, full)
+        self._rest()
+        await client.open()
+
+    async def _end(self) -> None:
+        for job in list(self._queue):
+            self._finish(job, cancelled=True)
+        if self._job is not None:
+            self._finish(self._job, cancelled=True)
+        for timer in (self._killer, self._idler):
+            if timer is not None:
+                timer.cancel()
+        agent, self._agent = self._agent, None
+        for task in list(self._tasks):
+            task.cancel()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(10):
+                await asyncio.gather(
+                    *(client.close() for client in self._clients),
+                    *([agent.close()] if agent is not None else []),
+                    return_exceptions=True,
+                )
+
+    def _rest(self) -> None:
+        """(Re)start the time after which an unused owner ends."""
+        if self._idler is not None:
+            self._idler.cancel()
+            self._idler = None
+        if not self._clients and self._job is None and not self._queue:
+            self._idler = self._loop.call_later(self._config.idle, self._ending.set)
+
+    def _spawn(self, work: Awaitable[None]) -> None:
+        task = self._loop.create_task(_quietly(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # -- what clients send -------------------------------------------------------------------
+
+    def _frame(self, client: ClientEnd, frame: bytes, envelope: Envelope) -> None:
+        method = envelope.method
+        if method is None:  # the answer to something that the agent asked
+            asked = self._asked.get(bytes(envelope.id))
+            if asked is not None and asked[0] is client and self._agent is not None:
+                del self._asked[bytes(envelope.id)]
+                self._agent.send(frame)
+            return
+        params = bytes(envelope.params) or b"{}"
+        if envelope.id == ABSENT:
+            self._hear(client, method, params, frame)
+            return
+        request_id = bytes(envelope.id)
+        own = self._OWN.get(method)
+        if own is not None:
+            own(self, client, request_id, params)
+        elif method == "initialize":
+            self._spawn(self._greet(client, request_id, params))
+        elif not client.attached:
+            client.fail(request_id, {"code": -32600, "message": "initialize first"})
+        elif method in _EXCLUSIVE:
+            self._enqueue(Job(client, request_id, method, params))
+        elif method == "session/resume" and _session_of(params) in (self._session_id, "new"):
+            self._resume(client, request_id)
+        elif method == "session/close" and _session_of(params) == self._session_id:
+            client.answer(request_id, b"{}")  # it leaves; the session stays
+        elif method == "session/new":
+            client.fail(
+                request_id, {"code": -32600, "message": "this process owns one session, and it is open"}
+            )
+        else:
+            self._pass_on(client, request_id, method, params)
+
+    def _hear(self, client: ClientEnd, method: str, params: bytes, frame: bytes) -> None:
+        if method == "session/cancel":
+            for job in [self._job, *self._queue]:
+                if job is not None and job.client is client:
+                    self._cancel(job)
+        elif method == "$/cancel_request":
+            wanted = table(msgspec.json.decode(params)).get("requestId")
+            passed = self._passed.get((client, msgspec.json.encode(wanted)))
+            if passed is not None and self._agent is not None:
+                self._agent.notify(method, {"requestId": msgspec.json.decode(passed)})
+        elif self._agent is not None and client.attached:
+            self._agent.send(frame)
+
+    def _left(self, client: ClientEnd) -> None:
+        """A client went away: what it waited for is cancelled."""
+        self._clients.discard(client)
+        for job in [job for job in self._queue if job.client is client]:
+            self._queue.remove(job)
+        for request_id, (whose, method) in list(self._asked.items()):
+            if whose is client:
+                del self._asked[request_id]
+                self._refuse(request_id, method)
+        if self._job is not None and self._job.client is client:
+            log.info("the client went away; its turn is cancelled")
+            self._cancel(self._job)
+            self._job.client = None
+            self._client_full(client, False)
+        self._rest()
+
+    def _client_full(self, client: ClientEnd, full: bool) -> None:
+        """A client that reads slowly slows the agent down, while it is the client's turn."""
+        if self._agent is None or self._job is None or self._job.client is not client:
+            return
+        if full and not self._job.deaf:
+            self._agent.channel.pause_reading()
+        else:
+            self._agent.channel.resume_reading()
+
+    # -- the agent ---------------------------------------------------------------------------
+
+    async def _greet(self, client: ClientEnd, request_id: bytes, params: bytes) -> None:
+        try:
+            async with self._starting:
+                if self._failure is not None:
+                    raise self._failure
+                if self._agent is None:
+                    await self._start(params)
+                elif not client.background and self._differs(params):
+                    await self._restart(params)
+        except (AcpellaError, TimeoutError, OSError, ValueError) as error:
+            self._failure = error
+            client.fail(request_id, error_body(error))
+            self._loop.call_later(LINGER, self._ending.set)
+            return
+        client.attached = True
+        own = {"sessionId": self._session_id, "pid": os.getpid(), "agent": self._config.agent}
+        capabilities = table(self._hello.get("agentCapabilities"))
+        sessions = table(capabilities.get("sessionCapabilities")) | {
+            "resume": table(None)
+        }  # attaching is one
+        hello: dict[str, Any] = {
+            **self._hello,
+            "agentCapabilities": {**capabilities, "sessionCapabilities": sessions},
+            "_meta": {**table(self._hello.get("_meta")), "acpella.owner": own},
+        }
+        client.answer(request_id, hello)
+
+    async def _start(self, greeting: bytes) -> None:
+        """Start the agent and open the session."""
+        from acpella.client.settings import ClientSettings
+        from acpella.client.targets import open_target
+
+        from .agents_known import with_builtin
+
+        named = self._config.settings
+        settings = ClientSettings.load(Path(named)) if named else ClientSettings()
+        settings = with_builtin(settings, self._config.target)
+        _, channel = open_target(
+            self._config.target, settings=settings, cwd=self._config.where, on_stderr=self._stderr
+        )
+        agent = AgentEnd(
+            channel,
+            on_update=self._update,
+            on_request=self._request,
+            on_notification=self._notification,
+            on_lost=lambda reason: self._agent_lost(agent, reason),
+        )
+        agent.on_full = self._agent_full
+        await agent.open()
+        pid = getattr(channel, "pid", None)
+        if pid is not None:
+            self._on_agent(pid)
+        try:
+            try:
+                self._hello = table(await agent.call("initialize", greeting, timeout=STARTUP))
+            except TimeoutError:
+                tail = getattr(channel, "stderr_tail", "")
+                raise TransportError(
+                    f"{self._config.agent} did not answer within {STARTUP:g} s; is it an ACP agent?",
+                    stderr_tail=tail,
+                ) from None
+            except ConnectionClosed as error:
+                error.reason += " before it said anything; is it an ACP agent?"
+                raise
+            self._greeting = greeting
+            self._refusal = None
+            self._agent = agent
+            try:
+                self._session = await self._open(agent)
+            except RpcError as error:
+                self._refusal = error  # for whoever attaches; a login may be missing
+        except BaseException:
+            self._agent = None
+            await agent.close()
+            raise
+
+    async def _open(self, agent: AgentEnd) -> dict[str, Any]:
+        params: dict[str, Any] = {"cwd": self._config.cwd, "mcpServers": self._config.mcp_servers}
+        if not self._session_id:
+            answer = table(await agent.call("session/new", params, timeout=OPEN))
+            self._session_id = str(answer.pop("sessionId", ""))
+            if not self._session_id:
+                raise TransportError(f"{self._config.agent} made a session without an id")
+            self._remember(session_id=self._session_id)
+            return answer
+        params["sessionId"] = self._session_id
+        if self._resumes:
+            return table(await agent.call("session/resume", params, timeout=OPEN))
+        if self._loads:
+            return table(await agent.call("session/load", params, timeout=LOAD))
+        raise Unsupported(
+            f"{self._config.agent} can neither load nor resume sessions, so this one ended with the process "
+            "that held it; begin afresh (--new with -s NAME)"
+        )
+
+    @property
+    def _resumes(self) -> bool:
+        sessions = table(table(self._hello.get("agentCapabilities")).get("sessionCapabilities"))
+        return sessions.get("resume") is not None
+
+    @property
+    def _loads(self) -> bool:
+        return bool(table(self._hello.get("agentCapabilities")).get("loadSession"))
+
+    def _differs(self, greeting: bytes) -> bool:
+        """Whether a client offers the agent something else than the one before: it may write now, say."""
+        one, other = (msgspec.json.decode(text) for text in (greeting, self._greeting))
+        return one.get("clientCapabilities") != other.get("clientCapabilities")
+
+    async def _restart(self, greeting: bytes) -> None:
+        """Agents hear once what clients offer; one that can take the session up again is told anew."""
+        if self._job is not None or self._queue or not (self._resumes or self._loads):
+            log.info("a client offers other things than the agent was told of; it is busy, or cannot resume")
+            return
+        log.info("a client offers other things than the agent was told of; starting the agent again")
+        agent, self._agent = self._agent, None
+        assert agent is not None
+        await agent.close()
+        await self._start(greeting)
+
+    def _agent_lost(self, agent: AgentEnd, reason: ConnectionClosed) -> None:
+        log.warning("the agent is gone: %s", reason.reason)
+        self._spawn(agent.close())  # reaps it, and what it left behind
+        if self._agent is not agent:
+            return  # while it was started; whoever waits for that tells
+        self._agent = None
+        self._asked.clear()
+        if self._job is not None:  # its call has failed already, unless it was not made
+            self._finish(self._job, error=reason)
+        if self._queue and (self._resumes or self._loads):
+            self._spawn(self._recover())
+            return
+        for job in list(self._queue):
+            self._finish(job, error=reason)
+        self._failure = reason
+        self._ending.set()
+
+    async def _recover(self) -> None:
+        """Prompts wait, so the agent is started again. Each death costs one of them: that has an end."""
+        try:
+            async with self._starting:
+                if self._agent is None:
+                    await self._start(self._greeting)
+                if self._refusal is not None:
+                    raise self._refusal
+        except (AcpellaError, TimeoutError, OSError, ValueError) as error:
+            self._failure = error
+            for job in list(self._queue):
+                self._finish(job, error=error)
+            self._loop.call_later(LINGER, self._ending.set)
+        else:
+            self._next()
+
+    def _stderr(self, data: bytes) -> None:
+        if self._job is not None and self._job.client is not None and not self._job.background:
+            self._job.client.notify("_owner/stderr", {"text": data.decode("utf-8", "replace")})
+
+    def _agent_full(self, full: bool) -> None:
+        for client in self._clients:
+            if full:
+                client.channel.pause_reading()
+            else:
+                client.channel.resume_reading()
+
+    # -- what the agent sends ------------------------------------------------------------------
+
+    def _update(self, frame: bytes) -> None:
+        found = _STATE.search(frame)
+        if found is not None:
+            self._note(found[1].decode(), frame)
+        job = self._job
+        if job is not None:
+            if job.client is not None and not job.deaf:
+                job.client.send(frame)
+            return
+        waiting = {job.client for job in self._queue}
+        for client in self._clients:
+            if client.attached and client not in waiting:
+                client.send(frame)
+
+    def _note(self, kind: str, frame: bytes) -> None:
+        """Keep what whoever attaches later must know."""
+        try:
+            update = msgspec.json.decode(frame)["params"]["update"]
+            if update.get("sessionUpdate") != kind:
+                return  # only mentioned in a text
+            if kind == "current_mode_update":
+                if self._session.get("modes"):
+                    self._session["modes"]["currentModeId"] = update["currentModeId"]
+            elif kind == "config_option_update":
+                self._session["configOptions"] = update["configOptions"]
+            else:
+                self._told[kind] = frame
+                if kind == "session_info_update" and update.get("title"):
+                    self._remember(title=str(update["title"])[:200])
+        except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
+            log.warning("an odd %s", kind)
+
+    def _request(self, frame: bytes, method: str, request_id: bytes, envelope: Envelope) -> None:
+        """The agent asks for something: the sender of the running prompt answers."""
+        job = self._job
+        if job is None or job.client is None or job.cancelled:
+            self._refuse(request_id, method)
+            return
+        self._asked[request_id] = (job.client, method)
+        job.client.send(frame)
+
+    def _notification(self, frame: bytes, method: str, envelope: Envelope) -> None:
+        if method == "$/cancel_request":
+            wanted = msgspec.json.encode(table(msgspec.json.decode(envelope.params)).get("requestId"))
+            asked = self._asked.get(wanted)
+            if asked is not None:
+                asked[0].send(frame)
+        elif self._job is not None:
+            if self._job.client is not None:
+                self._job.client.send(frame)
+        else:
+            for client in self._clients:
+                if client.attached:
+                    client.send(frame)
+
+    def _refuse(self, request_id: bytes, method: str) -> None:
+        """Nobody is there to answer the agent."""
+        if self._agent is None:
+            return
+        head = b'{"jsonrpc":"2.0","id":%b,' % request_id
+        if method == "session/request_permission":
+            self._agent.send(head + b'"result":{"outcome":{"outcome":"cancelled"}}}')
+        elif method == "elicitation/create":
+            self._agent.send(head + b'"result":{"action":"cancel"}}')
+        else:
+            self._agent.send(head + b'"error":{"code":-32603,"message":"the client has gone"}}')
+
+    # -- prompts, one after the other ------------------------------------------------------------
+
+    def _enqueue(self, job: Job) -> None:
+        assert job.client is not None
+        if self._refusal is not None:
+            job.client.fail(job.request_id, error_body(self._refusal))
+            return
+        if len(self._queue) >= MAX_QUEUE:
+            text = f"{MAX_QUEUE} prompts wait already; try again later, or `acpella cancel --all`"
+            job.client.fail(job.request_id, {"code": -32001, "message": text})
+            return
+        before = len(self._queue) + (self._job is not None)
+        self._queue.append(job)
+        if before or job.background:
+            job.client.notify("_owner/queued", {"before": before})
+        self._next()
+
+    def _next(self) -> None:
+        if self._job is not None or not self._queue or self._agent is None:
+            return
+        job = self._job = self._queue.popleft()
+        job.started = self._last = now()
+        if job.client is not None and job.since != job.started:
+            job.client.notify("_owner/started", {})
+        self._agent.start(job.method, job.params, lambda answer: self._answered(job, answer))
+
+    def _answered(self, job: Job, answer: Envelope | ConnectionClosed) -> None:
+        if isinstance(answer, ConnectionClosed):
+            self._finish(job, error=answer)
+        else:
+            self._finish(job, answer=answer)
+
+    def _finish(
+        self,
+        job: Job,
+        *,
+        answer: Envelope | None = None,
+        error: BaseException | None = None,
+        cancelled: bool = False,
+    ) -> None:
+        if job is self._job:
+            self._job = None
+            if self._killer is not None:
+                self._killer.cancel()
+                self._killer = None
+            if self._agent is not None:
+                self._agent.channel.resume_reading()
+            for request_id in [i for i, (client, _) in self._asked.items() if client is job.client]:
+                del self._asked[request_id]
+            if answer is not None and not has_error(answer):
+                self._remember()
+        elif job in self._queue:
+            self._queue.remove(job)
+        else:
+            return  # was finished before
+        self._last = now()
+        if job.client is not None:
+            if answer is not None:
+                if has_error(answer):
+                    job.client.fail(job.request_id, bytes(answer.error))
+                else:
+                    job.client.answer(job.request_id, bytes(answer.result) or b"null")
+            elif cancelled:
+                job.client.answer(job.request_id, b'{"stopReason":"cancelled"}')
+            else:
+                job.client.fail(job.request_id, error_body(error or TransportError("the owner has ended")))
+        self._next()
+        self._rest()
+
+    def _cancel(self, job: Job) -> None:
+        if job is not self._job:
+            self._finish(job, cancelled=True)
+            return
+        if job.cancelled or self._agent is None:
+            return
+        job.cancelled = True
+        self._agent.notify("session/cancel", {"sessionId": self._session_id})
+        self._killer = self._loop.call_later(CANCEL_GRACE, self._kill, job)
+
+    def _kill(self, job: Job) -> None:
+        if job is not self._job or self._agent is None:
+            return
+        text = f"{self._config.agent} did not stop within {CANCEL_GRACE:g} s and was ended"
+        self._agent.ended(ConnectionClosed(text))
+
+    def _resume(self, client: ClientEnd, request_id: bytes) -> None:
+        if self._refusal is not None:
+            client.fail(request_id, error_body(self._refusal))
+            self._loop.call_later(LINGER, self._ending.set)  # the next one tries anew
+            return
+        client.answer(request_id, self._session)
+        for frame in self._told.values():
+            client.send(frame)
+
+    def _pass_on(self, client: ClientEnd, request_id: bytes, method: str, params: bytes) -> None:
+        if self._agent is None:
+            client.fail(request_id, error_body(self._failure or TransportError("the agent is being started")))
+            return
+
+        def answered(answer: Envelope | ConnectionClosed) -> None:
+            self._passed.pop((client, request_id), None)
+            if isinstance(answer, ConnectionClosed):
+                client.fail(request_id, error_body(answer))
+            elif has_error(answer):
+                client.fail(request_id, bytes(answer.error))
+            else:
+                self._learn(method, params, answer)
+                client.answer(request_id, bytes(answer.result) or b"null")
+
+        self._passed[client, request_id] = self._agent.start(method, params, answered)
+
+    def _learn(self, method: str, params: bytes, answer: Envelope) -> None:
+        """A client changed the mode or an option; not every agent tells the others."""
+        if method == "session/set_mode" and self._session.get("modes"):
+            self._session["modes"]["currentModeId"] = msgspec.json.decode(params)["modeId"]
+        elif method == "session/set_config_option":
+            result = table(msgspec.json.decode(answer.result))
+            if "configOptions" in result:
+                self._session["configOptions"] = result["configOptions"]
+
+    # -- what is asked of the owner itself ---------------------------------------------------------
+
+    def _status(self, client: ClientEnd, request_id: bytes, params: bytes) -> None:
+        job = self._job
+        client.answer(
+            request_id,
+            {
+                "pid": os.getpid(),
+                "agentPid": self._agent_pid,
+                "sessionId": self._session_id,
+                "agent": self._config.agent,
+                "running": None
+                if job is None
+                else {
+                    "prompt": job.what,
+                    "since": job.started,
+                    "cancelling": job.cancelled,
+                    "waitedFor": not job.background,
+                },
+                "queue": [{"prompt": waiting.what, "since": waiting.since} for waiting in self._queue],
+                "lastActivity": self._last,
+            },
+        )
+
+    def _cancel_all(self, client: ClientEnd, request_id: bytes, params: bytes) -> None:
+        everything = bool(msgspec.json.decode(params).get("all"))
+        running, queued = self._job, list(self._queue) if everything else []
+        for job in queued:
+            self._finish(job, cancelled=True)
+        if running is not None:
+            running.deaf = True  # its client may have stopped reading
+            if running.client is not None:
+                self._client_full(running.client, False)
+            for asked, (whose, method) in list(self._asked.items()):
+                if whose is running.client:
+                    del self._asked[asked]
+                    self._refuse(asked, method)
+            self._cancel(running)
+        client.answer(request_id, {"running": running is not None, "queued": len(queued)})
+
+    def _stop(self, client: ClientEnd, request_id: bytes, params: bytes) -> None:
+        client.answer(request_id, b"{}")
+        self._loop.call_soon(self._ending.set)
+
+    def _queue_up(self, client: ClientEnd, request_id: bytes, params: bytes) -> None:
+        """A prompt that nobody waits for: the owner is its client itself."""
+        from .background import Background, Queued
+
+        if not client.attached:
+            client.fail(request_id, {"code": -32600, "message": "initialize first"})
+            return
+        wanted = msgspec.json.decode(params, type=Queued)
+        here, there = memory_pair()
+        inner = ClientEnd(here, on_frame=self._frame, on_lost=self._left, background=True)
+        work = Background(self._config, self._session_id, wanted)
+
+        async def go() -> None:
+            await self._attach(inner)
+            await work.run(there)
+
+        async def tell() -> None:
+            before = await work.queued
+            if isinstance(before, BaseException):
+                client.fail(request_id, error_body(before))
+            else:
+                client.answer(request_id, {"before": before})
+
+        self._spawn(go())
+        self._spawn(tell())
+
+    _OWN = {
+        "_owner/status": _status,
+        "_owner/cancel": _cancel_all,
+        "_owner/stop": _stop,
+        "_owner/queue": _queue_up,
+    }
+
+    # -- memory ------------------------------------------------------------------------------
+
+    def _remember(self, **values: Any) -> None:
+        try:
+            self._catalogue.update(self._config.key, **values)
+        except OSError as error:
+            log.warning("the session cannot be remembered: %s", error)
+
+    def agent_started(self, pid: int) -> None:
+        self._agent_pid = pid
+
+
+async def _quietly(work: Awaitable[None]) -> None:
+    try:
+        await work
+    except Exception:
+        log.exception("a task of the owner failed")
+
+
+def _session_of(params: bytes) -> str:
+    try:
+        return str(msgspec.json.decode(params)["sessionId"])
+    except (msgspec.DecodeError, KeyError, TypeError):
+        return ""
+
+
+def _excerpt(params: bytes) -> str:
+    """The start of a prompt, for people."""
+    try:
+        blocks = msgspec.json.decode(params)["prompt"]
+        text = " ".join(str(table(block).get("text", "")) for block in blocks)
+    except (msgspec.DecodeError, KeyError, TypeError):
+        return ""
+    text = " ".join(text.split())
+    return text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"
+
+
+# -- the process ---------------------------------------------------------------------------------
+
+
+def main() -> int:
+    """`python -m acpella.cli.owner`, with a `Config` on stdin; says on stdout when it can be reached."""
+    config = msgspec.json.decode(sys.stdin.buffer.read(), type=Config)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    directory = places.private(places.owners())
+    held = lock(directory / f"{config.key}.lock")
+    if held is None:
+        _say("busy")
+        return 0
+    address = directory / f"{config.key}.json"
+    path = places.private(places.sockets()) / f"{config.key}.sock"
+    try:
+        Address.end_leftovers(address)
+        path.unlink(missing_ok=True)  # the lock says that nobody listens there
+        listener = socket.socket(socket.AF_UNIX)
+        mask = os.umask(0o177)
+        try:
+            listener.bind(os.fspath(path))
+        finally:
+            os.umask(mask)
+        listener.listen(MAX_CLIENTS)
+        listener.setblocking(False)
+        here = Address(pid=os.getpid(), ticks=started_ticks(os.getpid()), socket=os.fspath(path))
+        here.write(address)
+        _say("ready")
+        asyncio.run(_serve(config, listener, here, address))
+        return 0
+    except OSError as error:
+        log.exception("the owner cannot work")
+        _say(f"error {error}")
+        return 1
+    finally:
+        path.unlink(missing_ok=True)
+        address.unlink(missing_ok=True)
+        os.close(held)
+
+
+async def _serve(config: Config, listener: socket.socket, here: Address, address: Path) -> None:
+    def agent_started(pid: int) -> None:
+        owner.agent_started(pid)
+        here.agent_pid, here.agent_ticks = pid, started_ticks(pid)
+        here.write(address)
+
+    owner = Owner(config, listener, on_agent=agent_started)
+    await owner.run()
+
+
+def _say(text: str) -> None:
+    """Tell whoever started us, once; afterwards stdout leads nowhere, so that they can go."""
+    try:
+        os.write(1, text.encode() + b"\n")
+    except OSError:
+        pass
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 1)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+
+
+if __name__ == "__main__":
+    started = time.monotonic()
+    code = main()
+    log.info("the owner ended after %d s", time.monotonic() - started)
+    sys.exit(code)

@@ -1,0 +1,75 @@
+"""Where the command line keeps what it remembers, and which repository a directory belongs to."""
+
+import hashlib
+import os
+import stat
+import sys
+import tempfile
+from pathlib import Path
+
+__all__ = ["owners", "permissions", "private", "repository", "sockets", "state"]
+
+MAX_SOCKET_PATH = 100
+"""Bytes of a socket's path. The system's limit is 104 to 108; longer ones cannot be bound."""
+
+
+def state() -> Path:
+    """The user's directory for what programs remember; not made yet."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home()) / "acpella"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "acpella"
+    given = os.environ.get("XDG_STATE_HOME", "")
+    base = Path(given) if os.path.isabs(given) else Path.home() / ".local" / "state"
+    return base / "acpella"
+
+
+def owners() -> Path:
+    """Where each owner process keeps its lock, its address and its log."""
+    return state() / "owners"
+
+
+def sockets() -> Path:
+    """Where the sockets are: the directory that the system clears at logout, or with the rest.
+
+    The lock and the address are never there: another shell may have another environment.
+    """
+    given = os.environ.get("XDG_RUNTIME_DIR", "")
+    place = Path(given) / "acpella" if os.path.isabs(given) and os.path.isdir(given) else owners()
+    if len(os.fsencode(place)) + 24 <= MAX_SOCKET_PATH:
+        return place
+    name = hashlib.sha256(os.fsencode(place)).hexdigest()[:8]
+    return Path(tempfile.gettempdir()) / f"acpella-{os.getuid()}-{name}"
+
+
+def permissions() -> Path:
+    """The file of remembered permissions; agents made with acpella use the same."""
+    from acpella.client.settings import user_settings
+
+    given = os.environ.get("ACPELLA_PERMISSION_FILE")
+    return Path(given).expanduser() if given else user_settings().with_name("permissions.toml")
+
+
+def private(directory: Path) -> Path:
+    """Make a directory for the user alone.
+
+    Raises:
+        OSError: it cannot be made, or belongs to somebody else.
+    """
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if sys.platform != "win32":
+        status = directory.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+            raise PermissionError(f"{directory} does not belong to you")
+        if stat.S_IMODE(status.st_mode) & 0o077:
+            directory.chmod(0o700)
+    return directory
+
+
+def repository(directory: str | os.PathLike[str]) -> Path:
+    """The root of the git repository around a directory, or the directory itself."""
+    here = Path(os.path.realpath(directory))
+    for place in (here, *here.parents):
+        if (place / ".git").exists():  # a file in worktrees and submodules
+            return place
+    return here
