@@ -15,7 +15,7 @@ import msgspec
 
 from . import places
 
-__all__ = ["Catalogue", "Entry", "now"]
+__all__ = ["Catalogue", "Entry", "new_key", "now"]
 
 T = TypeVar("T")
 
@@ -60,6 +60,7 @@ def now() -> str:
 
 
 def new_key() -> str:
+    """A name for the files of a session's owner."""
     return secrets.token_hex(6)
 
 

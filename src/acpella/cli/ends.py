@@ -97,6 +97,8 @@ class ClientEnd(End):
     ) -> None:
         super().__init__(channel)
         self.attached = False
+        self.greeting = b""
+        """The params of its `initialize`."""
         self.background = background
         self._on_frame = on_frame
         self._on_lost = on_lost
@@ -204,9 +206,9 @@ class AgentEnd(End):
 
     def _lost(self, reason: ConnectionClosed) -> None:
         calls, self._calls = self._calls, {}
+        self._on_lost(reason)  # first, so that nobody whose call fails tries another one
         for done in calls.values():
             done(reason.again())
-        self._on_lost(reason)
 
 
 def has_error(answer: Envelope) -> bool:

@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import re
 import signal
 import socket
 import sys
@@ -21,13 +20,14 @@ from typing import Any
 
 import msgspec
 
-from acpella.errors import AcpellaError, ConnectionClosed, RpcError, TransportError, Unsupported
+from acpella.errors import AcpellaError, ConnectionClosed, TransportError
 from acpella.rpc.message import ABSENT, Envelope
 from acpella.transport import UnixChannel, memory_pair
 
 from . import places
 from .catalogue import Catalogue, now
-from .ends import AgentEnd, ClientEnd, error_body, has_error
+from .ends import ClientEnd, error_body, has_error
+from .owned_agent import OwnedAgent
 from .owners import Address, Config, lock, started_ticks, table
 
 __all__ = ["Owner", "main"]
@@ -40,15 +40,6 @@ MAX_QUEUE = 64
 MAX_CLIENTS = 256
 """Clients at once. Without it, a loop in a script would use up the descriptors."""
 
-STARTUP = 30.0
-"""Seconds for the agent to answer `initialize`."""
-
-OPEN = 60.0
-"""Seconds for it to make or resume the session."""
-
-LOAD = 300.0
-"""Seconds for it to load the session, which replays it whole."""
-
 CANCEL_GRACE = 10.0
 """Seconds for a cancelled turn to be answered, before the agent counts as hung and is ended."""
 
@@ -58,9 +49,6 @@ LINGER = 1.0
 EXCERPT = 60
 """Characters of a prompt that `acpella status` shows."""
 
-_STATE = re.compile(
-    rb'"sessionUpdate"\s*:\s*"(current_mode_update|config_option_update|available_commands_update|session_info_update)"'
-)
 _EXCLUSIVE = ("session/prompt", "session/load")
 
 
@@ -86,16 +74,8 @@ class Owner:
     def __init__(self, config: Config, listener: socket.socket, *, on_agent: Callable[[int], None]) -> None:
         self._config = config
         self._listener = listener
-        self._on_agent = on_agent
         self._catalogue = Catalogue(warn=log.warning)
-        self._agent: AgentEnd | None = None
-        self._agent_pid: int | None = None
-        self._greeting = b""  # the params of `initialize` that the agent got
-        self._hello: dict[str, Any] = {}
-        self._session_id = config.session_id
-        self._session: dict[str, Any] = {}  # modes, options: what a resume answers
-        self._told: dict[str, bytes] = {}  # the last commands and title, as the frames they came in
-        self._refusal: RpcError | None = None  # why the agent made no session
+        self._agent = OwnedAgent(config, self, on_started=on_agent, remember=self._remember)
         self._failure: BaseException | None = None  # why there is no agent
         self._starting = asyncio.Lock()
         self._clients: set[ClientEnd] = set()
@@ -153,14 +133,13 @@ class Owner:
         for timer in (self._killer, self._idler):
             if timer is not None:
                 timer.cancel()
-        agent, self._agent = self._agent, None
         for task in list(self._tasks):
             task.cancel()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(10):
                 await asyncio.gather(
                     *(client.close() for client in self._clients),
-                    *([agent.close()] if agent is not None else []),
+                    self._agent.close(),
                     return_exceptions=True,
                 )
 
@@ -183,9 +162,9 @@ class Owner:
         method = envelope.method
         if method is None:  # the answer to something that the agent asked
             asked = self._asked.get(bytes(envelope.id))
-            if asked is not None and asked[0] is client and self._agent is not None:
+            if asked is not None and asked[0] is client and self._agent.end is not None:
                 del self._asked[bytes(envelope.id)]
-                self._agent.send(frame)
+                self._agent.end.send(frame)
             return
         params = bytes(envelope.params) or b"{}"
         if envelope.id == ABSENT:
@@ -201,9 +180,9 @@ class Owner:
             client.fail(request_id, {"code": -32600, "message": "initialize first"})
         elif method in _EXCLUSIVE:
             self._enqueue(Job(client, request_id, method, params))
-        elif method == "session/resume" and _session_of(params) in (self._session_id, "new"):
+        elif method == "session/resume" and _session_of(params) in (self._agent.session_id, "new"):
             self._resume(client, request_id)
-        elif method == "session/close" and _session_of(params) == self._session_id:
+        elif method == "session/close" and _session_of(params) == self._agent.session_id:
             client.answer(request_id, b"{}")  # it leaves; the session stays
         elif method == "session/new":
             client.fail(
@@ -220,10 +199,10 @@ class Owner:
         elif method == "$/cancel_request":
             wanted = table(msgspec.json.decode(params)).get("requestId")
             passed = self._passed.get((client, msgspec.json.encode(wanted)))
-            if passed is not None and self._agent is not None:
-                self._agent.notify(method, {"requestId": msgspec.json.decode(passed)})
-        elif self._agent is not None and client.attached:
-            self._agent.send(frame)
+            if passed is not None and self._agent.end is not None:
+                self._agent.end.notify(method, {"requestId": msgspec.json.decode(passed)})
+        elif self._agent.end is not None and client.attached:
+            self._agent.end.send(frame)
 
     def _left(self, client: ClientEnd) -> None:
         """A client went away: what it waited for is cancelled."""
@@ -239,16 +218,18 @@ class Owner:
             self._cancel(self._job)
             self._job.client = None
             self._client_full(client, False)
+        if not self._clients and (self._failure is not None or self._agent.refusal is not None):
+            self._ending.set()  # everybody knows why; the next one tries anew
         self._rest()
 
     def _client_full(self, client: ClientEnd, full: bool) -> None:
         """A client that reads slowly slows the agent down, while it is the client's turn."""
-        if self._agent is None or self._job is None or self._job.client is not client:
+        if self._agent.end is None or self._job is None or self._job.client is not client:
             return
         if full and not self._job.deaf:
-            self._agent.channel.pause_reading()
+            self._agent.end.channel.pause_reading()
         else:
-            self._agent.channel.resume_reading()
+            self._agent.end.channel.resume_reading()
 
     # -- the agent ---------------------------------------------------------------------------
 
@@ -257,159 +238,65 @@ class Owner:
             async with self._starting:
                 if self._failure is not None:
                     raise self._failure
-                if self._agent is None:
-                    await self._start(params)
-                elif not client.background and self._differs(params):
-                    await self._restart(params)
+                if self._agent.end is None:
+                    await self._agent.start(params)
         except (AcpellaError, TimeoutError, OSError, ValueError) as error:
-            self._failure = error
+            self._fail_all(error)
             client.fail(request_id, error_body(error))
-            self._loop.call_later(LINGER, self._ending.set)
             return
         client.attached = True
-        own = {"sessionId": self._session_id, "pid": os.getpid(), "agent": self._config.agent}
-        capabilities = table(self._hello.get("agentCapabilities"))
-        sessions = table(capabilities.get("sessionCapabilities")) | {
-            "resume": table(None)
-        }  # attaching is one
-        hello: dict[str, Any] = {
-            **self._hello,
-            "agentCapabilities": {**capabilities, "sessionCapabilities": sessions},
-            "_meta": {**table(self._hello.get("_meta")), "acpella.owner": own},
-        }
-        client.answer(request_id, hello)
+        client.greeting = params
+        client.answer(request_id, self._agent.hello())
 
-    async def _start(self, greeting: bytes) -> None:
-        """Start the agent and open the session."""
-        from acpella.client.settings import ClientSettings
-        from acpella.client.targets import open_target
-
-        from .agents_known import with_builtin
-
-        named = self._config.settings
-        settings = ClientSettings.load(Path(named)) if named else ClientSettings()
-        settings = with_builtin(settings, self._config.target)
-        _, channel = open_target(
-            self._config.target, settings=settings, cwd=self._config.where, on_stderr=self._stderr
-        )
-        agent = AgentEnd(
-            channel,
-            on_update=self._update,
-            on_request=self._request,
-            on_notification=self._notification,
-            on_lost=lambda reason: self._agent_lost(agent, reason),
-        )
-        agent.on_full = self._agent_full
-        await agent.open()
-        pid = getattr(channel, "pid", None)
-        if pid is not None:
-            self._on_agent(pid)
-        try:
-            try:
-                self._hello = table(await agent.call("initialize", greeting, timeout=STARTUP))
-            except TimeoutError:
-                tail = getattr(channel, "stderr_tail", "")
-                raise TransportError(
-                    f"{self._config.agent} did not answer within {STARTUP:g} s; is it an ACP agent?",
-                    stderr_tail=tail,
-                ) from None
-            except ConnectionClosed as error:
-                error.reason += " before it said anything; is it an ACP agent?"
-                raise
-            self._greeting = greeting
-            self._refusal = None
-            self._agent = agent
-            try:
-                self._session = await self._open(agent)
-            except RpcError as error:
-                self._refusal = error  # for whoever attaches; a login may be missing
-        except BaseException:
-            self._agent = None
-            await agent.close()
-            raise
-
-    async def _open(self, agent: AgentEnd) -> dict[str, Any]:
-        params: dict[str, Any] = {"cwd": self._config.cwd, "mcpServers": self._config.mcp_servers}
-        if not self._session_id:
-            answer = table(await agent.call("session/new", params, timeout=OPEN))
-            self._session_id = str(answer.pop("sessionId", ""))
-            if not self._session_id:
-                raise TransportError(f"{self._config.agent} made a session without an id")
-            self._remember(session_id=self._session_id)
-            return answer
-        params["sessionId"] = self._session_id
-        if self._resumes:
-            return table(await agent.call("session/resume", params, timeout=OPEN))
-        if self._loads:
-            return table(await agent.call("session/load", params, timeout=LOAD))
-        raise Unsupported(
-            f"{self._config.agent} can neither load nor resume sessions, so this one ended with the process "
-            "that held it; begin afresh (--new with -s NAME)"
-        )
-
-    @property
-    def _resumes(self) -> bool:
-        sessions = table(table(self._hello.get("agentCapabilities")).get("sessionCapabilities"))
-        return sessions.get("resume") is not None
-
-    @property
-    def _loads(self) -> bool:
-        return bool(table(self._hello.get("agentCapabilities")).get("loadSession"))
-
-    def _differs(self, greeting: bytes) -> bool:
-        """Whether a client offers the agent something else than the one before: it may write now, say."""
-        one, other = (msgspec.json.decode(text) for text in (greeting, self._greeting))
-        return one.get("clientCapabilities") != other.get("clientCapabilities")
-
-    async def _restart(self, greeting: bytes) -> None:
-        """Agents hear once what clients offer; one that can take the session up again is told anew."""
-        if self._job is not None or self._queue or not (self._resumes or self._loads):
-            log.info("a client offers other things than the agent was told of; it is busy, or cannot resume")
-            return
-        log.info("a client offers other things than the agent was told of; starting the agent again")
-        agent, self._agent = self._agent, None
-        assert agent is not None
-        await agent.close()
-        await self._start(greeting)
-
-    def _agent_lost(self, agent: AgentEnd, reason: ConnectionClosed) -> None:
+    def on_agent_lost(self, reason: ConnectionClosed) -> None:
+        """The agent died. Who waits in the queue gets a new one; then each death costs one of them."""
         log.warning("the agent is gone: %s", reason.reason)
-        self._spawn(agent.close())  # reaps it, and what it left behind
-        if self._agent is not agent:
-            return  # while it was started; whoever waits for that tells
-        self._agent = None
+        end, self._agent.end = self._agent.end, None
+        if end is not None:
+            self._spawn(end.close())  # reaps it, and what it left behind
         self._asked.clear()
-        if self._job is not None:  # its call has failed already, unless it was not made
-            self._finish(self._job, error=reason)
-        if self._queue and (self._resumes or self._loads):
-            self._spawn(self._recover())
+        job = self._job
+        if self._queue and (self._agent.resumes or self._agent.loads):
+            if job is not None:
+                self._finish(job, error=reason)
             return
-        for job in list(self._queue):
-            self._finish(job, error=reason)
         self._failure = reason
+        for waiting in [job, *self._queue]:
+            if waiting is not None:
+                self._finish(waiting, error=reason)
         self._ending.set()
 
-    async def _recover(self) -> None:
-        """Prompts wait, so the agent is started again. Each death costs one of them: that has an end."""
+    def _fail_all(self, error: BaseException) -> None:
+        """There is no agent, and there will be none."""
+        self._failure = error
+        for job in [self._job, *self._queue]:
+            if job is not None:
+                self._finish(job, error=error)
+        self._loop.call_later(LINGER, self._ending.set)
+
+    async def _prepare(self, job: Job) -> None:
+        """Start the agent (again) for a job: it died, or the client allows other things than the last one."""
+        assert job.client is not None
         try:
             async with self._starting:
-                if self._agent is None:
-                    await self._start(self._greeting)
-                if self._refusal is not None:
-                    raise self._refusal
+                await self._agent.restart(job.client.greeting)
+            if self._agent.refusal is not None:
+                raise self._agent.refusal
         except (AcpellaError, TimeoutError, OSError, ValueError) as error:
-            self._failure = error
-            for job in list(self._queue):
-                self._finish(job, error=error)
-            self._loop.call_later(LINGER, self._ending.set)
+            self._fail_all(error)
+            return
+        if job is not self._job:
+            return  # cancelled meanwhile
+        if job.cancelled:
+            self._finish(job, cancelled=True)
         else:
-            self._next()
+            self._begin(job)
 
-    def _stderr(self, data: bytes) -> None:
+    def on_stderr(self, data: bytes) -> None:
         if self._job is not None and self._job.client is not None and not self._job.background:
             self._job.client.notify("_owner/stderr", {"text": data.decode("utf-8", "replace")})
 
-    def _agent_full(self, full: bool) -> None:
+    def on_full(self, full: bool) -> None:
         for client in self._clients:
             if full:
                 client.channel.pause_reading()
@@ -418,10 +305,7 @@ class Owner:
 
     # -- what the agent sends ------------------------------------------------------------------
 
-    def _update(self, frame: bytes) -> None:
-        found = _STATE.search(frame)
-        if found is not None:
-            self._note(found[1].decode(), frame)
+    def on_update(self, frame: bytes) -> None:
         job = self._job
         if job is not None:
             if job.client is not None and not job.deaf:
@@ -432,25 +316,7 @@ class Owner:
             if client.attached and client not in waiting:
                 client.send(frame)
 
-    def _note(self, kind: str, frame: bytes) -> None:
-        """Keep what whoever attaches later must know."""
-        try:
-            update = msgspec.json.decode(frame)["params"]["update"]
-            if update.get("sessionUpdate") != kind:
-                return  # only mentioned in a text
-            if kind == "current_mode_update":
-                if self._session.get("modes"):
-                    self._session["modes"]["currentModeId"] = update["currentModeId"]
-            elif kind == "config_option_update":
-                self._session["configOptions"] = update["configOptions"]
-            else:
-                self._told[kind] = frame
-                if kind == "session_info_update" and update.get("title"):
-                    self._remember(title=str(update["title"])[:200])
-        except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
-            log.warning("an odd %s", kind)
-
-    def _request(self, frame: bytes, method: str, request_id: bytes, envelope: Envelope) -> None:
+    def on_request(self, frame: bytes, method: str, request_id: bytes, envelope: Envelope) -> None:
         """The agent asks for something: the sender of the running prompt answers."""
         job = self._job
         if job is None or job.client is None or job.cancelled:
@@ -459,7 +325,7 @@ class Owner:
         self._asked[request_id] = (job.client, method)
         job.client.send(frame)
 
-    def _notification(self, frame: bytes, method: str, envelope: Envelope) -> None:
+    def on_notification(self, frame: bytes, method: str, envelope: Envelope) -> None:
         if method == "$/cancel_request":
             wanted = msgspec.json.encode(table(msgspec.json.decode(envelope.params)).get("requestId"))
             asked = self._asked.get(wanted)
@@ -475,22 +341,22 @@ class Owner:
 
     def _refuse(self, request_id: bytes, method: str) -> None:
         """Nobody is there to answer the agent."""
-        if self._agent is None:
+        if self._agent.end is None:
             return
         head = b'{"jsonrpc":"2.0","id":%b,' % request_id
         if method == "session/request_permission":
-            self._agent.send(head + b'"result":{"outcome":{"outcome":"cancelled"}}}')
+            self._agent.end.send(head + b'"result":{"outcome":{"outcome":"cancelled"}}}')
         elif method == "elicitation/create":
-            self._agent.send(head + b'"result":{"action":"cancel"}}')
+            self._agent.end.send(head + b'"result":{"action":"cancel"}}')
         else:
-            self._agent.send(head + b'"error":{"code":-32603,"message":"the client has gone"}}')
+            self._agent.end.send(head + b'"error":{"code":-32603,"message":"the client has gone"}}')
 
     # -- prompts, one after the other ------------------------------------------------------------
 
     def _enqueue(self, job: Job) -> None:
         assert job.client is not None
-        if self._refusal is not None:
-            job.client.fail(job.request_id, error_body(self._refusal))
+        if self._agent.refusal is not None:
+            job.client.fail(job.request_id, error_body(self._agent.refusal))
             return
         if len(self._queue) >= MAX_QUEUE:
             text = f"{MAX_QUEUE} prompts wait already; try again later, or `acpella cancel --all`"
@@ -503,13 +369,20 @@ class Owner:
         self._next()
 
     def _next(self) -> None:
-        if self._job is not None or not self._queue or self._agent is None:
+        if self._job is not None or not self._queue or self._failure is not None:
             return
         job = self._job = self._queue.popleft()
+        assert job.client is not None
         job.started = self._last = now()
-        if job.client is not None and job.since != job.started:
-            job.client.notify("_owner/started", {})
-        self._agent.start(job.method, job.params, lambda answer: self._answered(job, answer))
+        prompt = job.method == "session/prompt"
+        if self._agent.end is None or (prompt and self._agent.must_hear(job.client.greeting)):
+            self._spawn(self._prepare(job))
+        else:
+            self._begin(job)
+
+    def _begin(self, job: Job) -> None:
+        if self._agent.end is not None:
+            self._agent.end.start(job.method, job.params, lambda answer: self._answered(job, answer))
 
     def _answered(self, job: Job, answer: Envelope | ConnectionClosed) -> None:
         if isinstance(answer, ConnectionClosed):
@@ -530,8 +403,8 @@ class Owner:
             if self._killer is not None:
                 self._killer.cancel()
                 self._killer = None
-            if self._agent is not None:
-                self._agent.channel.resume_reading()
+            if self._agent.end is not None:
+                self._agent.end.channel.resume_reading()
             for request_id in [i for i, (client, _) in self._asked.items() if client is job.client]:
                 del self._asked[request_id]
             if answer is not None and not has_error(answer):
@@ -558,29 +431,31 @@ class Owner:
         if job is not self._job:
             self._finish(job, cancelled=True)
             return
-        if job.cancelled or self._agent is None:
+        if job.cancelled:
             return
         job.cancelled = True
-        self._agent.notify("session/cancel", {"sessionId": self._session_id})
+        if self._agent.end is None:
+            return  # being started; the job ends when it is
+        self._agent.end.notify("session/cancel", {"sessionId": self._agent.session_id})
         self._killer = self._loop.call_later(CANCEL_GRACE, self._kill, job)
 
     def _kill(self, job: Job) -> None:
-        if job is not self._job or self._agent is None:
+        if job is not self._job or self._agent.end is None:
             return
         text = f"{self._config.agent} did not stop within {CANCEL_GRACE:g} s and was ended"
-        self._agent.ended(ConnectionClosed(text))
+        self._agent.end.ended(ConnectionClosed(text))
 
     def _resume(self, client: ClientEnd, request_id: bytes) -> None:
-        if self._refusal is not None:
-            client.fail(request_id, error_body(self._refusal))
+        if self._agent.refusal is not None:
+            client.fail(request_id, error_body(self._agent.refusal))
             self._loop.call_later(LINGER, self._ending.set)  # the next one tries anew
             return
-        client.answer(request_id, self._session)
-        for frame in self._told.values():
+        client.answer(request_id, self._agent.session)
+        for frame in self._agent.told.values():
             client.send(frame)
 
     def _pass_on(self, client: ClientEnd, request_id: bytes, method: str, params: bytes) -> None:
-        if self._agent is None:
+        if self._agent.end is None:
             client.fail(request_id, error_body(self._failure or TransportError("the agent is being started")))
             return
 
@@ -591,19 +466,10 @@ class Owner:
             elif has_error(answer):
                 client.fail(request_id, bytes(answer.error))
             else:
-                self._learn(method, params, answer)
+                self._agent.learn(method, params, answer)
                 client.answer(request_id, bytes(answer.result) or b"null")
 
-        self._passed[client, request_id] = self._agent.start(method, params, answered)
-
-    def _learn(self, method: str, params: bytes, answer: Envelope) -> None:
-        """A client changed the mode or an option; not every agent tells the others."""
-        if method == "session/set_mode" and self._session.get("modes"):
-            self._session["modes"]["currentModeId"] = msgspec.json.decode(params)["modeId"]
-        elif method == "session/set_config_option":
-            result = table(msgspec.json.decode(answer.result))
-            if "configOptions" in result:
-                self._session["configOptions"] = result["configOptions"]
+        self._passed[client, request_id] = self._agent.end.start(method, params, answered)
 
     # -- what is asked of the owner itself ---------------------------------------------------------
 
@@ -613,8 +479,8 @@ class Owner:
             request_id,
             {
                 "pid": os.getpid(),
-                "agentPid": self._agent_pid,
-                "sessionId": self._session_id,
+                "agentPid": self._agent.pid,
+                "sessionId": self._agent.session_id,
                 "agent": self._config.agent,
                 "running": None
                 if job is None
@@ -659,7 +525,7 @@ class Owner:
         wanted = msgspec.json.decode(params, type=Queued)
         here, there = memory_pair()
         inner = ClientEnd(here, on_frame=self._frame, on_lost=self._left, background=True)
-        work = Background(self._config, self._session_id, wanted)
+        work = Background(self._config, self._agent.session_id, wanted)
 
         async def go() -> None:
             await self._attach(inner)
@@ -689,9 +555,6 @@ class Owner:
             self._catalogue.update(self._config.key, **values)
         except OSError as error:
             log.warning("the session cannot be remembered: %s", error)
-
-    def agent_started(self, pid: int) -> None:
-        self._agent_pid = pid
 
 
 async def _quietly(work: Awaitable[None]) -> None:
@@ -761,12 +624,10 @@ def main() -> int:
 
 async def _serve(config: Config, listener: socket.socket, here: Address, address: Path) -> None:
     def agent_started(pid: int) -> None:
-        owner.agent_started(pid)
         here.agent_pid, here.agent_ticks = pid, started_ticks(pid)
         here.write(address)
 
-    owner = Owner(config, listener, on_agent=agent_started)
-    await owner.run()
+    await Owner(config, listener, on_agent=agent_started).run()
 
 
 def _say(text: str) -> None:

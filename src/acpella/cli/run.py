@@ -133,7 +133,7 @@ def parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespa
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; gives the exit code."""
-    from acpella.errors import AcpellaError, RpcError
+    from acpella.errors import AcpellaError
 
     from .catalogue import Catalogue
     from .opening import find_settings
@@ -151,24 +151,11 @@ def run(arguments: argparse.Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return exits.DONE
     except (AcpellaError, TimeoutError, OSError, ValueError) as error:
-        if isinstance(error, RpcError):
-            from .owners import from_wire
+        from .failures import report
 
-            error = from_wire(error)
-        text = str(error) or f"no end within {arguments.timeout:g} s (--timeout)"
-        print(f"acpella: {text}{_hint(error)}", file=sys.stderr)  # noqa: T201 - this is what the user must know
-        return exits.code_for(error)
+        return report(error, silent=f"no end within {arguments.timeout:g} s (--timeout)")
     except KeyboardInterrupt:
         return exits.CANCELLED
-
-
-def _hint(error: BaseException) -> str:
-    """What to do about it, where the error itself does not say."""
-    from acpella.errors import ConnectionClosed
-
-    if isinstance(error, ConnectionClosed) and (error.exit_code is not None or error.signal):
-        return "\n`acpella agents doctor AGENT` checks it step by step; --verbose shows its whole stderr."
-    return ""
 
 
 async def _limited(arguments: argparse.Namespace, work: Any) -> int:
@@ -453,20 +440,9 @@ async def _turn(arguments: argparse.Namespace, session: Any, prompt: list[Any], 
 
 
 async def _list_commands(session: Any) -> int:
-    """Agents announce commands shortly after the session was made, if they have any."""
-    told = asyncio.Event()
+    from .announced import commands
 
-    def on_update(update: object) -> None:
-        told.set()
-
-    session.on_update = on_update
-    deadline = asyncio.get_running_loop().time() + COMMANDS_WITHIN
-    while not session.commands and (left := deadline - asyncio.get_running_loop().time()) > 0:
-        told.clear()
-        try:
-            await asyncio.wait_for(told.wait(), left)
-        except TimeoutError:
-            break
+    await commands(session, within=COMMANDS_WITHIN)
     for command in session.commands:
         hint = f" {command.input.hint}" if command.input is not None else ""
         print(f"/{command.name}{hint}  {command.description}")  # noqa: T201 - the output
