@@ -120,11 +120,12 @@ def _seconds(text: str) -> float:
 def parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
     """Options may stand before, after and between the words of the prompt."""
     arguments = parser.parse_intermixed_args(words)
-    if sum(map(bool, (arguments.last, arguments.session, arguments.resume))) > 1:
+    named = arguments.session is not None
+    if sum(map(bool, (arguments.last, named, arguments.resume))) > 1:
         parser.error("--continue, --session and --resume exclude each other")
-    if arguments.new and not arguments.session:
+    if arguments.new and not named:
         parser.error("--new goes with --session NAME")
-    if arguments.no_wait and not (arguments.session or arguments.last):
+    if arguments.no_wait and not (named or arguments.last):
         parser.error("--no-wait needs a session that stays: add --session NAME or --continue")
     if arguments.no_wait and arguments.list_commands:
         parser.error("--no-wait and --list-commands exclude each other")
@@ -218,7 +219,7 @@ def _kept(arguments: argparse.Namespace, settings: Any, catalogue: "Catalogue") 
         known = [entry for entry in catalogue.entries() if entry.session_id == arguments.resume]
         alive = [entry for entry in known if owners.ask(entry.key, "_owner/status") is not None]
         return alive[0] if alive else None
-    if not (arguments.session or arguments.last):
+    if arguments.session is None and not arguments.last:
         return None
     try:
         return kept_session(
