@@ -6,7 +6,9 @@ scripted.py LOG [--store] [--login]
 import asyncio
 import json
 import os
+import signal
 import sys
+import time
 from pathlib import Path
 
 from acpella import Agent, EnvLogin
@@ -33,7 +35,7 @@ async def reply(turn):
     try:
         if word == "wait":  # until there is a file of that name
             yield "waiting\n"
-            while not os.path.exists(rest):
+            while not os.path.exists(rest):  # noqa: ASYNC110, ASYNC240 - files are what processes share
                 await asyncio.sleep(0.01)
         elif word == "die":
             print("something broke inside", file=sys.stderr, flush=True)
@@ -47,14 +49,10 @@ async def reply(turn):
                 yield "allowed" if await turn.permit(call, "Do " + rest) else "not allowed"
             return
         elif word == "stubborn":
-            import signal
-
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             yield "stubborn\n"
-            import time
-
             while True:
-                time.sleep(1)
+                time.sleep(1)  # noqa: ASYNC251 - deaf to everything
         yield f"{text} by {os.getpid()}"
     except asyncio.CancelledError:
         note("cancelled", text)

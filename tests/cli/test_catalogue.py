@@ -34,7 +34,7 @@ def test_many_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> Non
     entries = Catalogue(path).entries()
     assert len(entries) == 150 and {e.title for e in entries} == {"t"}
     assert path.stat().st_mode & 0o777 == 0o600
-    assert [p.name for p in path.parent.iterdir() if p.name.startswith(".sessions-")] == []
+    assert [p.name for p in path.parent.iterdir() if p.name.startswith(".sessions")] == []
 
 
 def test_a_name_is_given_once(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from acpella._redact import redact
 if TYPE_CHECKING:
     from acpella.client.settings import ClientSettings
 
-__all__ = ["BUILT_IN", "agent_name", "default_agent", "keepable", "with_builtin"]
+__all__ = ["BUILT_IN", "agent_name", "command_of", "default_agent", "keepable", "with_builtin"]
 
 BUILT_IN = "coder"
 
@@ -39,6 +40,29 @@ def agent_name(target: str, settings: "ClientSettings") -> str:
 
     name, _ = open_target(target, settings=settings)
     return name
+
+
+def command_of(target: str | list[str], settings: "ClientSettings") -> tuple[list[str], dict[str, str]]:
+    """The command behind a target, and what it adds to the environment; an empty one for URLs and the like.
+
+    Raises:
+        TransportError: there is no such agent; says what there is.
+    """
+    if isinstance(target, list):
+        return target, {}
+    if target in settings.agents:
+        server = settings.agents[target]
+        return [server.command, *server.args], server.env
+    from acpella.client.targets import open_target
+    from acpella.transport import ProcessChannel
+
+    _, channel = open_target(target, settings=settings)  # says what is wrong with it
+    if not isinstance(channel, ProcessChannel):
+        return [], {}
+    if Path(target).is_file():
+        path = os.path.abspath(target)
+        return ([sys.executable, path] if path.endswith(".py") else [path]), {}
+    return shlex.split(target), {}
 
 
 def keepable(target: str, settings: "ClientSettings") -> str:

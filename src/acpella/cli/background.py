@@ -1,16 +1,18 @@
 """A prompt that nobody waits for: the owner is its client, with what `run` was allowed to do."""
 
 import asyncio
-import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from acpella.rpc import Channel
-
 from . import places
 from .catalogue import now
-from .owners import Config
+
+if TYPE_CHECKING:
+    from acpella.rpc import Channel
+
+    from .owners import Config
 
 __all__ = ["Background", "Queued", "results"]
 
@@ -43,14 +45,14 @@ class Kept(msgspec.Struct, kw_only=True, omit_defaults=True):
 class Background:
     """Runs one prompt inside the owner and keeps how it ended."""
 
-    def __init__(self, config: Config, session_id: str, wanted: Queued) -> None:
+    def __init__(self, config: "Config", session_id: str, wanted: Queued) -> None:
         self._config = config
         self._session_id = session_id
         self._wanted = wanted
         self.queued: asyncio.Future[int | BaseException] = asyncio.get_running_loop().create_future()
         """Done when the prompt waits for its turn: how many are before it."""
 
-    async def run(self, channel: Channel) -> None:
+    async def run(self, channel: "Channel") -> None:
         from acpella.client import ClientSettings, connect
         from acpella.errors import AcpellaError, TransportError
         from acpella.schema import methods
@@ -102,9 +104,5 @@ def results(key: str) -> list[Kept]:
 
 
 def keep(key: str, kept: Kept) -> None:
-    path = _file(key)
     data = msgspec.json.encode([*results(key), kept][-MAX_RESULTS:])
-    handle = os.open(path.with_suffix(".results.new"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-    os.replace(path.with_suffix(".results.new"), path)
+    places.write_private(_file(key), data)

@@ -2,9 +2,7 @@
 
 import contextlib
 import os
-import secrets
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Generator
 from datetime import UTC, datetime
@@ -61,7 +59,7 @@ def now() -> str:
 
 def new_key() -> str:
     """A name for the files of a session's owner."""
-    return secrets.token_hex(6)
+    return os.urandom(6).hex()
 
 
 class Catalogue:
@@ -163,14 +161,7 @@ class Catalogue:
 
     def _write(self, entries: list[Entry]) -> None:
         data = msgspec.json.format(msgspec.json.encode(_Document(entries)), indent=1)
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".sessions-")  # 0600
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.replace(name, self.path)
-        except BaseException:
-            os.unlink(name)
-            raise
+        places.write_private(self.path, data)
 
 
 def _identity(entry: Entry) -> tuple[str, str, str]:

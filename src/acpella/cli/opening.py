@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from . import owners, places
-from .agents_known import agent_name, default_agent, keepable, with_builtin
+from .agents_known import agent_name, command_of, default_agent, keepable, with_builtin
 from .catalogue import Catalogue, Entry, new_key
 
 if TYPE_CHECKING:
@@ -112,17 +112,29 @@ def owner_config(
         raise NoSession(
             f"the command of {entry.agent} held secrets, which are not kept; name it again with --agent"
         )
+    command, env = command_of(target, _settings_of(entry, settings)) if target else ([], {})
     return owners.Config(
         key=entry.key,
         agent=entry.agent,
         target=target,
-        settings=entry.settings,
+        command=command,
+        env=env,
         cwd=entry.cwd,
         where=entry.where or entry.cwd,
         session_id=entry.session_id,
         mcp_servers=[msgspec.to_builtins(server) for server in mcp_servers],
         idle=idle_seconds(settings),
     )
+
+
+def _settings_of(entry: Entry, settings: "ClientSettings") -> "ClientSettings":
+    """The settings that name the session's agent."""
+    from acpella.client.settings import ClientSettings
+
+    if settings.path is not None and str(settings.path.absolute()) == entry.settings:
+        return settings
+    found = ClientSettings.load(Path(entry.settings)) if entry.settings else ClientSettings()
+    return with_builtin(found, entry.target)
 
 
 def idle_seconds(settings: "ClientSettings") -> float:

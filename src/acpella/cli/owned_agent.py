@@ -3,13 +3,14 @@
 import os
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 
 from acpella.errors import ConnectionClosed, RpcError, TransportError, Unsupported
+from acpella.rpc import Channel
 from acpella.rpc.message import Envelope
+from acpella.transport import ProcessChannel
 
 from .ends import AgentEnd
 from .owners import Config, table
@@ -99,20 +100,8 @@ class OwnedAgent:
         Raises:
             TransportError, ConnectionClosed, Unsupported, SettingsError, RpcError
         """
-        from acpella.client.settings import ClientSettings
-        from acpella.client.targets import open_target
-
-        from .agents_known import with_builtin
-
-        named = self._config.settings
-        settings = ClientSettings.load(Path(named)) if named else ClientSettings()
         listener = self._listener
-        _, channel = open_target(
-            self._config.target,
-            settings=with_builtin(settings, self._config.target),
-            cwd=self._config.where,
-            on_stderr=listener.on_stderr,
-        )
+        channel = self._channel()
         end = AgentEnd(
             channel,
             on_update=self._update,
@@ -136,6 +125,17 @@ class OwnedAgent:
             await end.close()
             raise
         self.end = end
+
+    def _channel(self) -> Channel:
+        config, on_stderr = self._config, self._listener.on_stderr
+        if config.command:
+            return ProcessChannel(
+                config.command, cwd=config.where, env=config.env or None, on_stderr=on_stderr
+            )
+        from acpella.client.targets import open_target
+
+        _, channel = open_target(config.target, cwd=config.where, on_stderr=on_stderr)
+        return channel
 
     async def _greet(self, end: AgentEnd, greeting: bytes, *, tail: Callable[[], str]) -> None:
         try:

@@ -595,18 +595,10 @@ def main() -> int:
         _say("busy")
         return 0
     address = directory / f"{config.key}.json"
-    path = places.private(places.sockets()) / f"{config.key}.sock"
+    path = places.sockets() / f"{config.key}.sock"
     try:
         Address.end_leftovers(address)
-        path.unlink(missing_ok=True)  # the lock says that nobody listens there
-        listener = socket.socket(socket.AF_UNIX)
-        mask = os.umask(0o177)
-        try:
-            listener.bind(os.fspath(path))
-        finally:
-            os.umask(mask)
-        listener.listen(MAX_CLIENTS)
-        listener.setblocking(False)
+        listener = _listen(path)
         here = Address(pid=os.getpid(), ticks=started_ticks(os.getpid()), socket=os.fspath(path))
         here.write(address)
         _say("ready")
@@ -619,7 +611,27 @@ def main() -> int:
     finally:
         path.unlink(missing_ok=True)
         address.unlink(missing_ok=True)
+        if path.parent != directory:
+            with contextlib.suppress(OSError):
+                path.parent.rmdir()  # others may be there
         os.close(held)
+
+
+def _listen(path: Path) -> socket.socket:
+    places.private(path.parent)
+    path.unlink(missing_ok=True)  # the lock says that nobody listens there
+    listener = socket.socket(socket.AF_UNIX)
+    mask = os.umask(0o177)
+    try:
+        listener.bind(os.fspath(path))
+    except FileNotFoundError:  # another owner has just removed the empty directory
+        places.private(path.parent)
+        listener.bind(os.fspath(path))
+    finally:
+        os.umask(mask)
+    listener.listen(MAX_CLIENTS)
+    listener.setblocking(False)
+    return listener
 
 
 async def _serve(config: Config, listener: socket.socket, here: Address, address: Path) -> None:

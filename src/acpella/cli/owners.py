@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any, cast
@@ -45,14 +44,16 @@ MAX_LOG = 256 * 1024
 
 
 class Config(msgspec.Struct, kw_only=True):
-    """What an owner needs to know. Handed over through a pipe, so that no other user sees it."""
+    """What an owner needs to know. Handed over through a pipe: nobody else sees it, and no file holds it."""
 
     key: str
     agent: str
     target: str | list[str]
+    command: list[str] = []
+    """What the target means, with its environment; empty for one that is not a command."""
+    env: dict[str, str] = {}
     cwd: str
     where: str
-    settings: str = ""
     session_id: str = ""
     mcp_servers: list[dict[str, Any]] = []
     idle: float = IDLE
@@ -75,10 +76,7 @@ class Address(msgspec.Struct, kw_only=True):
             return None
 
     def write(self, path: Path) -> None:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".address-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(msgspec.json.encode(self))
-        os.replace(name, path)
+        places.write_private(path, msgspec.json.encode(self))
 
     @staticmethod
     def end_leftovers(path: Path) -> None:

@@ -1,13 +1,11 @@
 """Where the command line keeps what it remembers, and which repository a directory belongs to."""
 
-import hashlib
 import os
 import stat
 import sys
-import tempfile
 from pathlib import Path
 
-__all__ = ["owners", "permissions", "private", "repository", "sockets", "state"]
+__all__ = ["owners", "permissions", "private", "repository", "sockets", "state", "write_private"]
 
 MAX_SOCKET_PATH = 100
 """Bytes of a socket's path. The system's limit is 104 to 108; longer ones cannot be bound."""
@@ -38,8 +36,11 @@ def sockets() -> Path:
     place = Path(given) / "acpella" if os.path.isabs(given) and os.path.isdir(given) else owners()
     if len(os.fsencode(place)) + 24 <= MAX_SOCKET_PATH:
         return place
-    name = hashlib.sha256(os.fsencode(place)).hexdigest()[:8]
-    return Path(tempfile.gettempdir()) / f"acpella-{os.getuid()}-{name}"
+    from zlib import crc32
+
+    temporary = os.environ.get("TMPDIR", "")
+    base = temporary if os.path.isabs(temporary) and len(temporary) < 40 else "/tmp"
+    return Path(base) / f"acpella-{os.getuid()}-{crc32(os.fsencode(place)):08x}"
 
 
 def permissions() -> Path:
@@ -64,6 +65,19 @@ def private(directory: Path) -> Path:
         if stat.S_IMODE(status.st_mode) & 0o077:
             directory.chmod(0o700)
     return directory
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Replace a file in one step; it is for the user alone."""
+    new = path.with_name(f".{path.name}-{os.urandom(6).hex()}")
+    handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(new, path)
+    except BaseException:
+        os.unlink(new)
+        raise
 
 
 def repository(directory: str | os.PathLike[str]) -> Path:
