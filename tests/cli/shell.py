@@ -89,9 +89,9 @@ class Shell:
             try:
                 address = json.loads(path.read_text(encoding="utf-8"))
                 pids += [address["pid"], address["agent_pid"]]
+                os.kill(address["pid"], signal.SIGTERM)
             except (OSError, ValueError):
                 continue
-        self("status", "--all", "--stop")
         try:
             self.until(lambda: not any(map(alive, pids)), f"the end of {pids}")
         finally:

@@ -327,6 +327,7 @@ def test_a_stale_address_and_socket_are_cleaned(shell: Shell) -> None:
     kept = path.read_bytes()
     shell("sessions", "close", "work")
     path.write_bytes(kept)
+    Path(json.loads(kept)["socket"]).parent.mkdir(mode=0o700, exist_ok=True)
     with socket.socket(socket.AF_UNIX) as stale:
         stale.bind(json.loads(kept)["socket"])  # nobody listens
     assert shell("run", "-s", "work", "two").returncode == 0

@@ -119,7 +119,9 @@ def _seconds(text: str) -> float:
 
 def parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
     """Options may stand before, after and between the words of the prompt."""
-    arguments = parser.parse_intermixed_args(words)
+    end = words.index("--") if "--" in words else len(words)
+    arguments = parser.parse_intermixed_args(words[:end])
+    arguments.prompt += words[end + 1 :]
     named = arguments.session is not None
     if sum(map(bool, (arguments.last, named, arguments.resume))) > 1:
         parser.error("--continue, --session and --resume exclude each other")
@@ -428,14 +430,16 @@ async def _turn(arguments: argparse.Namespace, session: Any, prompt: list[Any], 
             screen.end("end_turn")  # the error gets a line of its own
         if stopping.asked and isinstance(error, AcpellaError | TimeoutError):
             _say(str(error))
-            return exits.CANCELLED
+            return stopping.code
         raise
     finally:
         stopping.turn = None
     reason = turn.result.stop_reason or "unknown"
     if not quiet:
         screen.end(reason)
-    if stopping.asked or reason == "cancelled":
+    if stopping.asked:
+        return stopping.code
+    if reason == "cancelled":
         return exits.CANCELLED
     return exits.REFUSED if reason == "refusal" else exits.DONE
 
