@@ -193,7 +193,8 @@ def test_cancel_reaches_a_turn_of_another_shell(shell: Shell, tmp_path: Path) ->
     out, _ = second.communicate(timeout=20)
     assert (first.returncode, second.returncode) == (130, 0)
     assert out.startswith("second by ")
-    assert "nothing runs in work" in shell("cancel").stderr
+    assert "nothing runs in this repository" in shell("cancel").stderr
+    assert "nothing runs in work" in shell("cancel", "-s", "work").stderr
 
 
 def test_cancel_all_takes_the_queue_along(shell: Shell, tmp_path: Path) -> None:

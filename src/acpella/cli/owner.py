@@ -11,11 +11,8 @@ import logging
 import os
 import signal
 import socket
-import sys
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -24,13 +21,12 @@ from acpella.errors import AcpellaError, ConnectionClosed, TransportError
 from acpella.rpc.message import ABSENT, Envelope
 from acpella.transport import UnixChannel, memory_pair
 
-from . import places
 from .catalogue import Catalogue, now
 from .ends import ClientEnd, error_body, has_error
 from .owned_agent import OwnedAgent
-from .owners import Address, Config, lock, started_ticks, table
+from .owners import Config, table
 
-__all__ = ["Owner", "main"]
+__all__ = ["MAX_CLIENTS", "Owner"]
 
 log = logging.getLogger(__name__)
 
@@ -381,6 +377,7 @@ class Owner:
             self._begin(job)
 
     def _begin(self, job: Job) -> None:
+        self._remember()
         if self._agent.end is not None:
             self._agent.end.start(job.method, job.params, lambda answer: self._answered(job, answer))
 
@@ -580,82 +577,3 @@ def _excerpt(params: bytes) -> str:
         return ""
     text = " ".join(text.split())
     return text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"
-
-
-# -- the process ---------------------------------------------------------------------------------
-
-
-def main() -> int:
-    """`python -m acpella.cli.owner`, with a `Config` on stdin; says on stdout when it can be reached."""
-    config = msgspec.json.decode(sys.stdin.buffer.read(), type=Config)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    directory = places.private(places.owners())
-    held = lock(directory / f"{config.key}.lock")
-    if held is None:
-        _say("busy")
-        return 0
-    address = directory / f"{config.key}.json"
-    path = places.sockets() / f"{config.key}.sock"
-    try:
-        Address.end_leftovers(address)
-        listener = _listen(path)
-        here = Address(pid=os.getpid(), ticks=started_ticks(os.getpid()), socket=os.fspath(path))
-        here.write(address)
-        _say("ready")
-        asyncio.run(_serve(config, listener, here, address))
-        return 0
-    except OSError as error:
-        log.exception("the owner cannot work")
-        _say(f"error {error}")
-        return 1
-    finally:
-        path.unlink(missing_ok=True)
-        address.unlink(missing_ok=True)
-        if path.parent != directory:
-            with contextlib.suppress(OSError):
-                path.parent.rmdir()  # others may be there
-        os.close(held)
-
-
-def _listen(path: Path) -> socket.socket:
-    places.private(path.parent)
-    path.unlink(missing_ok=True)  # the lock says that nobody listens there
-    listener = socket.socket(socket.AF_UNIX)
-    mask = os.umask(0o177)
-    try:
-        listener.bind(os.fspath(path))
-    except FileNotFoundError:  # another owner has just removed the empty directory
-        places.private(path.parent)
-        listener.bind(os.fspath(path))
-    finally:
-        os.umask(mask)
-    listener.listen(MAX_CLIENTS)
-    listener.setblocking(False)
-    return listener
-
-
-async def _serve(config: Config, listener: socket.socket, here: Address, address: Path) -> None:
-    def agent_started(pid: int) -> None:
-        here.agent_pid, here.agent_ticks = pid, started_ticks(pid)
-        here.write(address)
-
-    await Owner(config, listener, on_agent=agent_started).run()
-
-
-def _say(text: str) -> None:
-    """Tell whoever started us, once; afterwards stdout leads nowhere, so that they can go."""
-    try:
-        os.write(1, text.encode() + b"\n")
-    except OSError:
-        pass
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 1)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-
-
-if __name__ == "__main__":
-    started = time.monotonic()
-    code = main()
-    log.info("the owner ended after %d s", time.monotonic() - started)
-    sys.exit(code)

@@ -87,7 +87,11 @@ class Address(msgspec.Struct, kw_only=True):
         if address.agent_ticks and started_ticks(address.agent_pid) == address.agent_ticks:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(address.agent_pid, signal.SIGKILL)
-        Path(address.socket).unlink(missing_ok=True)
+        place = Path(address.socket)
+        place.unlink(missing_ok=True)
+        if place.parent != path.parent:
+            with contextlib.suppress(OSError):
+                place.parent.rmdir()  # others may be there
         path.unlink(missing_ok=True)
 
 
@@ -156,6 +160,9 @@ def reach(config: Config) -> socket.socket:
     while True:
         connected = find(config.key)
         if connected is not None:
+            if (ask(config.key, "_owner/status") or {}).get("stuck"):
+                connected.close()
+                raise TransportError("the session's owner does not answer; `acpella status --stop` ends it")
             connected.setblocking(False)
             return connected
         sweep()
@@ -181,7 +188,7 @@ def _start(config: Config) -> str:
         raise TransportError(f"sessions cannot be kept: {error}; set XDG_STATE_HOME") from None
     try:
         process = subprocess.Popen(
-            [sys.executable, "-m", "acpella.cli.owner"],
+            [sys.executable, "-m", "acpella.cli.owner_process"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
@@ -251,13 +258,15 @@ def stop(key: str, *, within: float = 10.0) -> bool:
     if told is None:
         sweep()
         return False
-    deadline = time.monotonic() + within
+    deadline = time.monotonic() + (0 if told.get("stuck") else within)
     while address.exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     if address.exists():  # stuck: its agent is ended by `sweep`
         found = Address.read(address)
         if found is not None and found.ticks and started_ticks(found.pid) == found.ticks:
             os.kill(found.pid, signal.SIGKILL)
+            while started_ticks(found.pid) == found.ticks and time.monotonic() < deadline + within:
+                time.sleep(0.02)
         sweep()
     return True
 

@@ -482,7 +482,18 @@ def _prompt(arguments: argparse.Namespace) -> list[Any]:
     text = "\n\n".join(parts)
     if not text.strip() and not arguments.image:
         raise ValueError("the prompt is empty")
-    return [text, *(Path(image) for image in arguments.image)]
+    return [text, *map(_image, arguments.image)]
+
+
+def _image(name: str) -> Path:
+    import mimetypes
+
+    kind, _ = mimetypes.guess_type(name)
+    if not Path(name).is_file():
+        raise ValueError(f"no image {name}")
+    if kind is None or not kind.startswith("image/"):
+        raise ValueError(f"{name} is no image by its name; name other files in the prompt")
+    return Path(name)
 
 
 def _asker(mirror: object) -> Any:
