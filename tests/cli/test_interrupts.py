@@ -2,7 +2,6 @@
 
 import json
 import signal
-import sys
 from pathlib import Path
 
 from shell import HERE, Shell, alive
@@ -17,9 +16,11 @@ def agent_pid(shell: Shell) -> int:
 
 
 def test_a_second_ctrl_c_ends_an_agent_that_does_not_listen(shell: Shell) -> None:
-    process = shell.start("run", "-a", shell.forgetful, "stubborn")
+    process = shell.start("run", "-o", "jsonl", "-a", shell.forgetful, "stubborn")
     shell.until_event("begin", "stubborn")
     process.send_signal(signal.SIGINT)
+    assert process.stdout is not None
+    assert any('"session/cancel"' in line for line in process.stdout)  # the first one is at work
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=20)
     assert process.returncode == 130
@@ -36,8 +37,12 @@ def test_being_terminated_ends_the_agent_too(shell: Shell) -> None:
 
 
 def test_ctrl_c_while_the_agent_starts(shell: Shell, tmp_path: Path) -> None:
-    mute = f'{sys.executable} -c \'import os; open("{tmp_path}/pid", "w").write(str(os.getpid())); input()\''
-    process = shell.start("run", "-a", mute, "hi")
+    program = tmp_path / "mute.py"
+    program.write_text(
+        f"import os, sys\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\nsys.stdin.read()",
+        encoding="utf-8",
+    )
+    process = shell.start("run", "-a", str(program), "hi")
     shell.until(
         lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(encoding="utf-8"), "it runs"
     )

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -381,27 +382,106 @@ def test_jsonl_of_a_kept_session_is_plain_acp(shell: Shell) -> None:
     assert frames[-1]["result"] == {"stopReason": "end_turn"}
 
 
-def test_a_full_queue_is_an_error_of_its_own(shell: Shell, tmp_path: Path) -> None:
-    gate = tmp_path / "gate"
-    shell("run", "-a", shell.scripted, "-s", "work", "--no-wait", f"wait {gate}")
-    with socket.socket(socket.AF_UNIX) as client:
-        client.connect(shell.address()["socket"])
-        reading = client.makefile("r", encoding="utf-8")
+class Raw:
+    """A client of an owner, frame by frame."""
 
-        def call(number: int, method: str, params: dict[str, Any]) -> None:
-            frame = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-            client.sendall(json.dumps(frame).encode() + b"\n")
+    def __init__(self, shell: Shell) -> None:
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.settimeout(20)
+        self._socket.connect(shell.address()["socket"])
+        self._reading = self._socket.makefile("r", encoding="utf-8")
+        self.send(id=0, method="initialize", params={"protocolVersion": 1})
+        self.session_id = self.read()["result"]["_meta"]["acpella.owner"]["sessionId"]
 
-        call(0, "initialize", {"protocolVersion": 1})
-        hello = json.loads(reading.readline())["result"]
-        session_id = hello["_meta"]["acpella.owner"]["sessionId"]
-        for number in range(1, 65):
-            call(
-                number, "session/prompt", {"sessionId": session_id, "prompt": [{"type": "text", "text": "x"}]}
-            )
-            assert json.loads(reading.readline())["method"] == "_owner/queued"
-        ran = shell("run", "-s", "work", "one too many")
-        assert ran.returncode == 9 and "64 prompts wait already" in ran.stderr
-        client.sendall(b"this is no JSON\n")
-        assert json.loads(reading.readline())["error"]["code"] == -32700
-        assert '"and' not in shell("cancel", "--all").stderr
+    def send(self, **frame: Any) -> None:
+        self._socket.sendall(json.dumps({"jsonrpc": "2.0", **frame}).encode() + b"\n")
+
+    def prompt(self, number: int, text: str) -> None:
+        params = {"sessionId": self.session_id, "prompt": [{"type": "text", "text": text}]}
+        self.send(id=number, method="session/prompt", params=params)
+
+    def read(self) -> dict[str, Any]:
+        return json.loads(self._reading.readline())
+
+    def until(self, true: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        while not true(frame := self.read()):
+            pass
+        return frame
+
+    def close(self) -> None:
+        self._reading.close()
+        self._socket.close()
+
+
+@pytest.fixture
+def raw(shell: Shell) -> Generator[Raw, None, None]:
+    shell("run", "-a", shell.scripted, "-s", "work", "hello")
+    client = Raw(shell)
+    yield client
+    client.close()
+
+
+def test_a_full_queue_is_an_error_of_its_own(shell: Shell, raw: Raw, tmp_path: Path) -> None:
+    raw.prompt(1, f"wait {tmp_path / 'never'}")
+    raw.until(lambda frame: frame.get("method") == "session/update")
+    for number in range(2, 66):
+        raw.prompt(number, "x")
+        assert raw.read()["method"] == "_owner/queued"
+    ran = shell("run", "-s", "work", "one too many")
+    assert ran.returncode == 9 and "64 prompts wait already" in ran.stderr
+    raw._socket.sendall(b"this is no JSON\n")
+    assert raw.read()["error"]["code"] == -32700
+    assert "and 64 that waited" in shell("cancel", "--all").stderr
+    answers = {raw.until(lambda frame: "id" in frame)["result"]["stopReason"] for _ in range(65)}
+    assert answers == {"cancelled"}
+
+
+def test_a_question_that_waits_is_answered_when_the_turn_is_cancelled(shell: Shell, raw: Raw) -> None:
+    """D6, R-208: by the owner, should the client not do it."""
+    raw.prompt(1, "ask deploy")
+    raw.until(lambda frame: frame.get("method") == "session/request_permission")
+    assert "cancelled work" in shell("cancel").stderr
+    assert raw.until(lambda frame: frame.get("id") == 1)["result"] == {"stopReason": "cancelled"}
+
+
+def test_a_client_that_vanishes_with_a_question_open_holds_nobody_up(shell: Shell, raw: Raw) -> None:
+    raw.prompt(1, "ask deploy")
+    raw.until(lambda frame: frame.get("method") == "session/request_permission")
+    raw.close()
+    assert shell("run", "-s", "work", "next").stdout.startswith("next by ")
+
+
+def test_an_answer_to_a_question_of_others_is_not_passed_on(shell: Shell, raw: Raw) -> None:
+    other = Raw(shell)
+    raw.prompt(1, "ask deploy")
+    asked = raw.until(lambda frame: frame.get("method") == "session/request_permission")
+    allow = next(o["optionId"] for o in asked["params"]["options"] if o["kind"] == "allow_once")
+    answer = {"outcome": {"outcome": "selected", "optionId": allow}}
+    other.send(id=asked["id"], result=answer)
+    other.send(id=7, method="_owner/status", params={})
+    assert other.until(lambda frame: frame.get("id") == 7)["result"]["running"]["prompt"] == "ask deploy"
+    other.close()
+    raw.send(id=asked["id"], result=answer)
+    told = raw.until(lambda frame: "allowed" in json.dumps(frame))
+    assert "not allowed" not in json.dumps(told)
+
+
+def test_asking_for_the_status_keeps_nobody_alive(shell: Shell) -> None:
+    shell("run", "-a", shell.scripted, "-s", "work", "one", env={"ACPELLA_OWNER_IDLE": "2"})
+
+    def gone() -> bool:
+        shell("status")
+        return not shell.addresses()
+
+    shell.until(gone, "the owner's end")
+
+
+def test_an_owner_that_is_stuck_is_noticed_and_can_be_ended(shell: Shell) -> None:
+    shell("run", "-a", shell.scripted, "-s", "work", "one")
+    address = shell.address()
+    os.kill(address["pid"], signal.SIGSTOP)
+    ran = shell("run", "-s", "work", "two")
+    assert ran.returncode == 3 and "acpella status --stop" in ran.stderr
+    assert "ended work" in shell("status", "--stop").stderr
+    shell.until(lambda: not alive(address["pid"]) and not alive(address["agent_pid"]), "their end")
+    assert shell("run", "-s", "work", "two").returncode == 0

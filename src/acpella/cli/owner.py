@@ -33,6 +33,12 @@ log = logging.getLogger(__name__)
 MAX_QUEUE = 64
 """Prompts that may wait. Without it, a loop in a script would fill the memory."""
 
+MAX_QUEUED_BYTES = 256 * 1024 * 1024
+"""Of the prompts that wait, for those with large images."""
+
+FIRST_WITHIN = 10.0
+"""Seconds for whoever started the owner to be there, however short the idle time is."""
+
 MAX_CLIENTS = 256
 """Clients at once. Without it, a loop in a script would use up the descriptors."""
 
@@ -83,6 +89,7 @@ class Owner:
         self._ending = asyncio.Event()
         self._killer: asyncio.TimerHandle | None = None
         self._idler: asyncio.TimerHandle | None = None
+        self._used = 0.0  # when somebody was here last; who only asks for the status is nobody
         self._last = now()
 
     # -- life ------------------------------------------------------------------------------
@@ -91,6 +98,7 @@ class Owner:
         """Serve until told to end, idle for too long, or without an agent."""
         loop = asyncio.get_running_loop()
         self._loop = loop
+        self._used = loop.time() + FIRST_WITHIN
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self._ending.set)
         accepting = loop.create_task(self._accept())
@@ -122,6 +130,7 @@ class Owner:
         await client.open()
 
     async def _end(self) -> None:
+        self._failure = self._failure or TransportError("the session's owner process is ending")
         for job in list(self._queue):
             self._finish(job, cancelled=True)
         if self._job is not None:
@@ -145,7 +154,7 @@ class Owner:
             self._idler.cancel()
             self._idler = None
         if not self._clients and self._job is None and not self._queue:
-            self._idler = self._loop.call_later(self._config.idle, self._ending.set)
+            self._idler = self._loop.call_at(self._used + self._config.idle, self._ending.set)
 
     def _spawn(self, work: Awaitable[None]) -> None:
         task = self._loop.create_task(_quietly(work))
@@ -203,6 +212,8 @@ class Owner:
     def _left(self, client: ClientEnd) -> None:
         """A client went away: what it waited for is cancelled."""
         self._clients.discard(client)
+        if client.attached:
+            self._used = self._loop.time()
         for job in [job for job in self._queue if job.client is client]:
             self._queue.remove(job)
         for request_id, (whose, method) in list(self._asked.items()):
@@ -274,8 +285,10 @@ class Owner:
         """Start the agent (again) for a job: it died, or the client allows other things than the last one."""
         assert job.client is not None
         try:
+            greeting = job.client.greeting
             async with self._starting:
-                await self._agent.restart(job.client.greeting)
+                if self._agent.end is None or self._agent.must_hear(greeting):
+                    await self._agent.restart(greeting)
             if self._agent.refusal is not None:
                 raise self._agent.refusal
         except (AcpellaError, TimeoutError, OSError, ValueError) as error:
@@ -315,7 +328,8 @@ class Owner:
     def on_request(self, frame: bytes, method: str, request_id: bytes, envelope: Envelope) -> None:
         """The agent asks for something: the sender of the running prompt answers."""
         job = self._job
-        if job is None or job.client is None or job.cancelled:
+        question = method in ("session/request_permission", "elicitation/create")
+        if job is None or job.client is None or (job.cancelled and question):  # R-208
             self._refuse(request_id, method)
             return
         self._asked[request_id] = (job.client, method)
@@ -354,8 +368,12 @@ class Owner:
         if self._agent.refusal is not None:
             job.client.fail(job.request_id, error_body(self._agent.refusal))
             return
-        if len(self._queue) >= MAX_QUEUE:
-            text = f"{MAX_QUEUE} prompts wait already; try again later, or `acpella cancel --all`"
+        if self._failure is not None:
+            job.client.fail(job.request_id, error_body(self._failure))
+            return
+        size = len(job.params) + sum(len(waiting.params) for waiting in self._queue)
+        if len(self._queue) >= MAX_QUEUE or (self._queue and size > MAX_QUEUED_BYTES):
+            text = f"{len(self._queue)} prompts wait already; try again later, or `acpella cancel --all`"
             job.client.fail(job.request_id, {"code": -32001, "message": text})
             return
         before = len(self._queue) + (self._job is not None)

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 def main() -> int:
-    """`python -m acpella.cli.owner_process`, with a `Config` on stdin; says on stdout when it can be reached."""
+    """`python -m acpella.cli.owner_process`, a `Config` on stdin; tells on stdout when it can be reached."""
     config = msgspec.json.decode(sys.stdin.buffer.read(), type=Config)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     directory = places.private(places.owners())
@@ -37,6 +37,8 @@ def main() -> int:
         here = Address(pid=os.getpid(), ticks=started_ticks(os.getpid()), socket=os.fspath(path))
         here.write(address)
         _say("ready")
+        if config.command:
+            os.chdir("/")  # whatever directory that was, it may be removed
         asyncio.run(_serve(config, listener, here, address))
         return 0
     except OSError as error:

@@ -36,7 +36,7 @@ IDLE = 300.0
 START_WITHIN = 20.0
 """Seconds for an owner to be there; it is, long before its agent is."""
 
-ANSWER_WITHIN = 5.0
+ANSWER_WITHIN = 2.0
 """Seconds for an owner to answer about itself."""
 
 MAX_LOG = 256 * 1024

@@ -251,13 +251,16 @@ def _run_kept(arguments: argparse.Namespace, settings: Any, entry: "Entry", prom
         connected = owners.reach(config)
         try:
             return asyncio.run(_limited(arguments, _attached(arguments, entry, connected, prompt)))
-        except ConnectionClosed as error:
-            if not getattr(error, "before_hello", False):
-                raise
-        known = _refreshed(entry)  # it ended between being found and being asked
+        except _TooLate:
+            pass
+        known = _refreshed(entry)
         if known is not None:
             config.session_id = known.session_id
     raise ConnectionClosed("the session's owner ended again and again\n" + owners.log_tail(entry.key))
+
+
+class _TooLate(Exception):
+    """The owner ended between being found and being asked for anything."""
 
 
 def _refreshed(entry: "Entry") -> "Entry | None":
@@ -288,11 +291,13 @@ async def _attached(arguments: argparse.Namespace, entry: "Entry", connected: An
     try:
         await agent.__aenter__()
     except ConnectionClosed as error:
-        error.before_hello = True  # type: ignore[attr-defined]
-        raise
+        raise _TooLate from error
     try:
-        own = table(table(agent.hello.meta).get("acpella.owner"))
-        session = await agent.resume_session(own.get("sessionId") or "new", entry.cwd)
+        try:
+            own = table(table(agent.hello.meta).get("acpella.owner"))
+            session = await agent.resume_session(own.get("sessionId") or "new", entry.cwd)
+        except ConnectionClosed as error:
+            raise _TooLate from error
         title = _title(prompt)
         if title and not entry.title:
             _remember_title(entry, title)
