@@ -4,7 +4,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from shell import Shell
+from cli_shell import Shell
 
 
 @pytest.fixture

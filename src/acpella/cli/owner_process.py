@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from . import places
+from .catalogue import Catalogue
 from .owner import MAX_CLIENTS, Owner
 from .owners import Address, Config, lock, started_ticks
 
@@ -29,6 +30,9 @@ def main() -> int:
     if held is None:
         _say("busy")
         return 0
+    known = Catalogue(warn=log.warning).get(config.key)
+    if known is not None:  # another owner may have made the session since we were asked for
+        config.session_id = config.session_id or known.session_id
     address = directory / f"{config.key}.json"
     path = places.sockets() / f"{config.key}.sock"
     try:

@@ -43,7 +43,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "-a",
         "--agent",
         metavar="NAME|COMMAND",
-        help="a name of the settings, a command, or a Python file; default: the first of the settings",
+        help="a name of the settings, a command, or a Python file; default: the first of the settings, "
+        "or the built-in one",
     )
     add(
         "-o",
@@ -103,7 +104,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "--settings",
         metavar="PATH",
-        help="the settings file; default: ./.acpella/settings.json, then the user's",
+        help="the settings file; default: .acpella/settings.json here or in the repository, then the user's",
     )
 
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from shell import EXAMPLES, Shell
+from cli_shell import EXAMPLES, Shell
 
 from acpella.cli import catalogue as module
 from acpella.cli.catalogue import Catalogue, Entry

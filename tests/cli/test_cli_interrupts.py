@@ -4,7 +4,7 @@ import json
 import signal
 from pathlib import Path
 
-from shell import HERE, Shell, alive
+from cli_shell import HERE, Shell, alive
 
 from acpella.cli import VARIABLES, exits
 

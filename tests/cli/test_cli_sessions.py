@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from shell import EXAMPLES, Shell, alive
+from cli_shell import EXAMPLES, Shell, alive
 
 
 def pid_in(ran: "subprocess.CompletedProcess[str]") -> str:
@@ -67,7 +67,7 @@ def test_a_name_belongs_to_one_agent(shell: Shell) -> None:
     shell("run", "-a", shell.scripted, "-s", "work", "one")
     ran = shell("run", "-a", str(EXAMPLES / "echo.py"), "-s", "work", "two")
     assert ran.returncode == 2
-    assert "belongs to scripted.py" in ran.stderr and "--new" in ran.stderr
+    assert "belongs to cli_agent.py" in ran.stderr and "--new" in ran.stderr
 
 
 def test_resume_by_id_goes_to_the_process_that_has_the_session(shell: Shell) -> None:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from shell import EXAMPLES, HERE, Shell
+from cli_shell import EXAMPLES, HERE, Shell
 
 SESSIONS = str(EXAMPLES / "sessions.py")
 ECHO = str(EXAMPLES / "echo.py")
@@ -218,7 +218,7 @@ def test_the_doctor_tells_what_an_agent_offers(shell: Shell) -> None:
         ("no-such-command-at-all", 3, "command not found"),
         (f"{sys.executable} -c 'import sys; print(\"oh dear\", file=sys.stderr); sys.exit(3)'", 4, "oh dear"),
         (f"{sys.executable} -c 'import sys; sys.stdin.read()'", 3, "did not answer within 1 s"),
-        (f"{sys.executable} {HERE / 'scripted.py'} /dev/null --login", 5, "start it with SCRIPTED_KEY set"),
+        (f"{sys.executable} {HERE / 'cli_agent.py'} /dev/null --login", 5, "start it with SCRIPTED_KEY set"),
     ],
 )
 def test_the_doctor_tells_what_is_wrong(shell: Shell, agent: str, code: int, message: str) -> None:
@@ -245,12 +245,12 @@ def test_an_answer_for_good_is_remembered_listed_and_revoked(shell: Shell) -> No
     os.close(asking)
     assert "allowed" in out and "not allowed" not in out
 
-    (row,) = json.loads(shell("permissions", "list", "-a", "scripted.py", "--json").stdout)
+    (row,) = json.loads(shell("permissions", "list", "-a", "cli_agent.py", "--json").stdout)
     assert row["decision"] == "allow"
     assert shell("permissions", "revoke", "scripted").returncode == 0  # the agent has a memory of its own
     assert "not allowed" not in shell("run", "-a", shell.scripted, "ask deploy").stdout
     assert shell("permissions", "revoke", "nobody").returncode == 2
-    assert shell("permissions", "revoke", "scripted.py", row["what"]).returncode == 0
+    assert shell("permissions", "revoke", "cli_agent.py", row["what"]).returncode == 0
     assert shell("permissions", "list").stderr == "acpella: nothing is remembered\n"
     assert "not allowed" in shell("run", "-a", shell.scripted, "ask deploy").stdout
 

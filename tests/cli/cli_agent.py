@@ -1,6 +1,6 @@
 """An agent that does what the prompt says, and writes down what happened to it.
 
-scripted.py LOG [--store] [--login]
+cli_agent.py LOG [--store] [--login]
 """
 
 import asyncio

@@ -34,12 +34,12 @@ class Shell:
     @property
     def scripted(self) -> str:
         """An agent that keeps its sessions."""
-        return f"{sys.executable} {HERE / 'scripted.py'} {self.log} --store"
+        return f"{sys.executable} {HERE / 'cli_agent.py'} {self.log} --store"
 
     @property
     def forgetful(self) -> str:
         """The same without a store: it can neither load nor resume."""
-        return f"{sys.executable} {HERE / 'scripted.py'} {self.log}"
+        return f"{sys.executable} {HERE / 'cli_agent.py'} {self.log}"
 
     def start(self, *words: str, cwd: Path | None = None, **more: Any) -> "subprocess.Popen[str]":
         return subprocess.Popen(

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from shell import Shell
+from cli_shell import Shell
 
 TESTS = Path(__file__).parents[1]
 
