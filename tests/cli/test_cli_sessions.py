@@ -37,6 +37,11 @@ def test_continue_finds_the_last_session_from_anywhere_in_the_repository(shell: 
     assert "prompt 3" in shell("run", "--continue", "third").stdout
 
 
+def test_listing_commands_leaves_no_session_to_go_on_with(shell: Shell) -> None:
+    assert "/history" in shell("run", "-a", str(EXAMPLES / "sessions.py"), "--list-commands").stdout
+    assert shell("run", "-c", "hi").returncode == 2
+
+
 def test_another_repository_has_sessions_of_its_own(shell: Shell, tmp_path: Path) -> None:
     other = tmp_path / "other"
     (other / ".git").mkdir(parents=True)

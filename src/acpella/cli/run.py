@@ -196,9 +196,10 @@ async def _direct(
         session = await _open(arguments, agent, settings)
         key = ""
         try:
-            entry = new_entry(settings, cwd=arguments.cwd, agent=target)
-            entry.session_id, entry.title = session.id, _title(prompt)
-            key = catalogue.add(entry).key
+            if prompt:  # else there is nothing to go on with
+                entry = new_entry(settings, cwd=arguments.cwd, agent=target)
+                entry.session_id, entry.title = session.id, _title(prompt)
+                key = catalogue.add(entry).key
         except OSError:
             pass  # nothing can be kept here; a single prompt needs no memory
         code = await _with_session(arguments, agent, session, prompt)
