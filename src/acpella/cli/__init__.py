@@ -25,6 +25,9 @@ COMMANDS = {
 """Each command is the module of that name here, with `declare(parser)` and `run(arguments) -> exit code`."""
 
 
+SHORT = ("run", "status", "cancel", "sessions", "agents", "permissions")
+"""Commands that do one thing and end."""
+
 VARIABLES = (
     "ACPELLA_EDITOR_TIMEOUT",
     "ACPELLA_LOG",
@@ -67,9 +70,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         parse = getattr(module, "parse", None)
         arguments = parser.parse_args(words[1:]) if parse is None else parse(parser, words[1:])
         _check_environment()
-        return module.run(arguments)
+        code = module.run(arguments)
+        if argv is None and words[0] in SHORT:
+            _leave(code)
+        return code
     _parser().parse_args(words)  # --help, --version, or a mistake
     return 2
+
+
+def _leave(code: int) -> NoReturn:
+    """End the program without taking its modules apart, which took a quarter of a short command's CPU."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            pass  # nobody reads it any more
+    os._exit(code)
 
 
 def _check_environment() -> None:
