@@ -76,7 +76,7 @@ async def test_answers_are_listed_revoked_and_kept_in_the_users_own_file(
         Remembered(name, "git status", "deny"),
     ]
     (file,) = files(own_home)
-    assert file.name == "client-permissions.toml"
+    assert file.name == "permissions.toml"
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
     assert await answers(script(ASKS), Permissions("allow-all"), project, PUSH) == ["allow_once"]
     assert again.revoke(name, "git push") == 1

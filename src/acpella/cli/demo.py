@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from acpella.client import ToolCallState
+from acpella.client import ToolCallState, UpdatesDropped
 from acpella.schema import (
     AgentMessageChunk,
     Diff,
@@ -98,7 +98,8 @@ async def _demo(directory: Path, *, ask: bool) -> None:
             _tell("", f"> {prompt}")
             turn = session.prompt(prompt)
             async for update in turn:
-                screen.update(update, turn.result.tool_calls)
+                if not isinstance(update, UpdatesDropped):
+                    screen.update(update, turn.result.tool_calls)
             screen.line("")
     _tell("", *_next_steps())
 

@@ -3,6 +3,7 @@
 from acpella.errors import (
     AuthRequired,
     ConnectionClosed,
+    Overloaded,
     ProtocolError,
     RpcError,
     TransportError,
@@ -19,6 +20,7 @@ AUTH = 5
 REFUSED = 6
 TIMEOUT = 7
 PROTOCOL = 8
+BUSY = 9
 CANCELLED = 130
 
 CODES = {
@@ -30,7 +32,8 @@ CODES = {
     REFUSED: "the agent refused, or does not offer what was asked for",
     TIMEOUT: "the time limit was reached",
     PROTOCOL: "the agent answered with an error or with nonsense",
-    CANCELLED: "cancelled by Ctrl-C",
+    BUSY: "too many prompts wait in the session",
+    CANCELLED: "cancelled by Ctrl-C or `acpella cancel`",
 }
 
 
@@ -38,6 +41,7 @@ def code_for(error: BaseException) -> int:
     """The exit code for what went wrong."""
     for kind, code in (
         (AuthRequired, AUTH),
+        (Overloaded, BUSY),
         (Unsupported, REFUSED),
         (TransportError, NOT_FOUND),
         (ConnectionClosed, CRASHED),

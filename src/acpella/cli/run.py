@@ -4,17 +4,29 @@ import argparse
 import asyncio
 import json
 import os
-import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import exits
 
-__all__ = ["declare"]
+if TYPE_CHECKING:
+    from .catalogue import Catalogue, Entry
+
+__all__ = ["declare", "parse", "run"]
 
 COMMANDS_WITHIN = 2.0
 """Seconds in which an agent announces its commands, if it has any."""
+
+OWNER_WITHIN = 400.0
+"""Seconds for the owner of a session to have its agent ready; its own limits are shorter."""
+
+OWNER_TRIES = 5
+"""How often an owner that ended just when it was found is started anew."""
+
+TITLE = 60
+"""Characters of the prompt that title a session until the agent does."""
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +42,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "-a",
         "--agent",
         metavar="NAME|COMMAND",
-        help="a name of the settings, a command, or a Python file; default: the first of the settings",
+        help="a name of the settings, a command, or a Python file; default: the first of the settings, "
+        "or the built-in one",
     )
     add(
         "-o",
@@ -46,7 +59,26 @@ def declare(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="let the agent write, run commands, and answer yes to all its questions",
     )
-    add("--resume", metavar="ID", help="go on with a session of before")
+    add(
+        "-c",
+        "--continue",
+        dest="last",
+        action="store_true",
+        help="go on with the last session of this repository",
+    )
+    add(
+        "-s",
+        "--session",
+        metavar="NAME",
+        help="a session of this repository by name, kept alive in the background; made if it is not there",
+    )
+    add("--new", action="store_true", help="with -s: begin afresh under that name")
+    add(
+        "--no-wait",
+        action="store_true",
+        help="with -s or -c: leave the prompt there and return; `acpella status` tells how it went",
+    )
+    add("--resume", metavar="ID", help="go on with a session of before, by the agent's id")
     add("--save-session", metavar="PATH", help="write the id of the session to a file")
     add("--mode", metavar="ID", help="switch the agent to this mode first")
     add(
@@ -71,7 +103,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "--settings",
         metavar="PATH",
-        help="the settings file; default: ./.acpella/settings.json, then the user's",
+        help="the settings file; default: .acpella/settings.json here or in the repository, then the user's",
     )
 
 
@@ -85,88 +117,306 @@ def _seconds(text: str) -> float:
     raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
 
 
+def parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
+    """Options may stand before, after and between the words of the prompt."""
+    end = words.index("--") if "--" in words else len(words)
+    arguments = parser.parse_intermixed_args(words[:end])
+    arguments.prompt += words[end + 1 :]
+    named = arguments.session is not None
+    if sum(map(bool, (arguments.last, named, arguments.resume))) > 1:
+        parser.error("--continue, --session and --resume exclude each other")
+    if arguments.new and not named:
+        parser.error("--new goes with --session NAME")
+    if arguments.no_wait and not (named or arguments.last):
+        parser.error("--no-wait needs a session that stays: add --session NAME or --continue")
+    if arguments.no_wait and arguments.list_commands:
+        parser.error("--no-wait and --list-commands exclude each other")
+    return arguments
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; gives the exit code."""
     from acpella.errors import AcpellaError
 
+    from .catalogue import Catalogue
+    from .opening import find_settings
+
     try:
         # before the event loop starts, so that Ctrl-C works while the user types
         prompt = [] if arguments.list_commands else _prompt(arguments)
-        return asyncio.run(_run(arguments, prompt))
+        settings = find_settings(arguments.settings, arguments.cwd, agent=arguments.agent)
+        catalogue = Catalogue()
+        entry = _kept(arguments, settings, catalogue)
+        if entry is not None:
+            return _run_kept(arguments, settings, entry, prompt)
+        return asyncio.run(_limited(arguments, _direct(arguments, settings, catalogue, prompt)))
     except BrokenPipeError:  # whoever read the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return exits.DONE
     except (AcpellaError, TimeoutError, OSError, ValueError) as error:
-        from .show.clean import clean
+        from .failures import report
 
-        text = clean(str(error)) or f"no end within {arguments.timeout:g} s (--timeout)"
-        print(f"acpella: {text}", file=sys.stderr)  # noqa: T201 - this is what the user must know
-        return exits.code_for(error)
+        return report(error, silent=f"no end within {arguments.timeout:g} s (--timeout)")
     except KeyboardInterrupt:
         return exits.CANCELLED
 
 
-async def _run(arguments: argparse.Namespace, prompt: list[Any]) -> int:
-    from acpella.client import ClientSettings, SettingsError
+async def _limited(arguments: argparse.Namespace, work: Any) -> int:
+    """Under the time limit, with Ctrl-C looked after."""
+    from .interrupts import Interrupts
 
-    settings = ClientSettings.find(arguments.settings)
-    target = arguments.agent or next(iter(settings.agents), None)
-    if target is None:
-        raise SettingsError("no agent: name one with --agent, or add one to the settings file")
-    async with asyncio.timeout(arguments.timeout or None):
-        return await _converse(arguments, settings, target, prompt)
+    arguments.interrupts = interrupts = Interrupts()
+    try:
+        async with asyncio.timeout(arguments.timeout or None):
+            return await work
+    except asyncio.CancelledError:
+        if interrupts.asked:
+            return interrupts.code
+        raise
 
 
-async def _converse(arguments: argparse.Namespace, settings: Any, target: str, prompt: list[Any]) -> int:
-    from acpella.client import Permissions, Rule, Terminals, Timeouts, Workspace, connect
+# -- a session of its own ------------------------------------------------------------------------
+
+
+async def _direct(
+    arguments: argparse.Namespace, settings: Any, catalogue: "Catalogue", prompt: list[Any]
+) -> int:
+    """An agent for this prompt alone."""
     from acpella.client.targets import open_target
 
-    from .ask import Asker, is_interactive
+    from .agents_known import default_agent
+    from .opening import new_entry
 
-    mirror = None
-    channel: Any = target
-    asker = Asker(hint="--write allows edits, --yolo everything")
+    target = arguments.agent or default_agent(settings)
+    name, channel = open_target(target, settings=settings, on_stderr=_pass_on if arguments.verbose else None)
+    arguments.interrupts.channel = channel
+    command = settings.agents[target].command if target in settings.agents else name
+    async with _connect(arguments, channel, name, command) as agent:
+        session = await _open(arguments, agent, settings)
+        key = ""
+        try:
+            if prompt:  # else there is nothing to go on with
+                entry = new_entry(settings, cwd=arguments.cwd, agent=target)
+                entry.session_id, entry.title = session.id, _title(prompt)
+                key = catalogue.add(entry).key
+        except OSError:
+            pass  # nothing can be kept here; a single prompt needs no memory
+        code = await _with_session(arguments, agent, session, prompt)
+        if key and (session.title or arguments.resume):
+            try:
+                catalogue.update(key, **({"title": session.title} if session.title else {}))
+            except OSError:
+                pass
+        return code
+
+
+# -- a session that stays --------------------------------------------------------------------------
+
+
+def _kept(arguments: argparse.Namespace, settings: Any, catalogue: "Catalogue") -> "Entry | None":
+    """The session that the command line names, if it is one that an owner process keeps."""
+    from . import owners
+    from .opening import NoSession, kept_session
+
+    if arguments.resume:
+        known = [entry for entry in catalogue.entries() if entry.session_id == arguments.resume]
+        alive = [entry for entry in known if owners.ask(entry.key, "_owner/status") is not None]
+        return alive[0] if alive else None
+    if arguments.session is None and not arguments.last:
+        return None
+    try:
+        return kept_session(
+            catalogue,
+            settings,
+            cwd=arguments.cwd,
+            agent=arguments.agent,
+            name=arguments.session,
+            new=arguments.new,
+        )
+    except OSError as error:
+        raise NoSession(f"sessions cannot be remembered: {error}; set XDG_STATE_HOME") from None
+
+
+def _run_kept(arguments: argparse.Namespace, settings: Any, entry: "Entry", prompt: list[Any]) -> int:
+    from acpella.errors import ConnectionClosed
+
+    from . import owners
+    from .opening import owner_config
+
+    config = owner_config(
+        entry, settings, agent=arguments.agent, mcp_servers=_mcp_servers(arguments, settings)
+    )
+    if arguments.mcp and owners.ask(entry.key, "_owner/status") is not None:
+        _say("--mcp has no effect: the session is open already; `acpella sessions close` ends it")
+    for _ in range(OWNER_TRIES):
+        connected = owners.reach(config)
+        try:
+            return asyncio.run(_limited(arguments, _attached(arguments, entry, connected, prompt)))
+        except _TooLate:
+            pass
+        known = _refreshed(entry)
+        if known is not None:
+            config.session_id = known.session_id
+    raise ConnectionClosed("the session's owner ended again and again\n" + owners.log_tail(entry.key))
+
+
+class _TooLate(Exception):
+    """The owner ended between being found and being asked for anything."""
+
+
+def _refreshed(entry: "Entry") -> "Entry | None":
+    from .catalogue import Catalogue
+
+    return Catalogue().get(entry.key)
+
+
+async def _attached(arguments: argparse.Namespace, entry: "Entry", connected: Any, prompt: list[Any]) -> int:
+    """Talk to the owner as if it was the agent."""
+    from acpella.errors import ConnectionClosed
+    from acpella.transport import UnixChannel
+
+    from .owners import table
+
+    channel = UnixChannel(connected, peer="the session's owner process")
+    agent = _connect(
+        arguments,
+        channel,
+        entry.agent,
+        entry.agent,
+        notifications={
+            "_owner/queued": lambda told: _waiting(arguments, told),
+            "_owner/stderr": lambda told: arguments.verbose and _pass_on(str(told["text"]).encode()),
+        },
+        startup=OWNER_WITHIN,
+    )
+    try:
+        await agent.__aenter__()
+    except ConnectionClosed as error:
+        raise _TooLate from error
+    try:
+        try:
+            own = table(table(agent.hello.meta).get("acpella.owner"))
+            session = await agent.resume_session(own.get("sessionId") or "new", entry.cwd)
+        except ConnectionClosed as error:
+            raise _TooLate from error
+        title = _title(prompt)
+        if title and not entry.title:
+            _remember_title(entry, title)
+        if arguments.no_wait:
+            return await _leave(arguments, agent, session, prompt)
+        return await _with_session(arguments, agent, session, prompt)
+    finally:
+        await agent.__aexit__(None, None, None)
+
+
+def _remember_title(entry: "Entry", title: str) -> None:
+    from .catalogue import Catalogue
+
+    try:
+        known = Catalogue().get(entry.key)
+        if known is not None and not known.title:
+            Catalogue().update(entry.key, title=title)
+    except OSError:
+        pass
+
+
+async def _leave(arguments: argparse.Namespace, agent: Any, session: Any, prompt: list[Any]) -> int:
+    """Leave the prompt with the owner."""
+    from acpella.client.session import to_blocks
+    from acpella.schema import PromptRequest
+
+    await _prepare(arguments, session)
+    blocks = to_blocks(prompt, agent.capabilities.prompt_capabilities)
+    request = PromptRequest(session_id=session.id, prompt=blocks)
+    told = await agent.extension(
+        "_owner/queue", {"request": request, "write": arguments.write, "yolo": arguments.yolo}
+    )
+    before = told.get("before", 0)
+    _say(f"queued, {before} before it" if before else "started")
+    return exits.DONE
+
+
+def _waiting(arguments: argparse.Namespace, told: Any) -> None:
+    if arguments.output in ("text", "simple") and not arguments.no_wait:
+        count = told["before"]
+        _say(f"waiting for {count} prompt{'s' if count != 1 else ''} before this one")
+
+
+# -- both --------------------------------------------------------------------------------------------
+
+
+def _connect(
+    arguments: argparse.Namespace,
+    channel: Any,
+    name: str,
+    command: str,
+    *,
+    notifications: dict[str, Callable[[Any], Any]] | None = None,
+    startup: float = 30.0,
+) -> Any:
+    """The agent behind a channel, allowed what the user allows."""
+    import dataclasses
+
+    from acpella.client import ClientSettings, connect
+
+    from .ask import Asker, is_interactive
+    from .offers import offers
+
+    arguments.asker = asker = Asker(hint="--write allows edits, --yolo everything")
+    ask = asker.permission
     if arguments.output in ("jsonl", "json"):
         from .mirror import Mirror
 
-        name, inner = open_target(
-            target, settings=settings, on_stderr=_pass_on if arguments.verbose else None
-        )
-        mirror = channel = Mirror(inner)
-        told = {"name": name, "command": getattr(inner, "program", name)}
-        note = {"jsonrpc": "2.0", "method": "client/selected_agent", "params": told}
+        channel = mirror = Mirror(channel)
+        ask = None
+        note = {
+            "jsonrpc": "2.0",
+            "method": "client/selected_agent",
+            "params": {"name": name, "command": command},
+        }
         mirror.show(json.dumps(note).encode())
-    agent = connect(
-        channel,
-        settings=settings,
-        files=Workspace(write=arguments.write or arguments.yolo),
-        terminals=Terminals() if arguments.yolo else False,
-        permissions=Permissions(
-            "allow-all" if arguments.yolo else "allow-reads",
-            rules=[Rule("allow", kinds=["edit", "move"])] if arguments.write else [],
-            ask=None if arguments.output in ("jsonl", "json") else asker.permission,
-        ),
-        on_elicit=asker.elicitation if is_interactive() and arguments.output in ("text", "simple") else None,
-        timeouts=Timeouts(cancel=5),
-        on_stderr=_pass_on if arguments.verbose else None,
-    )
-    async with agent:
-        session = await _open(arguments, agent, settings)
-        if arguments.save_session:
-            Path(arguments.save_session).write_text(session.id + "\n", encoding="utf-8")  # noqa: ASYNC240 - once
-        if arguments.list_commands:
-            return await _list_commands(session)
-        if arguments.mode:
-            await session.set_mode(arguments.mode)
-        for pair in arguments.option:
-            await _set_option(session, pair)
-        return await _turn(arguments, session, prompt, asker, quiet=mirror is not None)
+    allowed = offers(write=arguments.write, yolo=arguments.yolo, ask=ask)
+    if ask is not None and is_interactive():
+        allowed["on_elicit"] = asker.elicitation
+    allowed["timeouts"] = dataclasses.replace(allowed["timeouts"], startup=startup)
+    agent = connect(channel, settings=ClientSettings(), notifications=notifications, **allowed)
+    agent.name = name
+    return agent
+
+
+async def _with_session(arguments: argparse.Namespace, agent: Any, session: Any, prompt: list[Any]) -> int:
+    from acpella.errors import AuthRequired
+
+    if arguments.save_session:
+        Path(arguments.save_session).write_text(session.id + "\n", encoding="utf-8")  # noqa: ASYNC240 - once
+    if arguments.list_commands:
+        return await _list_commands(session)
+    await _prepare(arguments, session)
+    try:
+        return await _turn(arguments, session, prompt, quiet=arguments.output in ("jsonl", "json"))
+    except AuthRequired as error:
+        ways = ", ".join(f"{m.id} ({m.name})" for m in agent.auth_methods if hasattr(m, "id"))
+        text = f"{agent.name} wants you to log in first" + (f" with one of: {ways}" if ways else "")
+        raise AuthRequired(text, data=error.data) from None
+
+
+async def _prepare(arguments: argparse.Namespace, session: Any) -> None:
+    if arguments.mode:
+        await session.set_mode(arguments.mode)
+    for pair in arguments.option:
+        await _set_option(session, pair)
+
+
+def _title(prompt: list[Any]) -> str:
+    """The start of the prompt, without secrets."""
+    from acpella._redact import redact
+
+    text = " ".join(redact(prompt[0]).split()) if prompt else ""
+    return text if len(text) <= TITLE else text[: TITLE - 1] + "…"
 
 
 async def _open(arguments: argparse.Namespace, agent: Any, settings: Any) -> Any:
-    servers = [_mcp_server(text) for text in arguments.mcp] + [
-        _settings_server(s) for s in settings.mcp_servers
-    ]
+    servers = _mcp_servers(arguments, settings)
     if not arguments.resume:
         return await agent.new_session(arguments.cwd, mcp_servers=servers)
     if agent.capabilities.session_capabilities.resume is not None:
@@ -174,80 +424,42 @@ async def _open(arguments: argparse.Namespace, agent: Any, settings: Any) -> Any
     return await agent.load_session(arguments.resume, arguments.cwd, mcp_servers=servers)
 
 
-async def _turn(
-    arguments: argparse.Namespace, session: Any, prompt: list[Any], asker: Any, *, quiet: bool
-) -> int:
+async def _turn(arguments: argparse.Namespace, session: Any, prompt: list[Any], *, quiet: bool) -> int:
     from acpella.errors import AcpellaError
 
     from .show import open_screen
 
     screen = open_screen(arguments.output, session, live=not (arguments.verbose or quiet))
-    asker.stage, asker.cwd = screen, str(session.cwd)
-    turn = session.prompt(prompt)
-    stopping = _Interruptible(turn)
+    arguments.asker.stage, arguments.asker.cwd = screen, str(session.cwd)
+    stopping = arguments.interrupts
+    stopping.turn = turn = session.prompt(prompt)
     try:
         async for update in turn:
             if not quiet:
                 screen.update(update, turn.result.tool_calls)
     except BaseException as error:
-        screen.end("end_turn")  # the error gets a line of its own
+        if not quiet:
+            screen.end("end_turn")  # the error gets a line of its own
         if stopping.asked and isinstance(error, AcpellaError | TimeoutError):
-            print(f"acpella: {error}", file=sys.stderr)  # noqa: T201
-            return exits.CANCELLED
+            _say(str(error))
+            return stopping.code
         raise
+    finally:
+        stopping.turn = None
     reason = turn.result.stop_reason or "unknown"
     if not quiet:
         screen.end(reason, turn.result.usage)
-    if stopping.asked or reason == "cancelled":
+    if stopping.asked:
+        return stopping.code
+    if reason == "cancelled":
         return exits.CANCELLED
     return exits.REFUSED if reason == "refusal" else exits.DONE
 
 
-class _Interruptible:
-    """The first Ctrl-C cancels the turn, the second ends the program."""
-
-    def __init__(self, turn: Any) -> None:
-        self.asked = False
-        self._turn = turn
-        self._tasks: list[asyncio.Task[Any]] = []
-        try:
-            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupt)
-        except NotImplementedError:
-            pass  # Windows: KeyboardInterrupt ends the program at once
-
-    def _interrupt(self) -> None:
-        loop = asyncio.get_running_loop()
-        if self.asked:
-            loop.remove_signal_handler(signal.SIGINT)
-            os.kill(os.getpid(), signal.SIGINT)
-            return
-        self.asked = True
-        self._tasks.append(loop.create_task(self._cancel()))
-
-    async def _cancel(self) -> None:
-        from acpella.errors import AcpellaError
-
-        try:
-            await self._turn.cancel()
-        except (AcpellaError, TimeoutError):
-            pass  # the turn itself tells
-
-
 async def _list_commands(session: Any) -> int:
-    """Agents announce commands shortly after the session was made, if they have any."""
-    told = asyncio.Event()
+    from .announced import commands
 
-    def on_update(update: object) -> None:
-        told.set()
-
-    session.on_update = on_update
-    deadline = asyncio.get_running_loop().time() + COMMANDS_WITHIN
-    while not session.commands and (left := deadline - asyncio.get_running_loop().time()) > 0:
-        told.clear()
-        try:
-            await asyncio.wait_for(told.wait(), left)
-        except TimeoutError:
-            break
+    await commands(session, within=COMMANDS_WITHIN)
     for command in session.commands:
         hint = f" {command.input.hint}" if command.input is not None else ""
         print(f"/{command.name}{hint}  {command.description}")  # noqa: T201 - the output
@@ -282,7 +494,22 @@ def _prompt(arguments: argparse.Namespace) -> list[Any]:
     text = "\n\n".join(parts)
     if not text.strip() and not arguments.image:
         raise ValueError("the prompt is empty")
-    return [text, *(Path(image) for image in arguments.image)]
+    return [text, *map(_image, arguments.image)]
+
+
+def _image(name: str) -> Path:
+    import mimetypes
+
+    kind, _ = mimetypes.guess_type(name)
+    if not Path(name).is_file():
+        raise ValueError(f"no image {name}")
+    if kind is None or not kind.startswith("image/"):
+        raise ValueError(f"{name} is no image by its name; name other files in the prompt")
+    return Path(name)
+
+
+def _say(text: str) -> None:
+    print(f"acpella: {text}", file=sys.stderr)  # noqa: T201 - beside the answer
 
 
 def _pass_on(data: bytes) -> None:
@@ -294,30 +521,7 @@ def _pass_on(data: bytes) -> None:
     sys.stderr.buffer.flush()
 
 
-def _mcp_server(text: str) -> Any:
-    import shlex
-    import shutil
+def _mcp_servers(arguments: argparse.Namespace, settings: Any) -> list[Any]:
+    from .mcp_servers import from_settings, from_word
 
-    from acpella.schema import McpServerHttp, McpServerStdio
-
-    name, equals, command = text.partition("=")
-    if not equals or not command:
-        raise ValueError(f"--mcp wants NAME=COMMAND or NAME=URL, not {text!r}")
-    if command.startswith(("http://", "https://")):
-        return McpServerHttp(name=name, url=command, headers=[])
-    program, *args = shlex.split(command)
-    return McpServerStdio(name=name, command=shutil.which(program) or program, args=args, env=[])
-
-
-def _settings_server(entry: dict[str, Any]) -> Any:
-    from acpella.schema import EnvVariable, HttpHeader, McpServerHttp, McpServerSse, McpServerStdio
-
-    name = str(entry.get("name", "mcp"))
-    if "url" in entry:
-        kind = McpServerSse if entry.get("type") == "sse" else McpServerHttp
-        headers = [HttpHeader(name=k, value=str(v)) for k, v in dict(entry.get("headers") or {}).items()]
-        return kind(name=name, url=str(entry["url"]), headers=headers)
-    if not isinstance(entry.get("command"), str):
-        raise ValueError(f"the MCP server {name!r} in the settings needs a command or a url")
-    env = [EnvVariable(name=k, value=str(v)) for k, v in dict(entry.get("env") or {}).items()]
-    return McpServerStdio(name=name, command=entry["command"], args=list(entry.get("args") or []), env=env)
+    return [from_word(text) for text in arguments.mcp] + [from_settings(s) for s in settings.mcp_servers]

@@ -129,8 +129,9 @@ class Permissions:
 
 
 def default_file() -> Path:
-    """Where the user's remembered answers are kept, beside the settings."""
-    return user_settings().with_name("client-permissions.toml")
+    """Where the user's remembered answers are kept, beside the settings; agents of ours keep theirs there too."""
+    given = os.environ.get("ACPELLA_PERMISSION_FILE")
+    return Path(given).expanduser() if given else user_settings().with_name("permissions.toml")
 
 
 def _places(call: ToolCallUpdate) -> list[str]:

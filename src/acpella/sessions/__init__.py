@@ -1,31 +1,61 @@
 """Sessions that outlive a connection: stores for their logs, the registry of live ones, export and import."""
 
+import importlib
 import os
 import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .memory import MemoryStore
-from .registry import LiveSessions
-from .remembered import Decision, RememberedPermissions
-from .sqlite import SqliteStore
-from .store import (
-    Event,
-    EventKind,
-    Events,
-    Fenced,
-    InvalidCursor,
-    Lease,
-    Page,
-    SessionBusy,
-    SessionChanges,
-    SessionExists,
-    SessionNotFound,
-    SessionRecord,
-    Store,
-    StoreError,
-)
-from .transfer import ImportedSession, InvalidDocument, export_session, import_session
+if TYPE_CHECKING:
+    from .memory import MemoryStore
+    from .registry import LiveSessions
+    from .remembered import Decision, RememberedPermissions
+    from .sqlite import SqliteStore
+    from .store import (
+        Event,
+        EventKind,
+        Events,
+        Fenced,
+        InvalidCursor,
+        Lease,
+        Page,
+        SessionBusy,
+        SessionChanges,
+        SessionExists,
+        SessionNotFound,
+        SessionRecord,
+        Store,
+        StoreError,
+    )
+    from .transfer import ImportedSession, InvalidDocument, export_session, import_session
+
+_HOMES = {
+    "Decision": "remembered",
+    "Event": "store",
+    "EventKind": "store",
+    "Events": "store",
+    "Fenced": "store",
+    "ImportedSession": "transfer",
+    "InvalidCursor": "store",
+    "InvalidDocument": "transfer",
+    "Lease": "store",
+    "LiveSessions": "registry",
+    "MemoryStore": "memory",
+    "Page": "store",
+    "RememberedPermissions": "remembered",
+    "SessionBusy": "store",
+    "SessionChanges": "store",
+    "SessionExists": "store",
+    "SessionNotFound": "store",
+    "SessionRecord": "store",
+    "SqliteStore": "sqlite",
+    "Store": "store",
+    "StoreError": "store",
+    "export_session": "transfer",
+    "import_session": "transfer",
+}
+"""Where each name lives: a store is imported by whoever uses it, which clients do not."""
 
 __all__ = [
     "Decision",
@@ -56,7 +86,16 @@ __all__ = [
 ]
 
 
-def open_store(spec: Store | str | os.PathLike[str] | None, *, name: str) -> Store | None:
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'acpella.sessions' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{home}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def open_store(spec: "Store | str | os.PathLike[str] | None", *, name: str) -> "Store | None":
     """The store that `spec` means, not opened yet.
 
     None: none. "memory": for this process. "sqlite": the file of the agent called `name` in the user's data
@@ -64,6 +103,9 @@ def open_store(spec: Store | str | os.PathLike[str] | None, *, name: str) -> Sto
     """
     if spec is None:
         return None
+    from .memory import MemoryStore
+    from .sqlite import SqliteStore
+
     if isinstance(spec, os.PathLike):
         return SqliteStore(spec)
     if not isinstance(spec, str):

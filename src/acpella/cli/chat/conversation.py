@@ -10,7 +10,14 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from acpella.client import ClientSession, ClientSettings, ConnectedAgent, PromptTurn, Result
+from acpella.client import (
+    ClientSession,
+    ClientSettings,
+    ConnectedAgent,
+    PromptTurn,
+    Result,
+    UpdatesDropped,
+)
 from acpella.errors import AcpellaError, AuthRequired, ConnectionClosed, TransportError
 from acpella.schema import CurrentModeUpdate, SessionUpdate, UsageUpdate
 
@@ -254,7 +261,8 @@ class Conversation:
             async for update in turn:
                 if isinstance(update, UsageUpdate):
                     self._usage = update
-                self.screen.update(update, turn.result.tool_calls)
+                if not isinstance(update, UpdatesDropped):
+                    self.screen.update(update, turn.result.tool_calls)
             reason = turn.result.stop_reason or "unknown"
         finally:
             self._turn = None

@@ -8,16 +8,12 @@ from acpella.client import (
     ClientSession,
     ClientSettings,
     ConnectedAgent,
-    Permissions,
-    Rule,
-    Terminals,
-    Timeouts,
-    Workspace,
     connect,
 )
 from acpella.schema import SessionUpdate
 
 from ..ask import Asker
+from ..offers import offers
 
 __all__ = ["open_agent", "open_session", "prepare"]
 
@@ -36,16 +32,9 @@ def open_agent(
         target,
         settings=settings,
         env=env,
-        files=Workspace(write=arguments.write or arguments.yolo),
-        terminals=Terminals() if arguments.yolo else False,
-        permissions=Permissions(
-            "allow-all" if arguments.yolo else "allow-reads",
-            rules=[Rule("allow", kinds=["edit", "move"])] if arguments.write else [],
-            ask=asker.permission,
-        ),
         on_elicit=asker.elicitation,
-        timeouts=Timeouts(cancel=5),
         on_stderr=on_stderr,
+        **offers(write=arguments.write, yolo=arguments.yolo, ask=asker.permission),
     )
 
 
@@ -58,10 +47,10 @@ async def open_session(
     on_update: Callable[[SessionUpdate], Awaitable[None] | None] | None = None,
 ) -> ClientSession:
     """A new session, or one of before: told again to `on_update` if that is given and the agent can."""
-    from ..run import _mcp_server, _settings_server  # pyright: ignore[reportPrivateUsage] - its other half
+    from ..mcp_servers import from_settings, from_word
 
-    servers: list[Any] = [_mcp_server(text) for text in arguments.mcp]
-    servers += [_settings_server(entry) for entry in settings.mcp_servers]
+    servers: list[Any] = [from_word(text) for text in arguments.mcp]
+    servers += [from_settings(entry) for entry in settings.mcp_servers]
     if session_id is None:
         return await agent.new_session(arguments.cwd, mcp_servers=servers)
     can_resume = agent.capabilities.session_capabilities.resume is not None

@@ -90,6 +90,8 @@ def test_agents_come_from_the_settings(run: Any, tmp_path: Path) -> None:
         ('{"agent_servers": {"a": {}}}', "agent_servers.a.command must be a command"),
         ('{"agent_servers": {"a": {"command": "x", "args": "y"}}}', "a.args must be a list of strings"),
         ('{"agent_servers": {"a": {"command": "x", "env": {"A": 1}}}}', "a.env must be an object of strings"),
+        ('{"agent_servers": {"a": {"command": ["x"]}}}', "agent_servers.a.command must be a command"),
+        ('{"agent_servers": {"a": {"command": "x", "args": [1]}}}', "a.args must be a list of strings"),
         ('{"mcp_servers": 5}', "mcp_servers must be a list or an object"),
     ],
 )
@@ -129,6 +131,13 @@ def test_a_time_limit(run: Any) -> None:
 def test_an_empty_prompt_is_a_usage_error(run: Any) -> None:
     ran = run("-a", example("echo.py"), stdin="")
     assert ran.returncode == 2 and "the prompt is empty" in ran.stderr
+
+
+def test_an_image_must_be_one(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x", encoding="utf-8")
+    for image, message in (("notes.txt", "is no image"), ("missing.png", "no image missing.png")):
+        ran = run("-a", example("echo.py"), "--image", image, "hi")
+        assert ran.returncode == 2 and message in ran.stderr
 
 
 def test_slash_commands_are_listed(run: Any) -> None:

@@ -1,0 +1,74 @@
+"""Which agent a command means: of the settings, of the command line, or the built-in one."""
+
+import dataclasses
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acpella._redact import redact
+
+if TYPE_CHECKING:
+    from acpella.client.settings import ClientSettings
+
+__all__ = ["BUILT_IN", "agent_name", "command_of", "default_agent", "keepable", "with_builtin"]
+
+BUILT_IN = "coder"
+
+
+def with_builtin(settings: "ClientSettings", target: str | list[str] | None) -> "ClientSettings":
+    """The settings with the built-in agent in them, if that is meant: by its name, or for want of others."""
+    from acpella.client.settings import AgentServer
+
+    if BUILT_IN in settings.agents or (settings.agents if target is None else target != BUILT_IN):
+        return settings
+    own = AgentServer(sys.executable, ["-m", "acpella", "agent"])
+    return dataclasses.replace(settings, agents={**settings.agents, BUILT_IN: own})
+
+
+def default_agent(settings: "ClientSettings") -> str:
+    """The first of the settings, which have the built-in one if they have no other."""
+    return next(iter(settings.agents))
+
+
+def agent_name(target: str, settings: "ClientSettings") -> str:
+    """A short name for people."""
+    if target in settings.agents:
+        return target
+    from acpella.client.targets import open_target
+
+    name, _ = open_target(target, settings=settings)
+    return name
+
+
+def command_of(target: str | list[str], settings: "ClientSettings") -> tuple[list[str], dict[str, str]]:
+    """The command behind a target, and what it adds to the environment; an empty one for URLs and the like.
+
+    Raises:
+        TransportError: there is no such agent; says what there is.
+    """
+    if isinstance(target, list):
+        return target, {}
+    if target in settings.agents:
+        server = settings.agents[target]
+        return [server.command, *server.args], server.env
+    from acpella.client.targets import open_target
+    from acpella.transport import ProcessChannel
+
+    _, channel = open_target(target, settings=settings)  # says what is wrong with it
+    if not isinstance(channel, ProcessChannel):
+        return [], {}
+    if Path(target).is_file():
+        path = os.path.abspath(target)
+        return ([sys.executable, path] if path.endswith(".py") else [path]), {}
+    return shlex.split(target), {}
+
+
+def keepable(target: str, settings: "ClientSettings") -> str:
+    """The target as it may be written down: a file with its whole path; nothing if it holds secrets."""
+    if target in settings.agents:
+        return target
+    if redact(target) != target:
+        return ""
+    return os.path.abspath(target) if Path(target).is_file() else target

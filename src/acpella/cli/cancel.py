@@ -1,0 +1,57 @@
+"""`acpella cancel`: stop what runs in a session, from any shell."""
+
+import argparse
+
+from . import exits, owners, places
+from .catalogue import Catalogue, Entry
+from .lines import say
+from .opening import NoSession, resolve
+from .status import label
+
+__all__ = ["declare", "run"]
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "Cancel the running turn of a session; without NAME, of the one that runs in this repository."
+    )
+    add = parser.add_argument
+    add("-s", "--session", metavar="NAME", help="the session, by name or id")
+    add("--all", action="store_true", help="the prompts that wait, too")
+    add("--cwd", default=".", metavar="PATH", help="a directory of the repository")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; gives the exit code."""
+    try:
+        entry = _running(arguments) if arguments.session is None else _named(arguments)
+    except NoSession as error:
+        say(str(error))
+        return exits.USAGE
+    if entry is None:
+        say("nothing runs in this repository")
+        return exits.DONE
+    told = owners.ask(entry.key, "_owner/cancel", {"all": arguments.all})
+    if told is None or not (told.get("running") or told.get("queued")):
+        say(f"nothing runs in {label(entry)}")
+        return exits.DONE
+    queued = told.get("queued", 0)
+    say(f"cancelled {label(entry)}" + (f" and {queued} that waited" if queued else ""))
+    return exits.DONE
+
+
+def _named(arguments: argparse.Namespace) -> Entry:
+    entry = resolve(Catalogue(), arguments.session, cwd=arguments.cwd)
+    if entry is None:
+        raise NoSession(f"no session {arguments.session!r} in this repository")
+    return entry
+
+
+def _running(arguments: argparse.Namespace) -> Entry | None:
+    """The one session of this repository in which something runs. Raises `NoSession` if there are more."""
+    entries = Catalogue().entries(root=places.repository(arguments.cwd))
+    busy = [e for e in entries if (owners.ask(e.key, "_owner/status") or {}).get("running")]
+    if len(busy) > 1:
+        raise NoSession(f"say which with --session: {', '.join(map(label, busy))} run")
+    return busy[0] if busy else None

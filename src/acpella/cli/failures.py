@@ -1,0 +1,39 @@
+"""What went wrong, said to the person at the terminal."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from acpella.errors import AcpellaError, ConnectionClosed, RpcError
+
+from . import exits
+from .lines import say
+
+__all__ = ["guarded", "report"]
+
+DOCTOR = (
+    "\n`acpella agents doctor AGENT` checks it step by step; `acpella run --verbose` shows its whole stderr."
+)
+
+
+def report(error: BaseException, *, silent: str = "", doctor: bool = True) -> int:
+    """Tell it, and give the exit code; `silent` stands for an error without a text."""
+    if isinstance(error, RpcError):
+        from .owners import from_wire
+
+        error = from_wire(error)
+    died = isinstance(error, ConnectionClosed) and (error.exit_code is not None or error.signal)
+    from .show.clean import clean  # what an agent wrote last must not move the cursor
+
+    say((clean(str(error)) or silent or type(error).__name__) + (DOCTOR if died and doctor else ""))
+    return exits.code_for(error)
+
+
+def guarded(work: Callable[[], Coroutine[Any, Any, int]]) -> int:
+    """Run a command that talks to an agent; gives the exit code."""
+    try:
+        return asyncio.run(work())
+    except (AcpellaError, TimeoutError, OSError, ValueError) as error:
+        return report(error)
+    except KeyboardInterrupt:
+        return exits.CANCELLED

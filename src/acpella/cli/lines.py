@@ -1,0 +1,45 @@
+"""How lists and times look."""
+
+import json
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+__all__ = ["ago", "columns", "say", "show", "show_json"]
+
+
+def show(text: str) -> None:
+    """A line of the command's output."""
+    print(text)  # noqa: T201 - the output
+
+
+def say(text: str) -> None:
+    """A line for the person, beside the output."""
+    print(f"acpella: {text}", file=sys.stderr)  # noqa: T201
+
+
+def show_json(value: Any) -> None:
+    show(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def columns(rows: Sequence[Sequence[str]]) -> None:
+    """Rows with their columns one below the other; the last one may be as long as it is."""
+    if not rows:
+        return
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        show("  ".join(cells).rstrip())
+
+
+def ago(stamp: str) -> str:
+    """How long since a time such as 2026-01-02T03:04:05Z."""
+    try:
+        seconds = (datetime.now(UTC) - datetime.fromisoformat(stamp.replace("Z", "+00:00"))).total_seconds()
+    except (ValueError, TypeError):
+        return stamp
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit} ago"
+    return f"{max(0, int(seconds))} s ago"

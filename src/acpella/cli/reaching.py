@@ -1,0 +1,56 @@
+"""An agent for a moment, to ask about its sessions: through the owner if it lives, or started for that."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acpella.client import ClientSettings, ConnectedAgent, Permissions, connect
+from acpella.client.targets import open_target
+from acpella.transport import UnixChannel
+
+from . import owners
+from .agents_known import with_builtin
+from .opening import NoSession
+
+if TYPE_CHECKING:
+    from acpella.rpc import Channel
+
+    from .catalogue import Entry
+
+__all__ = ["reached", "started"]
+
+
+@asynccontextmanager
+async def reached(entry: "Entry", *, agent: str | None = None) -> AsyncGenerator[ConnectedAgent, None]:
+    """The agent of a session. `agent` is its command, should that not be remembered."""
+    connected = owners.find(entry.key)
+    if connected is None:
+        target = entry.target or agent
+        if not target:
+            raise NoSession(
+                f"the command of {entry.agent} held secrets, which are not kept; name it again with --agent"
+            )
+        settings = ClientSettings.load(Path(entry.settings)) if entry.settings else ClientSettings()
+        _, channel = open_target(target, settings=with_builtin(settings, target), cwd=entry.where or None)
+    else:
+        connected.setblocking(False)
+        channel = UnixChannel(connected, peer="the session's owner process")
+    async with _greeted(channel, entry.agent) as found:
+        yield found
+
+
+@asynccontextmanager
+async def started(target: str, settings: ClientSettings) -> AsyncGenerator[ConnectedAgent, None]:
+    """An agent by what `--agent` takes."""
+    name, channel = open_target(target, settings=settings)
+    async with _greeted(channel, name) as found:
+        yield found
+
+
+@asynccontextmanager
+async def _greeted(channel: "Channel", name: str) -> AsyncGenerator[ConnectedAgent, None]:
+    agent = connect(channel, settings=ClientSettings(), files=False, permissions=Permissions("deny-all"))
+    agent.name = name
+    async with agent:
+        yield agent

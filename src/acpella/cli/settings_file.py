@@ -1,0 +1,84 @@
+"""Edits the settings file without touching what else is in it."""
+
+import json
+import os
+import stat
+import tempfile
+from pathlib import Path
+from typing import Any, cast
+
+from acpella.client.settings import ClientSettings, SettingsError
+
+__all__ = ["SettingsFile"]
+
+
+class SettingsFile:
+    """One file, read and replaced as a whole. What it has besides agents is kept, in its order."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> dict[str, Any]:
+        """All that it says; nothing if it is not there.
+
+        Raises:
+            SettingsError: it is no JSON object; with line and column.
+        """
+        try:
+            text = self.path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return {}
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(f"{self.path} cannot be read: {error}") from None
+        try:
+            value = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise SettingsError(
+                f"{self.path}: not JSON: {error.msg} at line {error.lineno}, column {error.colno}; "
+                "mend it first, nothing was changed"
+            ) from None
+        if not isinstance(value, dict):
+            raise SettingsError(f"{self.path} must be an object; nothing was changed")
+        return cast("dict[str, Any]", value)
+
+    def add_agent(self, name: str, entry: dict[str, Any], *, replace: bool = False) -> None:
+        """Raises `SettingsError` if there is one of that name, or the file is wrong."""
+        document = self.read()
+        agents = document.setdefault("agent_servers", {})
+        if not isinstance(agents, dict):
+            raise SettingsError(f"{self.path}: agent_servers must be an object")
+        table = cast("dict[str, Any]", agents)
+        if name in table and not replace:
+            raise SettingsError(f"{self.path} has an agent {name!r} already; --replace overwrites it")
+        table[name] = entry
+        self._write(document)
+
+    def remove_agent(self, name: str) -> None:
+        """Raises `SettingsError` if there is none of that name."""
+        settings = ClientSettings.load(self.path) if self.path.exists() else ClientSettings()
+        if name not in settings.agents:
+            hint = settings.suggest(name)
+            raise SettingsError(f"no agent {name!r} in {self.path}" + (f"; {hint}" if hint else ""))
+        document = self.read()
+        del document["agent_servers"][name]
+        self._write(document)
+
+    def _write(self, document: dict[str, Any]) -> None:
+        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        path = Path(os.path.realpath(self.path))  # a link into somebody's dotfiles stays one
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
+            handle, name = tempfile.mkstemp(dir=path.parent, prefix=".settings-")
+        except OSError as error:
+            raise SettingsError(f"{self.path} cannot be written: {error.strerror}") from None
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(name, mode)
+            os.replace(name, path)
+        except OSError as error:
+            os.unlink(name)
+            raise SettingsError(f"{self.path} cannot be written: {error.strerror}") from None
