@@ -129,7 +129,7 @@ class Permissions:
 
 
 def default_file() -> Path:
-    """Where the user's remembered answers are kept, beside the settings; agents of ours keep theirs there too."""
+    """Where the user's remembered answers are kept, beside the settings; agents of ours use it too."""
     given = os.environ.get("ACPELLA_PERMISSION_FILE")
     return Path(given).expanduser() if given else user_settings().with_name("permissions.toml")
 
