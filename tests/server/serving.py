@@ -40,7 +40,7 @@ class Talker:
         self.started.set()
         try:
             if verb == "say":
-                for number in range(int(rest)):
+                for number in range(int(rest.split()[0])):
                     await turn.say(f"<{number}>")
             elif verb == "ask":
                 self.answers.append(await turn.permit(None, "Do it?"))
@@ -158,7 +158,13 @@ class Http:
         return answer.json()
 
     async def post(
-        self, method: str | None = None, params: Any = None, *, id: Any = None, body: Any = None, **headers: str
+        self,
+        method: str | None = None,
+        params: Any = None,
+        *,
+        id: Any = None,
+        body: Any = None,
+        **headers: str,
     ) -> httpx2.Response:
         """POST a message; `Acp_Session_Id=…` and the like are headers."""
         message: Json = {"jsonrpc": "2.0", **(body or {})}
@@ -178,7 +184,9 @@ class Http:
 
     async def get(self, **headers: str) -> int:
         """The status of a GET that does not stay."""
-        async with self.http.stream("GET", self.url, headers={**self.connection, **_named(headers)}) as response:
+        async with self.http.stream(
+            "GET", self.url, headers={**self.connection, **_named(headers)}
+        ) as response:
             return response.status_code
 
     async def delete(self, **headers: str) -> int:
@@ -265,7 +273,13 @@ def ws_url(runner: Runner, path: str = "") -> str:
 @asynccontextmanager
 async def socket(url: str, headers: dict[str, str] | None = None, **options: Any) -> AsyncIterator[Socket]:
     async with connect(
-        url, additional_headers=headers, max_size=None, compression=None, proxy=None, **options
+        url,
+        additional_headers=headers,
+        max_size=None,
+        compression=None,
+        proxy=None,
+        close_timeout=1,
+        **options,
     ) as opened:
         yield Socket(opened)
 

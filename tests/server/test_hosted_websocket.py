@@ -112,7 +112,7 @@ async def test_a_dead_agent_is_reported_and_the_socket_closed(tmp_path: Path) ->
     program.write_text(
         "import sys\n"
         "sys.stdin.readline()\n"
-        "print('{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":1}}', flush=True)\n"
+        'print(\'{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}\', flush=True)\n'
         "sys.stdin.readline()\n"
         "import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n"
     )
@@ -136,7 +136,7 @@ async def test_leaving_frees_the_connection_and_ends_the_process(tmp_path: Path)
         "import os, sys\n"
         f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\n"
         "sys.stdin.readline()\n"
-        "print('{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":1}}', flush=True)\n"
+        'print(\'{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}\', flush=True)\n'
         "sys.stdin.read()\n"
     )
     async with serving([sys.executable, str(program)]) as server:
@@ -154,8 +154,8 @@ async def test_a_flooding_command_is_held_back(tmp_path: Path) -> None:
     program.write_text(
         "import sys\n"
         "sys.stdin.readline()\n"
-        "print('{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":1}}', flush=True)\n"
-        "line = '{\"jsonrpc\":\"2.0\",\"method\":\"_flood\",\"params\":{\"x\":\"' + 'x' * 10000 + '\"}}\\n'\n"
+        'print(\'{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}\', flush=True)\n'
+        'line = \'{"jsonrpc":"2.0","method":"_flood","params":{"x":"\' + \'x\' * 10000 + \'"}}\\n\'\n'
         "while True: sys.stdout.write(line)\n"
     )
     limits = {"stream_bytes": 100_000, "stall_seconds": 0.5}

@@ -6,7 +6,19 @@ from typing import Any
 
 import pytest
 import websockets
-from server.serving import HELLO, Http, Json, Socket, Talker, eventually, refused, serving, socket, texts, ws_url
+from server.serving import (
+    HELLO,
+    Http,
+    Json,
+    Socket,
+    Talker,
+    eventually,
+    refused,
+    serving,
+    socket,
+    texts,
+    ws_url,
+)
 
 from acpella.server import Runner
 
@@ -130,7 +142,9 @@ async def test_a_plain_client_leaves_nothing_behind_but_its_running_turn() -> No
             session = await client.start()
             await client.prompt(session, "wait")
             await client.message()
-        await eventually(lambda: server.app.metrics.value("acpella_connections", 'client="away"') == 1, "away")
+        await eventually(
+            lambda: server.app.metrics.value("acpella_connections", 'client="away"') == 1, "away"
+        )
         assert talker.ended == []
         assert await refused(ws_url(server), back(client)) == 404  # it asked for no resumption
         talker.go.set()
@@ -160,7 +174,9 @@ async def test_a_session_is_handed_over_to_a_new_connection_in_the_middle_of_a_t
             session = await client.start()
             await client.prompt(session, "wait")
             await client.message()
-        await eventually(lambda: server.app.metrics.value("acpella_connections", 'client="away"') == 1, "away")
+        await eventually(
+            lambda: server.app.metrics.value("acpella_connections", 'client="away"') == 1, "away"
+        )
         async with socket(ws_url(server)) as again:
             await again.call(0, "initialize", HELLO)
             await again.request(1, "session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})

@@ -236,7 +236,9 @@ async def test_loading_replays_on_the_session_stream_and_answers_on_the_other(ea
                 async with after.stream(session) as of_session:
                     await after.post("session/load", load, id="load", Acp_Session_Id=session)
                     assert "result" in (await stream.until_answer("load"))[-1]
-                    assert (await of_session.message())["params"]["update"]["sessionUpdate"] == "user_message_chunk"
+                    assert (await of_session.message())["params"]["update"][
+                        "sessionUpdate"
+                    ] == "user_message_chunk"
                     assert texts([await of_session.message()]) == ["<0><1><2>"]
             else:
                 await after.post("session/load", load, id="load", Acp_Session_Id=session)
@@ -258,7 +260,9 @@ async def test_a_client_that_knows_no_session_streams_hears_everything_on_the_on
         await before.delete()
         await after.initialize()
         async with after.stream() as stream:
-            await after.post("session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []}, id="load")
+            await after.post(
+                "session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []}, id="load"
+            )
             history = await stream.until_answer("load")
             assert texts(history) == ["<0><1>"]
             await after.prompt(session, "say 1", id="next")
@@ -276,9 +280,11 @@ async def test_the_agent_that_dies_is_reported_on_every_stream(tmp_path: Path) -
         "    r = {'protocolVersion': 1} if m['method'] == 'initialize' else {'sessionId': 's1'}\n"
         "    print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': r}), flush=True)\n"
     )
-    async with serving([sys.executable, str(program)]) as server, Http(server.url) as client, Http(
-        server.url
-    ) as other:
+    async with (
+        serving([sys.executable, str(program)]) as server,
+        Http(server.url) as client,
+        Http(server.url) as other,
+    ):
         await client.initialize()
         await other.initialize()
         async with client.stream() as stream, other.stream() as untouched:
@@ -326,9 +332,9 @@ async def test_bytes_pass_through_a_hosted_command_unharmed(tmp_path: Path) -> N
         "print('hello, I am a banner', flush=True)\n"
         "for line in sys.stdin:\n"
         "    if 'initialize' in line:\n"
-        "        print('{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":1}}', flush=True)\n"
+        '        print(\'{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}\', flush=True)\n'
         "    else:\n"
-        "        sys.stdout.write('{\"jsonrpc\":\"2.0\",\"method\":\"_heard\",\"params\":{\"line\":' + repr(line.strip())"
+        '        sys.stdout.write(\'{"jsonrpc":"2.0","method":"_heard","params":{"line":\' + repr(line.strip())'
         ".replace('\"', '\\\\\"').replace(\"'\", '\"') + '}}\\n')\n"
         "        sys.stdout.flush()\n"
     )
@@ -365,7 +371,7 @@ async def test_streams_have_their_headers_and_signs_of_life() -> None:
 
 async def test_any_text_survives_the_stream() -> None:
     """T-11: code points that are split between reads, line ends of every kind, nothing broken by batching."""
-    spoken = "é€🙂\u2028 \r\n \r \n data: x \\ \" " * 300
+    spoken = 'é€🙂\u2028 \r\n \r \n data: x \\ " ' * 300
     agent = Talker().agent
 
     @agent.on_prompt

@@ -13,6 +13,9 @@ Scope: TypeAlias = MutableMapping[str, Any]
 ASGIReceive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 ASGISend: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
+SHORT_BODY = 64 * 1024
+"""Bytes of a body that is not worth hanging up for."""
+
 HEAR_OUT_SECONDS = 1.0
 HEAR_OUT_BYTES = 16 * 1024 * 1024
 """How much of a body that is too long is read and thrown away, so that the answer can be seen."""
@@ -40,6 +43,8 @@ class Request:
         self.query_string: bytes = scope.get("query_string", b"")
         self.subprotocols: tuple[str, ...] = tuple(scope.get("subprotocols") or ())
         self.principal = ""
+        self.http_1 = str(scope.get("http_version", "1.1")).startswith("1")
+        self.body_read = False
         self.status = 0
         """What was answered."""
         extensions: Any = scope.get("extensions") or {}
@@ -93,9 +98,18 @@ class Request:
                         await self._hear_out()
                         raise Refusal(413, f"a message may have at most {limit} bytes")
                     if not event.get("more_body"):
+                        self.body_read = True
                         return b"".join(parts)
         except TimeoutError:
             raise Refusal(408, f"the body did not come within {seconds:g} s") from None
+
+    def hangs_up_after(self, status: int) -> bool:
+        """Whether a refused client would go on to send a long body."""
+        if not self.http_1 or self.is_websocket or self.body_read:
+            return False
+        length = self.headers.get("content-length", "0")
+        is_short = length.isdigit() and int(length) <= SHORT_BODY and "transfer-encoding" not in self.headers
+        return status == 408 or not is_short
 
     async def _hear_out(self) -> None:
         """A client that is cut off while it sends may never see why, so it gets a moment."""
