@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from server.serving import HELLO, Talker, eventually, serving, socket, texts, ws_url
 
 pytestmark = pytest.mark.anyio

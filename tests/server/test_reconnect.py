@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 import websockets
+
+from acpella.server import Runner
 from server.serving import (
     HELLO,
     Http,
@@ -19,8 +21,6 @@ from server.serving import (
     texts,
     ws_url,
 )
-
-from acpella.server import Runner
 
 pytestmark = pytest.mark.anyio
 

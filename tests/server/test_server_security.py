@@ -9,6 +9,10 @@ from typing import Any
 
 import httpx2
 import pytest
+
+import acpella
+from acpella.server import Requester, Runner, ServerSettings, Tokens, asgi
+from acpella.server.auth import Bucket, Gate, Refusal, is_loopback
 from server.serving import (
     EVENTS,
     HELLO,
@@ -22,10 +26,6 @@ from server.serving import (
     texts,
     ws_url,
 )
-
-import acpella
-from acpella.server import Requester, Runner, ServerSettings, Tokens, asgi
-from acpella.server.auth import Bucket, Gate, Refusal, is_loopback
 
 pytestmark = pytest.mark.anyio
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from server.serving import EVENTS, HELLO, Http, Talker, eventually, serving, texts
 
 pytestmark = pytest.mark.anyio
