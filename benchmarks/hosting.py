@@ -39,7 +39,10 @@ async def reply(turn):
         if how and number % 20 == 19:
             await asyncio.sleep(0.001)
 
-settings = ServerSettings(max_connections=5000, max_connections_per_user=5000, requests_per_second=0)
+settings = ServerSettings(
+    max_connections=5000, max_connections_per_user=5000, requests_per_second=0,
+    detach_seconds=float(sys.argv[3]) if len(sys.argv) > 3 else 1800,
+)
 asyncio.run(serve(agent, port=int(sys.argv[1]), settings=settings))
 """.replace("{text!r}", repr(TEXT))
 
@@ -295,7 +298,7 @@ def log_first(updates: int, repeat: int) -> None:
 
 def soak(seconds: float) -> None:
     """Clients that come, stream, and vanish at random."""
-    with tempfile.TemporaryDirectory() as place, server(OURS, f"{place}/sessions.db") as (port, pid):
+    with tempfile.TemporaryDirectory() as place, server(OURS, f"{place}/sessions.db", "5") as (port, pid):
         asyncio.run(_soak(port, pid, seconds))
 
 
@@ -310,7 +313,11 @@ async def _soak(port: int, pid: int, seconds: float) -> None:
         while time.monotonic() < deadline:
             headers = {"Acpella-Resume": "1"} if random.random() < 0.3 else {}
             ws = await websockets.connect(
-                f"ws://127.0.0.1:{port}/acp", max_size=None, compression=None, additional_headers=headers
+                f"ws://127.0.0.1:{port}/acp",
+                max_size=None,
+                compression=None,
+                additional_headers=headers,
+                close_timeout=0.2,
             )
             await ws.send(request(0, "initialize", {"protocolVersion": 1}))
             await ws.recv()
