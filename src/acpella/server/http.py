@@ -185,7 +185,10 @@ async def open_stream(
     first = b":\n\n"
     try:
         try:
-            after = None if given is None else cursor_of(host, given)
+            if given is not None:
+                after = cursor_of(host, given)
+            else:  # a client that confirms, and has seen nothing yet, may have missed what was sent
+                after = outbox.acked if resumable else None
             reader = outbox.attach(after=after, take_over=resumable, abort=request.abort)
         except OutOfWindow:
             host.metrics.add("acpella_resumed_total", 'outcome="lost"')
