@@ -117,7 +117,7 @@ def url_of(process: subprocess.Popen[str]) -> str:
     return found[0]
 
 
-@pytest.mark.parametrize("target", ["served:agent", "./served.py:agent", "command"])
+@pytest.mark.parametrize("target", ["served:agent", "./served.py:agent", "stdio.py", "command"])
 async def test_the_command_serves_a_module_a_file_or_a_command(tmp_path: Path, target: str) -> None:
     (tmp_path / "served.py").write_text(AGENT)
     (tmp_path / "stdio.py").write_text(AGENT + "\nagent.run()\n")
@@ -166,6 +166,8 @@ def test_mistakes_are_told_in_one_line(
         for words, message in (
             (["missing:agent"], "there is no module 'missing'"),
             (["./missing.py:agent"], "there is no file missing.py"),
+            (["missing.py"], "there is no file missing.py"),
+            (["--", "no-such-program", "x"], "no-such-program is no program"),
             (["broken:agent"], "No module named 'no_such_thing'"),
             (["served:nothing"], "served has no 'nothing'; it has: agent"),
             (["served:other"], "is a int, not an acpella.Agent"),

@@ -124,6 +124,8 @@ class Server:
                 return
 
     async def _serve(self, request: Request) -> None:
+        if request.header_size > self.settings.max_header:
+            raise Refusal(431, f"header lines may have at most {self.settings.max_header} bytes")
         if request.path in ("/healthz", "/readyz") and not request.is_websocket:
             await self._tell_health(request)
             return

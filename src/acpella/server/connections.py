@@ -48,7 +48,7 @@ UNUSED = 60.0
 """Seconds that a connection is kept whose client has done nothing but initialize."""
 
 MAX_ASKED = 1024
-"""Questions of one agent whose answers are looked for. Without it, an agent that only asks fills the memory."""
+"""Questions of one agent whose answers are looked for. Without it, one that only asks fills the memory."""
 
 ACK = "$/acpella/ack"
 
