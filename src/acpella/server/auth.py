@@ -83,7 +83,9 @@ class Tokens:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> "Tokens":
-        """Read lines of `USER TOKEN` or `USER sha256:HASH`; `#` begins a remark. When it changes it is read again.
+        """Read lines of `USER TOKEN` or `USER sha256:HASH`; `#` begins a remark.
+
+        The file is read again when it has changed.
 
         Raises:
             ValueError: the file is missing or wrong; the message never holds a token.
