@@ -98,6 +98,26 @@ async def test_acks_are_for_the_server_and_move_the_window() -> None:
             assert len(await again.until_answer(2)) == 5
 
 
+async def test_what_the_old_socket_still_sends_after_a_take_over_is_not_taken() -> None:
+    """The new socket was told what had come; the client sends the rest again there."""
+    talker = Talker()
+    heard: list[int] = []
+    talker.agent.on_notification("_heard")(lambda params: heard.append(params["n"]))
+    async with serving(talker) as server:
+        async with socket(ws_url(server), RESUME) as client:
+            await client.start()
+            for number in range(200):
+                await client.send({"jsonrpc": "2.0", "method": "_heard", "params": {"n": number}})
+            async with socket(ws_url(server), back(client)) as again:
+                assert again.socket.response is not None
+                taken = int(again.socket.response.headers["acpella-received"]) - 2
+                for number in range(taken, 200):
+                    await again.send({"jsonrpc": "2.0", "method": "_heard", "params": {"n": number}})
+                await eventually(lambda: len(heard) >= 200, "all are heard")
+                assert "result" in await again.call(9, "session/list", {})
+                assert heard == list(range(200))
+
+
 async def test_coming_back_to_nothing_is_refused() -> None:
     async with serving(Talker()) as server:
         async with socket(ws_url(server), RESUME) as client:

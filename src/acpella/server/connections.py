@@ -176,7 +176,6 @@ class HostedConnection:
         self._stalled_since: float | None = None
         self._writable = asyncio.Event()
         self._writable.set()
-        self._removed = False
 
     def _outbox(self) -> Outbox:
         settings = self.host.settings
@@ -196,7 +195,11 @@ class HostedConnection:
 
     async def start(self) -> None:
         """Start the agent. Raises `AcpellaError` when it cannot be."""
-        self._endpoint = await self.host.target.start(self, self.principal, self.is_detached)
+        endpoint = await self.host.target.start(self, self.principal, self.is_detached)
+        if self.closed is not None:  # meanwhile
+            await endpoint.close()
+            raise self.closed.again()
+        self._endpoint = endpoint
         self.host.metrics.add("acpella_connections_total", f'transport="{self.kind}"')
         audit.info("connection opened", extra=self.facts())
 
@@ -219,7 +222,7 @@ class HostedConnection:
         if not self.resumable:
             self.resumable = True
             for stream in self.streams.values():
-                stream.lossless = True
+                stream.be_lossless()
 
     def opened_by_reader(self) -> None:
         """A stream or socket was opened."""
@@ -284,7 +287,6 @@ class HostedConnection:
 
     async def stop(self) -> None:
         """Let go of the agent. Called once, by the host."""
-        self._removed = True
         if self._endpoint is not None:
             await self._endpoint.close()
 

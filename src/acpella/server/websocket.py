@@ -150,6 +150,8 @@ class _Socket:
                 waiting = reading  # pyright: ignore[reportAssignmentType] - any future
                 limit = None if self._connection.initialized else self._host.settings.header_seconds
                 await asyncio.wait({reading, writer}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+                if self._reader.taken_over:
+                    raise self._why_over()  # what it still sent is not counted, so it comes again
                 if reading.done():
                     event = reading.result()
                     if event["type"] == "websocket.disconnect":
