@@ -407,3 +407,31 @@ async def test_a_socket_that_is_cut_200_times_loses_nothing() -> None:
         assert texts(client.messages) == [f"<{n}>" for n in range(8000)]
         assert client.cuts >= 150
         assert server.app.metrics.value("acpella_connections_total", 'transport="websocket"') == 1
+
+
+async def test_an_event_stream_that_is_cut_60_times_loses_nothing() -> None:
+    """E4: the same with `Last-Event-ID`; an older reader that the server has not missed yet is replaced."""
+    chance = random.Random(7)
+    async with serving(Talker()) as server, Http(server.url) as client:
+        await client.initialize(Acpella_Resume="1")
+        async with client.stream(Acpella_Resume="1") as stream:
+            session = await client.new(stream)
+            await client.prompt(session, "say 3000")
+            seen: list[Json] = []
+            last: dict[str, str] = {}
+            cuts = 0
+            async with asyncio.timeout(30):
+                while not seen or seen[-1].get("id") != "p":
+                    cuts += 1
+                    async with client.stream(session, Acpella_Resume="1", **last) as part:
+                        for _ in range(chance.randint(1, 100)):
+                            event = await part.next()
+                            seen.append(event.data)
+                            assert event.id is not None
+                            last = {"Last_Event_ID": event.id}
+                            if event.data.get("id") == "p":
+                                break
+                    params = {"lastEventId": last["Last_Event_ID"], "sessionId": session}
+                    assert (await client.post("$/acpella/ack", params)).status_code == 202
+            assert texts(seen) == [f"<{n}>" for n in range(3000)]
+            assert cuts >= 40
