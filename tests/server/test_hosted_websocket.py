@@ -134,6 +134,18 @@ async def test_a_dead_agent_is_reported_and_the_socket_closed(tmp_path: Path) ->
         assert await client.closed() == 1011
 
 
+async def test_an_agent_that_does_not_answer_initialize_is_given_up() -> None:
+    """T-022 for sockets: an error, then 1011."""
+    command = [sys.executable, "-c", "import time; time.sleep(60)"]
+    async with (
+        serving(command, limits={"initialize_seconds": 0.3}) as server,
+        socket(ws_url(server)) as client,
+    ):
+        assert (await client.call(0, "initialize", HELLO))["error"]["code"] == -32603
+        assert await client.closed() == 1011
+        await eventually(lambda: len(server.app.host) == 0, "the connection is gone")
+
+
 async def test_leaving_frees_the_connection_and_ends_the_process(tmp_path: Path) -> None:
     """T-064: no process stays behind."""
     program = tmp_path / "agent.py"

@@ -157,6 +157,7 @@ class HostedConnection:
         self.last_seen = self._now()
         self.initialized = False
         self._used = False  # after initialize
+        self._hello: tuple[bytes, float] | None = None  # an initialize that waits for its answer, since then
         self.loads = False
         """Whether the agent can open sessions of before."""
         self.closed: ConnectionClosed | None = None
@@ -258,6 +259,8 @@ class HostedConnection:
         if self.closed is not None:
             if self.readers == 0 and (not self.buffered or now - self.last_seen > LAST_WORDS):
                 self.host.end(self)
+        elif self._is_mute(now):
+            self.close("the agent did not answer initialize in time", code=1011)
         elif self._is_stalled(now):
             self.host.metrics.add("acpella_refused_total", 'reason="stalled"')
             self.close("the client reads nothing", code=1008, abort=True)
@@ -269,6 +272,16 @@ class HostedConnection:
             gone_for_good = self.kind == "websocket" and not self.resumable and not self.turns
             if gone_for_good or away > patience:
                 self.close("its client is gone" if gone_for_good else "its client did not come back")
+
+    def _is_mute(self, now: float) -> bool:
+        """Whether the agent lets its client wait for the first answer."""
+        if self._hello is None:
+            return False
+        key, since = self._hello
+        if key not in self._pending:
+            self._hello = None
+            return False
+        return now - since > self._settings.initialize_seconds
 
     def _is_stalled(self, now: float) -> bool:
         """Whether the agent has waited too long for a client that is there, or cannot come back."""
@@ -384,6 +397,8 @@ class HostedConnection:
             self._pending[message.id] = _Pending(message.method, message.session, answered)
             if message.method == "session/prompt":
                 self.turns += 1
+            elif message.method == "initialize":
+                self._hello = (message.id, self._now())
             if message.method.startswith("session/"):
                 audit.info("%s", message.method, extra=self.facts(session=_short(message.session)))
         # Where rules hold, the agent must read what was checked: of two equal keys others may take the first.
