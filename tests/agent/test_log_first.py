@@ -1,4 +1,4 @@
-"""Behind a server: what an editor sees is in the log already (HOSTING §4)."""
+"""Behind a server: what an editor sees is in the log already."""
 
 import asyncio
 from typing import Any

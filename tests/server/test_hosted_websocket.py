@@ -1,4 +1,4 @@
-"""The official WebSocket transport, with a plain WebSocket client (spec/transports.md §4, §8)."""
+"""The official WebSocket transport, with a plain WebSocket client."""
 
 import asyncio
 import sys

@@ -103,7 +103,7 @@ async def test_a_client_id_is_needed_known_and_its_users_own() -> None:
         assert len(server.app.host) == 2
 
 
-# -- a POST that is answered by a stream (seed 003) ------------------------------------------------
+# -- a POST that is answered by a stream -----------------------------------------------------------
 
 
 async def test_a_post_is_answered_by_events_and_names_the_connection() -> None:

@@ -1,4 +1,4 @@
-"""Who gets in, what they may see, and what nobody may do (HOSTING §6, spec/transports.md §6)."""
+"""Who gets in, what they may see, and what nobody may do."""
 
 import asyncio
 import hashlib
@@ -137,7 +137,7 @@ async def test_a_hook_of_the_programs_own_decides() -> None:
 
 
 async def test_guessing_tokens_is_slowed_down() -> None:
-    """HOSTING §6: wrong credentials are counted by address."""
+    """Wrong credentials are counted by address."""
     async with serving(Talker(), token=ALICE, limits={"failures_per_minute": 5}) as server:
         async with Http(server.url, bearer(BOB)) as guesser:
             codes = [(await guesser.post("initialize", HELLO, id=1)).status_code for _ in range(8)]

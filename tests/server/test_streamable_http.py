@@ -1,4 +1,4 @@
-"""The official HTTP transport, with a plain HTTP client (spec/transports.md §2, §3, §8)."""
+"""The official HTTP transport, with a plain HTTP client."""
 
 import asyncio
 import sys
@@ -434,7 +434,7 @@ async def test_while_the_buffer_is_full_requests_wait_and_the_rest_passes() -> N
 
 
 async def test_connections_and_sessions_are_limited() -> None:
-    """T-090, HOSTING §6."""
+    """T-090."""
     limits = {"max_connections": 3, "max_connections_per_user": 2, "max_sessions": 1}
     async with serving(Talker(), limits=limits) as server, Http(server.url) as client:
         await client.initialize()
