@@ -55,7 +55,7 @@ class ProcessChannel:
         command: Sequence[str],
         *,
         cwd: str | os.PathLike[str] | None = None,
-        env: Mapping[str, str] | None = None,
+        env: Mapping[str, str | None] | None = None,
         inherit_env: bool = True,
         on_stderr: Callable[[bytes], None] | None = None,
         eof_grace: float = EOF_GRACE,
@@ -63,16 +63,18 @@ class ProcessChannel:
     ) -> None:
         """Prepare a command; opening the channel starts it.
 
-        `env` is laid over this process's environment; without `inherit_env` it is all there is. `on_stderr`
-        gets what the child writes to stderr.
+        `env` is laid over this process's environment, where None takes a variable away; without `inherit_env`
+        it is all there is. `on_stderr` gets what the child writes to stderr.
         """
         if not command:
             raise LocalProtocolError("the command is empty")
         self._command = [os.fspath(part) for part in command]
         self._cwd = cwd
-        self.env = dict(env or {})
+        self.env = {name: value for name, value in (env or {}).items() if value is not None}
         """What was laid over this process's environment."""
-        self._inherit_env = inherit_env
+        inherited = os.environ if inherit_env else {}
+        laid_over = {**inherited, **(env or {})}
+        self._env = {name: value for name, value in laid_over.items() if value is not None}
         self._on_stderr = on_stderr
         self._eof_grace = eof_grace
         self._terminate_grace = terminate_grace
@@ -160,7 +162,7 @@ class ProcessChannel:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=self._cwd,
-                env={**(os.environ if self._inherit_env else {}), **self.env},
+                env=self._env,
                 bufsize=0,
                 start_new_session=True,  # a group of its own, so that all of it can be ended
             )
