@@ -112,7 +112,7 @@ def test_a_settings_file_that_is_not_there(run: Any) -> None:
         ("no-such-command-at-all", 3, "command not found"),
         ("missing.py", 3, "no file missing.py"),
         (f"{sys.executable} -c 'raise SystemExit(7)'", 4, "exited with code 7"),
-        ("http://localhost:1/acp", 3, "not supported yet"),
+        ("http://localhost:1/acp", 3, "connection refused"),
     ],
 )
 def test_each_failure_has_its_exit_code(run: Any, agent: str, code: int, message: str) -> None:

@@ -2,10 +2,12 @@
 
 from .connect import ConnectedAgent, Timeouts, connect
 from .permissions import Permissions, Rule
+from .remote import RemoteAgent, RemoteState
+from .restarts import Restarts
 from .result import Result, ToolCallState
 from .session import ClientSession
 from .settings import AgentServer, ClientSettings, SettingsError
-from .supervisor import Restarts, SupervisedAgent, SupervisedSession, Supervisor
+from .supervisor import SupervisedAgent, SupervisedSession, Supervisor
 from .turn import PromptTurn
 from .workspace import Terminals, Workspace
 
@@ -16,6 +18,8 @@ __all__ = [
     "ConnectedAgent",
     "Permissions",
     "PromptTurn",
+    "RemoteAgent",
+    "RemoteState",
     "Restarts",
     "Result",
     "Rule",

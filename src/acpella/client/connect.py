@@ -4,9 +4,10 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from acpella.errors import (
     AuthRequired,
@@ -17,7 +18,7 @@ from acpella.errors import (
     TransportError,
     Unsupported,
 )
-from acpella.rpc import Connection, Method, Noise
+from acpella.rpc import Channel, Connection, Method, Noise
 from acpella.schema import (
     AgentCapabilities,
     AuthCapabilities,
@@ -56,8 +57,12 @@ from acpella.schema import (
 from .permissions import Permissions, Policy
 from .session import ClientSession
 from .settings import ClientSettings
-from .targets import Target, open_target
+from .targets import Target, find_endpoint, open_target
 from .workspace import Terminals, Workspace
+
+if TYPE_CHECKING:
+    from .remote import RemoteAgent
+    from .restarts import Restarts
 
 __all__ = ["ConnectedAgent", "Timeouts", "connect"]
 
@@ -119,15 +124,21 @@ class ConnectedAgent:
         self._sessions: dict[str, ClientSession] = {}
         self._early: dict[str, list[SessionUpdate]] = {}  # updates of sessions whose answer is on its way
         self._hello: InitializeResponse | None = None
+        self._handlers = {**self._requests(), **(requests or {})}
+        self._listeners = {"session/update": self._update, **(notifications or {})}
+        self._on_noise = on_noise
         self.name, self._channel = open_target(
             target, settings=settings, cwd=cwd, env=env, on_stderr=on_stderr
         )
-        self.connection = Connection(
-            self._channel,
+        self.connection = self._new_connection(self._channel)
+
+    def _new_connection(self, channel: Channel) -> Connection:
+        return Connection(
+            channel,
             methods.CLIENT,
-            requests={**self._requests(), **(requests or {})},
-            notifications={"session/update": self._update, **(notifications or {})},
-            on_noise=on_noise,
+            requests=self._handlers,
+            notifications=self._listeners,
+            on_noise=self._on_noise,
             framing="lines",
             answer_noise=False,  # agents print banners; answering those would confuse them
         )
@@ -137,34 +148,39 @@ class ConnectedAgent:
     async def __aenter__(self) -> Self:
         await self.connection.open()
         try:
-            request = InitializeRequest(
-                protocol_version=PROTOCOL_VERSION,
-                client_capabilities=self._offers(),
-                client_info=self._info,
-            )
-            try:
-                hello = await self.connection.call(
-                    methods.INITIALIZE, request, timeout=self.timeouts.startup or None
-                )
-            except MethodNotFound:
-                raise TransportError(f"{self.name} does not know `initialize`; is it an ACP agent?") from None
-            except ConnectionClosed as error:
-                error.reason += " before it said anything; is it an ACP agent?"
-                raise
-            except TimeoutError:
-                tail = getattr(self._channel, "stderr_tail", "")
-                raise TransportError(
-                    f"{self.name} did not answer within {self.timeouts.startup:g} s; is it an ACP agent?",
-                    stderr_tail=tail,
-                ) from None
-            if hello.protocol_version != PROTOCOL_VERSION:  # R-103
-                theirs = hello.protocol_version
-                raise Unsupported(f"{self.name} speaks ACP version {theirs}; this is {PROTOCOL_VERSION}")
-            self._hello = hello
+            self._hello = await self._greet(self.connection)
         except BaseException:
             await self.connection.close(grace=0)
             raise
         return self
+
+    async def _greet(self, connection: Connection) -> InitializeResponse:
+        request = InitializeRequest(
+            protocol_version=PROTOCOL_VERSION, client_capabilities=self._offers(), client_info=self._info
+        )
+        try:
+            hello = await connection.call(methods.INITIALIZE, request, timeout=self.timeouts.startup or None)
+        except MethodNotFound:
+            raise TransportError(f"{self.name} does not know `initialize`; is it an ACP agent?") from None
+        except ConnectionClosed as error:
+            failure = getattr(self._channel, "failure", None)
+            if isinstance(failure, TransportError):
+                raise failure from None  # there was never a connection
+            error.reason += " before it said anything; is it an ACP agent?"
+            raise
+        except TimeoutError:
+            tail = getattr(self._channel, "stderr_tail", "")
+            raise TransportError(
+                f"{self.name} did not answer within {self.timeouts.startup:g} s; is it an ACP agent?",
+                stderr_tail=tail,
+            ) from None
+        if hello.protocol_version != PROTOCOL_VERSION:  # R-103
+            theirs = hello.protocol_version
+            raise Unsupported(f"{self.name} speaks ACP version {theirs}; this is {PROTOCOL_VERSION}")
+        return hello
+
+    async def ready(self) -> None:
+        """Wait until the agent can be talked to; at once, for an agent of this machine."""
 
     def __await__(self) -> Any:
         raise TypeError("use `async with acpella.connect(...) as agent:`")
@@ -228,7 +244,7 @@ class ConnectedAgent:
             cwd=str(root), mcp_servers=list(mcp_servers), additional_directories=[str(d) for d in more]
         )
         answer = await self._gated(methods.NEW_SESSION, request)
-        return self._adopt(answer.session_id, root, more, answer)
+        return self._adopt(answer.session_id, root, more, answer, mcp_servers)
 
     async def load_session(
         self,
@@ -244,6 +260,7 @@ class ConnectedAgent:
         root, more = self._places(cwd, directories)
         session = self._sessions[session_id] = ClientSession(self, session_id, cwd=root, directories=more)
         session.on_update = on_update
+        session.mcp_servers = mcp_servers
         request = LoadSessionRequest(
             session_id=session_id,
             cwd=str(root),
@@ -276,7 +293,7 @@ class ConnectedAgent:
             additional_directories=[str(d) for d in more],
         )
         answer = await self._gated(methods.RESUME_SESSION, request)
-        return self._adopt(session_id, root, more, answer)
+        return self._adopt(session_id, root, more, answer, mcp_servers)
 
     async def fork_session(
         self,
@@ -296,7 +313,7 @@ class ConnectedAgent:
             additional_directories=[str(d) for d in more],
         )
         answer = await self._gated(methods.FORK_SESSION, request)
-        return self._adopt(answer.session_id, root, more, answer)
+        return self._adopt(answer.session_id, root, more, answer, mcp_servers)
 
     async def list_sessions(self, *, cwd: str | os.PathLike[str] | None = None) -> list[SessionInfo]:
         """All sessions that the agent knows, newest first."""
@@ -380,10 +397,18 @@ class ConnectedAgent:
             self.need(self.capabilities.session_capabilities.additional_directories, "take more directories")
         return root, [d for i, d in enumerate(more) if d != root and d not in more[:i]]  # R-151
 
-    def _adopt(self, session_id: str, cwd: Path, directories: Sequence[Path], answer: Any) -> ClientSession:
+    def _adopt(
+        self,
+        session_id: str,
+        cwd: Path,
+        directories: Sequence[Path],
+        answer: Any,
+        mcp_servers: Sequence[McpServer],
+    ) -> ClientSession:
         session = self._sessions[session_id] = ClientSession(
             self, session_id, cwd=cwd, directories=directories
         )
+        session.mcp_servers = mcp_servers
         self._describe(session, answer)
         for update in self._early.pop(session_id, []):
             session.deliver(update)
@@ -488,13 +513,21 @@ def connect(
     requests: Mapping[str, Any] | None = None,
     notifications: Mapping[str, Any] | None = None,
     name: str = "acpella",
+    headers: Mapping[str, str] | None = None,
+    token: str | None = None,
+    reconnect: "Restarts | bool" = True,
+    on_state: "Callable[[RemoteAgent], None] | None" = None,
 ) -> ConnectedAgent:
     """Start an agent and greet it: `async with acpella.connect("agent.py") as agent:`.
 
-    `target` is a command, a list, a Python file, a name of the settings, or an `Agent`. `files` lets the
+    `target` is a command, a list, a Python file, a URL (http, https, ws, wss), a name of the settings, or an
+    `Agent`. `files` lets the
     agent read inside the session's directories (`Workspace(write=True)` also write), `terminals` run
     commands there. `permissions` answers its questions: a policy, or `Permissions` with rules and somebody
     to ask. `requests` and `notifications` are extension methods that the agent may call.
+
+    For an agent behind a URL: `headers` and `token` (default: `ACPELLA_TOKEN` of the environment) go with
+    every request; `reconnect` says how often a lost connection is made again, `on_state` hears of it.
 
     Raises, when it is entered:
         TransportError: the agent cannot be started, or does not answer.
@@ -504,8 +537,16 @@ def connect(
 
     if not isinstance(settings, ClientSettings):
         settings = ClientSettings.find(settings)
-    return ConnectedAgent(
-        target,
+    remote = find_endpoint(target, settings=settings, headers=headers, token=token)
+    if remote is None and (headers or token is not None):
+        raise TransportError("headers= and token= make sense only for an agent behind a URL")
+    make: Callable[..., ConnectedAgent] = partial(ConnectedAgent, target)
+    if remote is not None:
+        from .remote import RECONNECT, RemoteAgent
+
+        limits = (RECONNECT if reconnect else None) if isinstance(reconnect, bool) else reconnect
+        make = partial(RemoteAgent, *remote, reconnect=limits, on_state=on_state)
+    return make(
         files=(Workspace() if files else None) if isinstance(files, bool) else files,
         terminals=(Terminals() if terminals else None) if isinstance(terminals, bool) else terminals,
         permissions=Permissions(permissions) if isinstance(permissions, str) else permissions,

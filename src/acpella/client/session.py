@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from acpella.errors import LocalProtocolError, Unsupported
+from acpella.errors import AcpellaError, LocalProtocolError, Unsupported
 from acpella.schema import (
     AudioContent,
     AvailableCommand,
@@ -18,6 +18,7 @@ from acpella.schema import (
     CurrentModeUpdate,
     EmbeddedResource,
     ImageContent,
+    McpServer,
     PromptCapabilities,
     RequestPermissionRequest,
     RequestPermissionResponse,
@@ -65,6 +66,12 @@ class ClientSession:
         self.commands: list[AvailableCommand] = []
         self.on_update: Callable[[SessionUpdate], Awaitable[None] | None] | None = None
         """Hears of updates outside a turn, and of those that a load replays."""
+        self.mcp_servers: Sequence[McpServer] = ()
+        """What it was opened with."""
+        self.lost: AcpellaError | None = None
+        """Why it could not be opened again after the connection was lost."""
+        self.replaying = False
+        """What arrives was told before and only brings the state up to date."""
         self.last_sign = 0.0
         self._turn: PromptTurn | None = None
         self._permissions: set[asyncio.Future[None]] = set()
@@ -163,7 +170,7 @@ class ClientSession:
                 self._note(update)
             return turn.deliver(update)
         self._note(update)
-        return self.on_update(update) if self.on_update is not None else None
+        return self.on_update(update) if self.on_update is not None and not self.replaying else None
 
     def _note(self, update: SessionUpdate) -> None:
         """Keep what is true of the session from now on."""

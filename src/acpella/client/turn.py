@@ -103,6 +103,9 @@ class PromptTurn:
         request = PromptRequest(session_id=self.session.id, prompt=self._prompt)
         watch = asyncio.get_running_loop().create_task(self._watch_idleness())
         try:
+            await self.session.agent.ready()
+            if self.session.lost is not None:
+                raise self.session.lost
             response = await self.session.agent.connection.call(methods.PROMPT, request, in_order=True)
             self.result.end(response)
         finally:
