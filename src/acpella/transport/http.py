@@ -54,8 +54,6 @@ _read_params = msgspec.json.Decoder(_Params).decode
 
 
 def _session_in(raw: msgspec.Raw) -> str | None:
-    if bytes(raw[:1]) != b"{":
-        return None
     try:
         return _read_params(raw).session_id
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -557,7 +555,7 @@ class HttpChannel:
                 self._asked[key] = stream.session
             return True
         method, session = self._pending.pop(key, ("", None))
-        if not head.result:
+        if not bytes(head.result):
             return True
         if method in ("session/new", "session/fork"):
             made = _session_in(head.result)
