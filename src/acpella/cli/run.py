@@ -30,8 +30,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "-a",
         "--agent",
-        metavar="NAME|COMMAND",
-        help="a name of the settings, a command, or a Python file; default: the first of the settings",
+        metavar="NAME|COMMAND|URL",
+        help="a name of the settings, a command, a Python file, or a URL (its token: ACPELLA_TOKEN);\n"
+        "default: the first of the settings",
     )
     add(
         "-o",

@@ -252,15 +252,12 @@ class HttpChannel:
             if status != 200 and not (status == 404 and head.method in _ESTABLISHING):
                 self._refuse(head, status, b"")
                 return
-        self._posted += 1
         await self._post_message(line, head, session)
 
     async def _post_message(self, line: bytes, head: Head, session: str | None) -> None:
-        headers = {"Acpella-Message": str(self._posted)}
-        if session is not None:
-            headers["Acp-Session-Id"] = session
+        headers = {} if session is None else {"Acp-Session-Id": session}
         try:
-            await self._send(line, headers)
+            await self._send_numbered(line, headers)
         except _Status as error:
             if error.status == 404 and session is not None and head.method in _ESTABLISHING:
                 await self._post_message(line, head, None)  # a server that knows only open sessions
@@ -271,6 +268,20 @@ class HttpChannel:
             return
         if session is not None and head.method in _ESTABLISHING and session not in self._streams:
             await self._stream_status(session)  # by now it may know it
+
+    async def _send_numbered(self, line: bytes, headers: dict[str, str]) -> None:
+        """Send a message; one that the server has no time for is sent later."""
+        backoff = Backoff(self._loop.time())
+        while True:
+            self._posted += 1
+            pause = backoff.next(self._loop.time())
+            try:
+                await self._send(line, {**headers, "Acpella-Message": str(self._posted)})
+                return
+            except _Status as error:
+                if error.status != 429 or pause is None:
+                    raise
+                await asyncio.sleep(max(pause, 0.1))
 
     async def _send(self, line: bytes, headers: dict[str, str]) -> tuple[Any, bytes]:
         """POST until it is answered; a server that can resume recognises what it already has."""
@@ -618,8 +629,14 @@ class HttpChannel:
             while self._behind:
                 stream = self._behind.pop()
                 headers = {} if stream.session is None else {"Acp-Session-Id": stream.session}
-                with suppress(_Status, TransportError):  # the streams tell if the server is gone
+                try:
                     await self._send(ack(stream.last_id.decode("latin-1"), stream.session), headers)
+                except _Status as error:
+                    if error.status in (429, 503):
+                        self._behind.add(stream)
+                        await asyncio.sleep(0.1)
+                except TransportError:
+                    pass  # the streams tell if the server is gone
 
     def _check_silence(self) -> None:
         now = time.monotonic()
