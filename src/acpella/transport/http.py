@@ -261,6 +261,7 @@ class HttpChannel:
         except _Status as error:
             if error.status == 404 and session is not None and head.method in _ESTABLISHING:
                 await self._post_message(line, head, None)  # a server that knows only open sessions
+                await self._stream_status(session)
                 return
             if error.status in (401, 403, 410) or (error.status == 404 and session is None):
                 raise self._endpoint.refused(error.status, error.body) from None
