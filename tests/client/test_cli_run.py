@@ -90,6 +90,11 @@ def test_agents_come_from_the_settings(run: Any, tmp_path: Path) -> None:
         ('{"agent_servers": {"a": {}}}', "agent_servers.a.command must be a command"),
         ('{"agent_servers": {"a": {"command": "x", "args": "y"}}}', "a.args must be a list of strings"),
         ('{"agent_servers": {"a": {"command": "x", "env": {"A": 1}}}}', "a.env must be an object of strings"),
+        ('{"agent_servers": {"a": {"url": "ftp://x"}}}', "a.url must be a http, https, ws or wss URL"),
+        ('{"agent_servers": {"a": {"url": "http://x", "command": "y"}}}', "behind a url has no command"),
+        ('{"agent_servers": {"a": {"url": "http://x", "headers": []}}}', "a.headers must be an object"),
+        ('{"agent_servers": {"a": {"url": "http://x", "headers": {"A": 1}}}}', "headers.A must be a string"),
+        ('{"agent_servers": {"a": {"command": "x", "headers": {}}}}', "makes sense only with a url"),
         ('{"mcp_servers": 5}', "mcp_servers must be a list or an object"),
     ],
 )

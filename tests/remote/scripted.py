@@ -111,9 +111,8 @@ class ScriptedServer:
         if answer is None:
             if request.method == "GET":
                 self.streams[request.session] = writer
-                writer.write(
-                    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-                )
+                head = "HTTP/1.1 200 OK", "content-type: text/event-stream", "transfer-encoding: chunked"
+                writer.write("\r\n".join(head).encode() + b"\r\n\r\n")
                 return
             answer = self._ordinary(request)
         lines = [f"HTTP/1.1 {answer.status} Because", f"content-length: {len(answer.body)}"]

@@ -70,6 +70,7 @@ class _Stream:
         "last_event",
         "last_id",
         "limit",
+        "reached",
         "ready",
         "sequence",
         "session",
@@ -84,6 +85,7 @@ class _Stream:
         self.task: asyncio.Task[None] | None = None
         self.limit: asyncio.Timeout | None = None
         self.connected = False
+        self.reached = False  # the last try to open it succeeded
         self.comments = 0
         self.heard = self.last_event = time.monotonic()
         self.last_id = b""
@@ -432,7 +434,7 @@ class HttpChannel:
                 status, body, why = 0, b"", str(error) or type(error).__name__
             if self._over or self._closing:
                 return
-            if status == 200:
+            if stream.reached:
                 backoff = Backoff(self._loop.time())
             elif not stream.ready.done():
                 if status:
@@ -478,6 +480,7 @@ class HttpChannel:
         elif self._generation:
             headers["Last-Event-ID"] = f"{self._generation}-0"  # from the beginning
         timeout = httpx2.Timeout(ANSWER_WITHIN, connect=CONNECT_WITHIN, read=None, pool=None)
+        stream.reached = False
         url = self._endpoint.http_url
         async with asyncio.timeout(CONNECT_WITHIN) as stream.limit:
             async with self._client.stream("GET", url, headers=headers, timeout=timeout) as response:
@@ -495,7 +498,7 @@ class HttpChannel:
         parser = SseParser(max_event=MAX_MESSAGE)
         stream.heard = time.monotonic()
         stream.unacked = stream.unacked_bytes = 0
-        stream.connected = True
+        stream.connected = stream.reached = True
         self._tell_link(stream, up=True)
         if not stream.ready.done():
             stream.ready.set_result(200)
