@@ -127,7 +127,7 @@ class Agent:
         """Where `run` logs to, if it is a file."""
         self._prompt_handler: PromptHandler | None = None
         self._hooks: dict[str, Callable[..., Any]] = {}
-        self._logged_in: bool | None = None  # None: nobody has logged in or out yet
+        self._logged_in: dict[str, bool] = {}  # by user: who has logged in or out
         self._sessions: LiveSessions[Session] = LiveSessions(
             self._unload,
             lambda session: session.busy,
@@ -255,14 +255,24 @@ class Agent:
             await self.close()
             deadline.start()
 
-    async def serve_on(self, channel: Channel, *, principal: str = "", signals: bool = False) -> None:
+    async def serve_on(
+        self,
+        channel: Channel,
+        *,
+        principal: str = "",
+        signals: bool = False,
+        log_first: bool = False,
+        is_detached: Callable[[], bool] | None = None,
+    ) -> None:
         """Serve one editor over any channel until it goes away. Many may be served at once.
 
         The store is opened with the first; `close` lets go of it. With `signals`, SIGINT and SIGTERM end
-        the turns, then the connection.
+        the turns, then the connection. With `log_first`, an update is sent only after the store has it.
+        `is_detached` tells whether the editor is away though the channel stays open; then another connection
+        of the same user may take over a session in the middle of a turn.
         """
         await self._open()
-        wire = WireV1(self, channel, principal=principal)
+        wire = WireV1(self, channel, principal=principal, log_first=log_first, is_detached=is_detached)
         if signals:
             self._stop_on_signals(wire)
         await wire.run()
@@ -319,18 +329,19 @@ class Agent:
             raise ValueError("the agent has no prompt handler")
         return self._prompt_handler
 
-    async def logged_in(self) -> bool:
+    async def logged_in(self, principal: str = "") -> bool:
         if "logged_in" in self._hooks:
             return bool(await self._call_hook("logged_in"))
-        if self._logged_in is None:
+        known = self._logged_in.get(principal)
+        if known is None:
             return any(isinstance(login, EnvLogin) and not login.missing for login in self.logins)
-        return self._logged_in
+        return known
 
-    def set_logged_in(self, value: bool) -> None:
-        self._logged_in = value
+    def set_logged_in(self, value: bool, principal: str = "") -> None:
+        self._logged_in[principal] = value
 
-    async def log_out(self) -> None:
-        self._logged_in = False
+    async def log_out(self, principal: str = "") -> None:
+        self._logged_in[principal] = False
         await self._call_hook("logout")
 
     async def mode_changed(self, session: Session, mode_id: str) -> None:

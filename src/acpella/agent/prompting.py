@@ -41,7 +41,8 @@ _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 class _Slot:
     """The place of a session's one running prompt, there before anything is awaited."""
 
-    def __init__(self) -> None:
+    def __init__(self, home: "Prompting") -> None:
+        self.home = home
         self.turn: Turn | None = None
         self.task: asyncio.Task[None] | None = None
         self.cancelled = False
@@ -73,6 +74,13 @@ class Prompting:
 
     def running(self, session_id: str) -> bool:
         return session_id in self._slots
+
+    def hand_over(self, session_id: str, other: "Prompting") -> None:
+        """The editor of this prompt is on another connection now, which may cancel it."""
+        slot = self._slots.pop(session_id, None)
+        if slot is not None:
+            other._slots[session_id] = slot
+            slot.home = other
 
     async def stop(self, session_id: str) -> None:
         """Cancel as `session/cancel` does and wait until the prompt was answered (R-175)."""
@@ -106,18 +114,18 @@ class Prompting:
         session_id = params.session_id
         if session_id in self._slots:
             raise InvalidRequest("a prompt is running in this session; cancel it or wait for its end")
-        slot = self._slots[session_id] = _Slot()
+        slot = self._slots[session_id] = _Slot(self)
         try:
             await self._wire.check_login()
             async with self._wire.using(session_id) as session:
                 prompt, skipped = self._accept(params.prompt)
-                turn = slot.turn = session.turn = Turn(self._agent, self._wire, session, prompt)
+                turn = slot.turn = session.turn = Turn(self._agent, session, prompt)
                 try:
                     return await self._run(slot, turn, params.prompt, skipped)
                 finally:
                     session.turn = None
         finally:
-            del self._slots[session_id]
+            del slot.home._slots[session_id]
             slot.done.set()
 
     def _accept(self, prompt: list[ContentBlock]) -> tuple[list[ContentBlock], list[str]]:
@@ -163,6 +171,7 @@ class Prompting:
             session.title = _title(turn.text)
         await session.save(turn=encode(response))  # nothing is acknowledged that is not kept
         await session.tell_title()
+        await session.shown()
         if failure is not None:
             raise failure
         turn.run_after()

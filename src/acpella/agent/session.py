@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,6 +29,7 @@ from acpella.schema import (
 from acpella.sessions import SessionChanges, SessionRecord, StoreError
 
 from .declare import Toggle
+from .log_first import LogFirst
 from .recorder import Recorder
 
 if TYPE_CHECKING:
@@ -94,6 +96,9 @@ class Session:
         self._saved_title: str | None = self.title
         self._told_title: str | None = self.title
         self._background: set[asyncio.Task[None]] = set()
+        self._after_log = LogFirst(recorder, self._send) if wire.log_first and recorder is not None else None
+        self._moving: asyncio.Event | None = None
+        self._moved: asyncio.Future[None] | None = None  # somebody wants to hear of a move
 
     # -- what it is ----------------------------------------------------------------------
 
@@ -176,8 +181,21 @@ class Session:
 
     async def update(self, update: SessionUpdate) -> None:
         """Send any update, also outside a turn; kept back from an editor that does not know its kind."""
+        while self._moving is not None:
+            await self._moving.wait()
         if self._recorder is not None and update.__class__ not in _NOT_HISTORY:
             self._recorder.add(update)
+        if self._after_log is None:
+            await self._send(update)
+        else:
+            await self._after_log.show(update)
+
+    async def shown(self) -> None:
+        """Wait until every update was sent, so that what follows comes after them."""
+        if self._after_log is not None:
+            await self._after_log.settled()
+
+    async def _send(self, update: SessionUpdate) -> None:
         if update.__class__ in self._wire.hidden:
             return
         await self._wire.connection.notify(
@@ -208,6 +226,39 @@ class Session:
     @property
     def wire(self) -> "WireV1":
         return self._wire
+
+    @asynccontextmanager
+    async def moving(self) -> AsyncGenerator[None]:
+        """While it goes to another connection, nothing happens in it."""
+        self._moving = asyncio.Event()
+        try:
+            yield
+        finally:
+            self._moving.set()
+            self._moving = None
+
+    def move_to(self, wire: "WireV1") -> None:
+        """Its editor is on that connection now; what was asked of the one before is void."""
+        self._wire = wire
+        if self._after_log is not None:
+            self._after_log.forget()
+        if self._moved is not None:
+            self._moved.set_result(None)
+            self._moved = None
+
+    async def ask(self, asking: Awaitable[Any]) -> tuple[bool, Any]:
+        """Wait for the editor's answer, or until the session has gone to another editor: (False, None)."""
+        if not self._wire.may_detach:
+            return True, await asking
+        if self._moved is None:
+            self._moved = asyncio.get_running_loop().create_future()
+        moved = self._moved
+        answer = asyncio.ensure_future(asking)
+        try:
+            await asyncio.wait({answer, moved}, return_when=asyncio.FIRST_COMPLETED)
+            return (True, answer.result()) if answer.done() else (False, None)
+        finally:
+            answer.cancel()
 
     @property
     def busy(self) -> bool:
@@ -270,6 +321,8 @@ class Session:
         self._saved_state, self._saved_title = state, title
 
     async def stop_background(self) -> None:
+        if self._after_log is not None:
+            await self._after_log.close(1)
         for task in list(self._background):
             task.cancel()
         if self._background:

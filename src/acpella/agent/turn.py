@@ -172,7 +172,7 @@ class Turn:
     `prompt` holds what the user sent, `text` the same as text; `session` is the conversation it belongs to.
     """
 
-    def __init__(self, agent: "Agent", wire: "WireV1", session: Session, prompt: list[ContentBlock]) -> None:
+    def __init__(self, agent: "Agent", session: Session, prompt: list[ContentBlock]) -> None:
         self.agent = agent
         self.session = session
         self.prompt = prompt
@@ -185,7 +185,6 @@ class Turn:
         """Tokens that this turn took; sent with the answer."""
         self.files = Files(self)
         self.shell = Shell(self)
-        self._wire = wire
         self._parent: str | None = None
         self._shared = _Shared()
 
@@ -203,7 +202,7 @@ class Turn:
 
     @property
     def wire(self) -> "WireV1":
-        return self._wire
+        return self.session.wire
 
     # -- what goes out ---------------------------------------------------------------------
 
@@ -257,7 +256,7 @@ class Turn:
         self, title: str, *, severity: NoticeSeverity = "info", description: str | None = None
     ) -> None:
         """Tell the user something beside the conversation; said as text where notices are unknown."""
-        if self._wire.shows_notices:
+        if self.wire.shows_notices:
             await self.update(Notice(severity=severity, title=title, description=description))
         else:
             await self.say(f"*{title}*" + (f" {description}" if description else "") + "\n\n")
@@ -331,7 +330,7 @@ class Turn:
         Raises:
             Unsupported: the editor shows no forms.
         """
-        elicitation = self._wire.client.elicitation
+        elicitation = self.wire.client.elicitation
         if elicitation is None or elicitation.form is None:
             raise Unsupported("this editor shows no forms")
         schema = ElicitationSchema(
@@ -346,7 +345,7 @@ class Turn:
         Raises:
             Unsupported: the editor opens no pages.
         """
-        elicitation = self._wire.client.elicitation
+        elicitation = self.wire.client.elicitation
         if elicitation is None or elicitation.url is None:
             raise Unsupported("this editor opens no pages")
         request = ElicitationUrlMode(
@@ -358,8 +357,15 @@ class Turn:
         """Call the editor. `timeout` in seconds; `Settings.editor_timeout` by default, 0 for none."""
         self.check_going()
         seconds = self.agent.settings.editor_timeout if timeout is None else timeout
+        await self.session.shown()
         try:
-            return await self._wire.connection.call(method, params, timeout=seconds or None)
+            while True:
+                call = self.wire.connection.call(method, params, timeout=seconds or None)
+                answered, answer = await self.session.ask(call)
+                if answered:
+                    return answer
+                if seconds == 0:  # a question to a person, who is not there any more
+                    raise RequestCancelled
         except RpcError as error:
             self._shared.refusals.append((error, method.name))
             raise

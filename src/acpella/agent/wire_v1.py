@@ -112,8 +112,19 @@ class _Parked(NamedTuple):
 class WireV1:
     """The agent's end of one connection. Made by `Agent.serve_on`."""
 
-    def __init__(self, agent: "Agent", channel: Channel, *, principal: str = "") -> None:
+    def __init__(
+        self,
+        agent: "Agent",
+        channel: Channel,
+        *,
+        principal: str = "",
+        log_first: bool = False,
+        is_detached: Callable[[], bool] | None = None,
+    ) -> None:
         self.agent = agent
+        self.log_first = log_first
+        self.may_detach = is_detached is not None
+        self._is_detached = is_detached
         self.client = ClientCapabilities()
         """What the editor offers."""
         self.hidden = _hidden_from(self.client)
@@ -121,12 +132,12 @@ class WireV1:
         self.principal = principal
         self._initialized = False
         self._parked: dict[str, _Parked] = {}  # unloaded, open for the editor
-        self._prompting = Prompting(self)
+        self.prompting = Prompting(self)
         self.connection = Connection(
             channel,
             methods.AGENT,
             requests=self._requests(),
-            notifications={"session/cancel": self._prompting.cancel, **agent.notification_handlers},
+            notifications={"session/cancel": self.prompting.cancel, **agent.notification_handlers},
             limits=Limits(close_grace=GOODBYE_GRACE),
         )
 
@@ -142,11 +153,11 @@ class WireV1:
 
     async def shutdown(self) -> None:
         """End turns while the editor can still be told, then the connection."""
-        await self._prompting.stop_all(SHUTDOWN_GRACE)
+        await self.prompting.stop_all(SHUTDOWN_GRACE)
         await self.connection.close(grace=0.1)
 
     async def _leave(self) -> None:
-        await self._prompting.stop_all(0.05)  # they have been cancelled before
+        await self.prompting.stop_all(0.05)  # they have been cancelled before
         mine = [session for session in self.agent.live_sessions() if session.wire is self]
         await asyncio.gather(*(self.agent.forget(session) for session in mine))
 
@@ -195,7 +206,7 @@ class WireV1:
         table |= agent.request_handlers
         gated = {name: self._gated(handler) for name, handler in table.items()}
         gated["initialize"] = self._initialize
-        gated["session/prompt"] = self._told(self._prompting.prompt)  # gated where it can be cancelled
+        gated["session/prompt"] = self._told(self.prompting.prompt)  # gated where it can be cancelled
         if agent.logins:
             gated["authenticate"] = self._told(self._authenticate)
             gated["logout"] = self._told(self._logout)
@@ -232,7 +243,7 @@ class WireV1:
         return self._told(gated)
 
     async def check_login(self) -> None:
-        if self.agent.logins and not await self.agent.logged_in():
+        if self.agent.logins and not await self.agent.logged_in(self.principal):
             raise AuthRequired(data={"authMethods": [login.id for login in self.agent.logins]})
 
     # -- initialize and login --------------------------------------------------------------
@@ -284,7 +295,7 @@ class WireV1:
             raise InvalidParams(f"no login {params.method_id!r}; there are: {known}")
         if isinstance(login, TerminalLogin):
             raise InvalidParams(f"the login {login.id!r} happens in a terminal")  # R-122
-        if await self.agent.logged_in():
+        if await self.agent.logged_in(self.principal):
             return AuthenticateResponse()
         if isinstance(login, EnvLogin):
             missing = login.missing
@@ -292,11 +303,11 @@ class WireV1:
                 raise AuthRequired(f"start the agent with {', '.join(missing)} set")
         else:
             await login.run()
-        self.agent.set_logged_in(True)
+        self.agent.set_logged_in(True, self.principal)
         return AuthenticateResponse()
 
     async def _logout(self, params: LogoutRequest) -> LogoutResponse:
-        await self.agent.log_out()
+        await self.agent.log_out(self.principal)
         return LogoutResponse()
 
     # -- opening sessions --------------------------------------------------------------------
@@ -321,13 +332,17 @@ class WireV1:
     async def _load(self, params: LoadSessionRequest) -> LoadSessionResponse:
         session = await self._reopen(params, replay=True)
         return LoadSessionResponse(
-            modes=session.mode_state(), config_options=session.config_options() or None
+            modes=session.mode_state(),
+            config_options=session.config_options() or None,
+            meta=_running(session),
         )
 
     async def _resume(self, params: ResumeSessionRequest) -> ResumeSessionResponse:
         session = await self._reopen(params, replay=False)
         return ResumeSessionResponse(
-            modes=session.mode_state(), config_options=session.config_options() or None
+            modes=session.mode_state(),
+            config_options=session.config_options() or None,
+            meta=_running(session),
         )
 
     async def _fork(self, params: ForkSessionRequest) -> ForkSessionResponse:
@@ -357,6 +372,11 @@ class WireV1:
         session_id = checked_id(params.session_id)
         self._check(params)
         async with self.agent.alone(session_id):  # two loads at once take turns
+            await self.agent.settled(session_id)
+            live = self._live(session_id)
+            if live is not None and live.turn is not None and live.wire.is_left_for(self):
+                await self._take_over(live, replay=replay)
+                return live
             lease = await self._take(session_id)
             try:
                 record = await store.get(session_id, principal=self.principal)
@@ -368,6 +388,24 @@ class WireV1:
             except BaseException:
                 await store.release(lease)
                 raise
+
+    def is_left_for(self, other: "WireV1") -> bool:
+        """Whether another connection may take over what runs here, because the editor is away."""
+        return other is not self and self._is_detached is not None and self._is_detached()
+
+    async def _take_over(self, session: Session, *, replay: bool) -> None:
+        """Go on with a session whose turn runs on a connection that its editor has left.
+
+        The editor gets the history so far, then what the turn does from now on. The turn's answer goes to
+        whoever asked; that it ended is in the log.
+        """
+        async with session.moving():
+            await session.save()
+            if replay:
+                await self._replay(session.id)
+            before = session.wire
+            session.move_to(self)
+            before.prompting.hand_over(session.id, self.prompting)
 
     async def _take(self, session_id: str) -> Lease:
         """Become the session's writer; from another connection of this agent if it is idle there."""
@@ -384,7 +422,7 @@ class WireV1:
         return live if live is not None and live.wire.principal == self.principal else None
 
     def _check_idle(self, session: Session) -> None:
-        if session.turn is not None or self._prompting.running(session.id):
+        if session.turn is not None or self.prompting.running(session.id):
             raise InvalidRequest("a prompt is running in this session; cancel it or wait for its end")
 
     async def _replay(self, session_id: str) -> None:
@@ -488,7 +526,7 @@ class WireV1:
 
     async def _close(self, params: CloseSessionRequest) -> CloseSessionResponse:
         session_id = checked_id(params.session_id)
-        await self._prompting.stop(session_id)
+        await self.prompting.stop(session_id)
         async with self.agent.alone(session_id):
             live = self.agent.live(session_id)
             if live is not None and live.wire is self:
@@ -499,7 +537,7 @@ class WireV1:
 
     async def delete_session(self, params: DeleteSessionRequest) -> DeleteSessionResponse:
         session_id = checked_id(params.session_id)
-        await self._prompting.stop(session_id)
+        await self.prompting.stop(session_id)
         async with self.agent.alone(session_id):
             await self.agent.settled(session_id)
             live = self._live(session_id)
@@ -521,6 +559,7 @@ class WireV1:
                 await session.set_mode(params.mode_id)
             except ValueError as error:
                 raise InvalidParams(str(error)) from None
+            await session.shown()
         return SetSessionModeResponse()
 
     async def _set_option(self, params: SetSessionConfigOptionRequest) -> SetSessionConfigOptionResponse:
@@ -529,6 +568,7 @@ class WireV1:
                 await session.set_option(params.config_id, params.value)
             except ValueError as error:
                 raise InvalidParams(str(error)) from None
+            await session.shown()
             return SetSessionConfigOptionResponse(config_options=session.config_options())
 
     async def _set_model(self, params: SetSessionModelRequest) -> SetSessionModelResponse:
@@ -538,6 +578,7 @@ class WireV1:
                 await session.set_option(self.agent.model_option, params.model_id)
             except ValueError as error:
                 raise InvalidParams(str(error)) from None
+            await session.shown()
         return SetSessionModelResponse()
 
     # -- guards ------------------------------------------------------------------------------------
@@ -565,6 +606,11 @@ def _hidden_from(client: ClientCapabilities) -> frozenset[type]:
         (client.subagents is not None, (SubagentUpdate, SessionMessage, SessionMessageChunk)),
     ]
     return frozenset(kind for is_open, kinds in gates if not is_open for kind in kinds)
+
+
+def _running(session: Session) -> dict[str, Any] | None:
+    """Tells an editor that takes over a session in the middle of a turn."""
+    return {"acpella": {"turnRunning": True}} if session.turn is not None else None
 
 
 def _tag(kind: Any) -> str:

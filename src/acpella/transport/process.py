@@ -55,20 +55,24 @@ class ProcessChannel:
         command: Sequence[str],
         *,
         cwd: str | os.PathLike[str] | None = None,
-        env: Mapping[str, str] | None = None,
+        env: Mapping[str, str | None] | None = None,
         on_stderr: Callable[[bytes], None] | None = None,
         eof_grace: float = EOF_GRACE,
         terminate_grace: float = TERMINATE_GRACE,
     ) -> None:
         """Prepare a command; opening the channel starts it.
 
-        `env` is laid over this process's environment. `on_stderr` gets what the child writes to stderr.
+        `env` is laid over this process's environment; None takes a variable away. `on_stderr` gets what the
+        child writes to stderr.
         """
         if not command:
             raise LocalProtocolError("the command is empty")
         self._command = [os.fspath(part) for part in command]
         self._cwd = cwd
-        self._env = None if env is None else {**os.environ, **env}
+        self._env: dict[str, str] | None = None
+        if env is not None:
+            laid_over = {**os.environ, **env}
+            self._env = {name: value for name, value in laid_over.items() if value is not None}
         self._on_stderr = on_stderr
         self._eof_grace = eof_grace
         self._terminate_grace = terminate_grace

@@ -1,0 +1,228 @@
+"""The server as an ASGI application: what comes in is checked, then handed to the transport it is for."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from . import http, profiles
+from .auth import AuthHook, Gate, Refusal, Tokens
+from .host import Host
+from .requests import ASGIReceive, ASGISend, Request, Scope
+from .settings import ServerSettings
+from .targets import AgentTarget, CommandTarget, Target
+from .websocket import serve_socket
+
+if TYPE_CHECKING:
+    from acpella.agent import Agent
+
+__all__ = ["Server", "asgi"]
+
+log = logging.getLogger(__name__)
+audit = logging.getLogger("acpella.audit")
+access = logging.getLogger("acpella.access")
+
+_EXPOSED = b"Acp-Connection-Id, Acp-Session-Id, Acpella-Resume"
+
+
+def asgi(
+    target: "Agent | Sequence[str] | Target",
+    *,
+    settings: ServerSettings | None = None,
+    auth: AuthHook | None = None,
+    token: str | None = None,
+) -> "Server":
+    """An ASGI application that hosts an agent: an `Agent` object, or the command of any stdio agent.
+
+    Run it by itself, or mount it in Starlette or FastAPI; then give them its `lifespan`, so that running
+    turns can end when the program does. `token` asks every client for that bearer token; `auth` is
+    a check of your own (see `AuthHook`) or `Tokens`. Without either, only this machine's programs are let in.
+    """
+    if token is not None and auth is not None:
+        raise ValueError("give either a token or an auth hook")
+    return Server(
+        _target_of(target), settings or ServerSettings.load(), Tokens.single(token) if token else auth
+    )
+
+
+def _target_of(target: Any) -> Target:
+    if callable(getattr(target, "serve_on", None)):
+        return AgentTarget(target)
+    if callable(getattr(target, "start", None)) and hasattr(target, "checks_owners"):
+        return target
+    if isinstance(target, str):
+        raise TypeError(f"a command is a list of words, such as {target.split()!r}, not one string")
+    return CommandTarget(target)
+
+
+class Server:
+    """An ASGI application. Made by `asgi`."""
+
+    def __init__(self, target: Target, settings: ServerSettings, auth: AuthHook | None) -> None:
+        self.settings = settings
+        self.gate = Gate(settings, auth)
+        self.host = Host(target, settings, self.gate)
+        self._closing: asyncio.Task[None] | None = None
+
+    @property
+    def metrics(self) -> Any:
+        return self.host.metrics
+
+    @asynccontextmanager
+    async def lifespan(self, app: object = None) -> AsyncGenerator[None]:
+        """For the application that it is mounted in: ends the agents when that ends."""
+        try:
+            yield
+        finally:
+            await self.close()
+
+    async def close(self) -> None:
+        """Wait for running turns, then end all connections. Safe to call twice."""
+        if self._closing is None:
+            self._closing = asyncio.get_running_loop().create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        await self.host.drain()
+        await self.host.close()
+
+    # -- ASGI ------------------------------------------------------------------------------------
+
+    async def __call__(self, scope: Scope, receive: ASGIReceive, send: ASGISend) -> None:
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+            return
+        if scope["type"] not in ("http", "websocket"):
+            return
+        request = Request(scope, receive, send)
+        try:
+            await self._serve(request)
+        except Refusal as refusal:
+            await self._refuse(request, refusal)
+        finally:
+            status = request.status
+            self.host.metrics.add("acpella_requests_total", f'method="{_word(request)}",status="{status}"')
+            if access.isEnabledFor(logging.INFO):
+                facts = {
+                    "method": _word(request),
+                    "path": request.path[:200],
+                    "status": status,
+                    "user": request.principal,
+                    "address": request.requester.client,
+                }
+                access.info("%s %s %d", _word(request), request.path[:200], status, extra={"facts": facts})
+
+    async def _lifespan(self, receive: ASGIReceive, send: ASGISend) -> None:
+        while True:
+            event = await receive()
+            if event["type"] == "lifespan.startup":
+                await send({"type": "lifespan.startup.complete"})
+            elif event["type"] == "lifespan.shutdown":
+                await self.close()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    async def _serve(self, request: Request) -> None:
+        if request.path in ("/healthz", "/readyz") and not request.is_websocket:
+            await self._tell_health(request)
+            return
+        self.gate.check_source(request.requester)
+        origin = request.headers.get("origin")
+        if origin is not None:
+            request.extra_headers = [
+                (b"access-control-allow-origin", origin.encode("latin-1")),
+                (b"access-control-expose-headers", _EXPOSED),
+                (b"vary", b"Origin"),
+            ]
+            if request.method == "OPTIONS" and "access-control-request-method" in request.headers:
+                await self._preflight(request)
+                return
+        request.principal = await self.gate.principal_of(request.requester)
+        await self._dispatch(request)
+
+    async def _dispatch(self, request: Request) -> None:
+        host = self.host
+        path = self.settings.path
+        where = request.path
+        if request.is_websocket:
+            if where in (path, f"{path}/ws", "/"):
+                await serve_socket(host, request)
+            elif where == "/message":
+                await serve_socket(host, request, binary=True)
+            else:
+                raise Refusal(404, "nothing is here")
+        elif where in (path, "/"):
+            await self._streamable(request)
+        elif where == f"{path}/rpc" and request.method == "POST":
+            await profiles.client_id_post(host, request)
+        elif where == f"{path}/sse" and request.method == "GET":
+            await profiles.client_id_get(host, request)
+        elif where == "/metrics" and request.method == "GET":
+            await request.reply(200, host.metrics.text(), kind=b"text/plain; version=0.0.4; charset=utf-8")
+        elif where in (f"{path}/rpc", f"{path}/sse"):
+            raise Refusal(405, "POST to rpc, GET from sse")
+        elif where in (f"{path}/ws", "/message"):
+            raise Refusal(426, "this is for WebSockets", headers=[(b"upgrade", b"websocket")])
+        else:
+            raise Refusal(404, "nothing is here")
+
+    async def _streamable(self, request: Request) -> None:
+        if profiles.is_stream_profile(request):
+            await profiles.stream_profile(self.host, request)
+        elif request.method == "POST":
+            await http.post(self.host, request)
+        elif request.method == "GET":
+            if request.headers.get("upgrade", "").lower() == "websocket":
+                raise Refusal(426, "WebSockets are not supported by this server's HTTP version")
+            await http.get(self.host, request)
+        elif request.method == "DELETE":
+            await http.delete(self.host, request)
+        else:
+            raise Refusal(
+                405, "GET, POST and DELETE are spoken here", headers=[(b"allow", b"GET, POST, DELETE")]
+            )
+
+    async def _refuse(self, request: Request, refusal: Refusal) -> None:
+        if refusal.status in (401, 403, 429):
+            if refusal.status == 401:
+                self.host.metrics.add("acpella_auth_failures_total")
+            facts = {
+                "address": request.requester.client,
+                "status": refusal.status,
+                "path": request.path[:200],
+            }
+            audit.warning("refused: %s", refusal.text, extra={"facts": facts})
+        headers = list(refusal.headers)
+        if refusal.status in (408, 413):
+            headers.append((b"connection", b"close"))  # the rest of the body is not read
+        await request.reply(refusal.status, refusal.text + "\n", headers=headers)
+
+    async def _tell_health(self, request: Request) -> None:
+        if request.method not in ("GET", "HEAD"):
+            raise Refusal(405, "GET it", headers=[(b"allow", b"GET, HEAD")])
+        if request.path == "/readyz" and self.host.draining:
+            await request.reply(503, "stopping\n")
+        else:
+            await request.reply(200, "ok\n")
+
+    async def _preflight(self, request: Request) -> None:
+        headers = [
+            (b"access-control-allow-methods", b"GET, POST, DELETE"),
+            (
+                b"access-control-allow-headers",
+                b"Authorization, Content-Type, Last-Event-ID, Acp-Connection-Id, Acp-Session-Id, "
+                b"Acp-Protocol-Version, Acpella-Resume, Acpella-Message",
+            ),
+            (b"access-control-max-age", b"600"),
+        ]
+        await request.reply(204, headers=headers)
+
+
+def _word(request: Request) -> str:
+    """A method for the metrics: none that a client could make up."""
+    if request.is_websocket:
+        return "WEBSOCKET"
+    return (
+        request.method if request.method in ("GET", "POST", "DELETE", "OPTIONS", "HEAD", "PUT") else "OTHER"
+    )

@@ -1,0 +1,631 @@
+"""A hosted connection: one agent, and the streams on which one client hears it.
+
+Nothing here knows HTTP. Messages pass as the bytes they are; only their method, id and session are looked at.
+"""
+
+import asyncio
+import hashlib
+import logging
+import re
+import secrets
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import msgspec
+
+from acpella.errors import ConnectionClosed
+from acpella.rpc.framing import Broken, Framer
+from acpella.rpc.message import Envelope, guess, id_of, read_envelope
+
+from .policy import Violation, read_params
+from .streams import Outbox
+
+if TYPE_CHECKING:
+    from .host import Host
+    from .targets import Endpoint
+
+__all__ = [
+    "ACK",
+    "HostedConnection",
+    "Kind",
+    "Message",
+    "NotAMessage",
+    "Overflow",
+    "error_answer",
+    "read_message",
+]
+
+log = logging.getLogger(__name__)
+audit = logging.getLogger("acpella.audit")
+
+Kind = Literal["http", "websocket", "client_id", "stream"]
+
+LAST_WORDS = 30.0
+"""Seconds that the streams of an agent that died can still be read."""
+
+ACK = "$/acpella/ack"
+
+_UPDATE_HEAD = b'{"jsonrpc":"2.0","method":"session/update",'
+_UPDATE = re.compile(
+    rb'\{"jsonrpc":"2\.0","method":"session/update","params":\{"sessionId":"([\w-]{1,128})",', re.ASCII
+)
+
+
+class NotAMessage(Exception):
+    """The client sent something else; with the JSON-RPC error that says so."""
+
+    def __init__(self, code: int, text: str, *, is_array: bool = False) -> None:
+        self.code = code
+        self.text = text
+        self.is_array = is_array
+        super().__init__(text)
+
+    def to_wire(self) -> bytes:
+        return error_answer(b"null", self.code, self.text)
+
+
+class Overflow(Exception):
+    """Too much is asked of this connection."""
+
+
+class Message(NamedTuple):
+    """What is known of a message from a client."""
+
+    frame: bytes
+    method: str | None
+    id: bytes | None
+    """JSON; None if it has none, or null."""
+    params: Any
+    is_response: bool
+
+    @property
+    def session(self) -> str | None:
+        return self.params.session
+
+    @property
+    def is_request(self) -> bool:
+        return self.method is not None and self.id is not None
+
+
+def read_message(data: bytes, *, max_id: int = 1024) -> Message:
+    """Look at a message. Raises `NotAMessage`."""
+    data = data.strip()
+    if b"\n" in data or b"\r" in data:
+        data = data.replace(b"\n", b" ").replace(b"\r", b" ")  # in JSON they can only be between the words
+    try:
+        envelope = read_envelope(data)
+    except msgspec.ValidationError:
+        kind = "batches are not supported" if data[:1] == b"[" else "a message is an object"
+        raise NotAMessage(-32600, kind, is_array=data[:1] == b"[") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise NotAMessage(-32700, "this is not JSON") from None
+    raw = bytes(envelope.id)
+    key = None if not raw or raw == b"null" else id_of(envelope.id)
+    if raw and key is None and raw != b"null":
+        raise NotAMessage(-32600, "an id is a string or a number")
+    if key is not None and len(key) > max_id:
+        raise NotAMessage(-32600, f"an id has at most {max_id} characters")
+    answers = envelope.method is None and bool(envelope.result or envelope.error)
+    if envelope.method is None and not (answers and raw):
+        raise NotAMessage(-32600, "neither a request nor an answer")
+    params = read_params(envelope.params)
+    if params.session is not None and len(params.session) > max_id:
+        raise NotAMessage(-32600, f"a session id has at most {max_id} characters")
+    return Message(data, envelope.method, key, params, answers)
+
+
+class _Pending(NamedTuple):
+    """A request that the agent has to answer."""
+
+    method: str
+    session: str | None
+    answered: Callable[[bytes], None] | None
+    """Gets the answer instead of a stream."""
+
+
+class HostedConnection:
+    """One client's agent and streams. It outlives the sockets that its client comes with."""
+
+    def __init__(
+        self, host: "Host", principal: str, *, kind: Kind, multiplexed: bool, resumable: bool = False
+    ) -> None:
+        self.id = secrets.token_hex(16)
+        self.label = hashlib.sha256(self.id.encode()).hexdigest()[:8]
+        """How logs call it: the id itself opens it, so it is told to its client only."""
+        self.host = host
+        self.principal = principal
+        self.kind: Kind = kind
+        self.multiplexed = multiplexed
+        self.resumable = resumable
+        self.buffered = 0
+        self.over: set[Outbox] = set()
+        self.streams: dict[str | None, Outbox] = {}
+        """By session; None is the connection's own, which carries everything if it is multiplexed."""
+        self.main = self.streams[None] = self._outbox()
+        self.readers = 0
+        self.heard = 0
+        """Messages that the client sent, for one that wants to know what got lost."""
+        self.highest = 0
+        """The highest number that the client gave a message."""
+        self.last_seen = self.detached_at = self._now()
+        self.initialized = False
+        self.loads = False
+        """Whether the agent can open sessions of before."""
+        self.closed: ConnectionClosed | None = None
+        self.close_code = 1000
+        self._settings = host.settings
+        self._known: set[str] = set()  # sessions that have or may have a stream of their own
+        self._by_head: dict[bytes, Outbox] = {}
+        self._pending: dict[bytes, _Pending] = {}
+        self.turns = 0
+        self._delayed: deque[tuple[Message, Callable[[bytes], None] | None]] = deque()
+        self._framer = Framer(max_frame=self._settings.max_message, framing="lines")
+        self._endpoint: Endpoint | None = None
+        self._starting: asyncio.Future[None] | None = None
+        self._lent: list[tuple[Outbox, str | None]] = []  # streams that end with one answer
+        self._stopped_reading = False
+        self._stalled_since: float | None = None
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._removed = False
+
+    def _outbox(self) -> Outbox:
+        settings = self.host.settings
+        keep = self.resumable or self.kind != "websocket"
+        return Outbox(
+            self,
+            high=settings.stream_bytes,
+            window_frames=settings.window_frames if keep else 0,
+            window_bytes=settings.window_bytes if keep else 0,
+            lossless=self.resumable,
+        )
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    # -- life ----------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Start the agent. Raises `AcpellaError` when it cannot be."""
+        self._endpoint = await self.host.target.start(self, self.principal, self.is_detached)
+        self.host.metrics.add("acpella_connections_total", f'transport="{self.kind}"')
+        audit.info("connection opened", extra=self.facts())
+
+    async def start_once(self) -> None:
+        """Start the agent unless it was; for clients that may send many messages at once."""
+        if self._starting is None:
+            self._starting = asyncio.ensure_future(self.start())
+        await asyncio.shield(self._starting)
+
+    def is_detached(self) -> bool:
+        """Whether the client is away."""
+        return self.readers == 0
+
+    def facts(self, **more: object) -> dict[str, object]:
+        """For the log."""
+        return {"facts": {"connection": self.label, "user": self.principal, "kind": self.kind, **more}}
+
+    def be_resumable(self) -> None:
+        """The client confirms what it gets, so nothing may be lost."""
+        if not self.resumable:
+            self.resumable = True
+            for stream in self.streams.values():
+                stream.lossless = True
+
+    def opened_by_reader(self) -> None:
+        """A stream or socket was opened."""
+        self.readers += 1
+        self.last_seen = self._now()
+
+    def left_by_reader(self) -> None:
+        """A stream or socket has ended. Without any, the client counts as away."""
+        self.readers -= 1
+        if self.readers or self.closed is not None:
+            return
+        self.last_seen = self.detached_at = self._now()
+        if not self._settings.finish_turns:
+            self._cancel_turns()
+        if self.kind == "websocket" and not self.resumable:
+            self.main.discard()  # its client cannot come back for this
+            self.check_end()
+
+    def _cancel_turns(self) -> None:
+        for pending in self._pending.values():
+            if pending.method == "session/prompt" and pending.session is not None:
+                params = {"sessionId": pending.session}
+                self._write(
+                    msgspec.json.encode({"jsonrpc": "2.0", "method": "session/cancel", "params": params})
+                )
+
+    def check_end(self) -> None:
+        """Whether the connection is of no use any more; looked at again and again."""
+        now = self._now()
+        if self.closed is not None:
+            if self.readers == 0 and (not self.buffered or now - self.last_seen > LAST_WORDS):
+                self.host.end(self)
+        elif self._stalled_since is not None and now - self._stalled_since > self._settings.stall_seconds:
+            self.host.metrics.add("acpella_refused_total", 'reason="stalled"')
+            self.close("the client reads nothing", code=1008, abort=True)
+        elif self.readers == 0:
+            away = now - self.last_seen
+            gone_for_good = self.kind == "websocket" and not self.resumable and not self.turns
+            if gone_for_good or away > self._settings.detach_seconds:
+                self.close("its client is gone" if gone_for_good else "its client did not come back")
+
+    def close(self, reason: str, *, code: int = 1000, abort: bool = False) -> None:
+        """End the agent and every stream."""
+        self._finish(ConnectionClosed(reason, clean=code in (1000, 1001)), code)
+        for stream in self.streams.values():
+            if abort:
+                stream.discard()
+                stream.abort()
+        self.host.end(self)
+
+    async def stop(self) -> None:
+        """Let go of the agent. Called once, by the host."""
+        self._removed = True
+        if self._endpoint is not None:
+            await self._endpoint.close()
+
+    def _finish(self, reason: ConnectionClosed, code: int) -> None:
+        if self.closed is not None:
+            return
+        self.closed = reason
+        self.close_code = code
+        self.last_seen = self._now()
+        self._writable.set()
+        pending, self._pending = self._pending, {}
+        delayed, self._delayed = self._delayed, deque()
+        for message, answered in delayed:
+            if message.id is not None:
+                pending[message.id] = _Pending(message.method or "", message.session, answered)
+        for key, waiting in pending.items():
+            self._give_answer(waiting, error_answer(key, -32603, f"the connection ended: {reason.reason}"))
+        self.turns = 0
+        self.host.turn_over()
+        for stream in self.streams.values():
+            stream.close()
+        word = {1008: "stalled", 1011: "agent", 1001: "shutdown"}.get(code, "client")
+        self.host.metrics.add("acpella_connections_closed_total", f'reason="{word}"')
+        audit.info("connection closed", extra=self.facts(reason=reason.reason))
+
+    # -- from the client -----------------------------------------------------------------------
+
+    async def send(self, message: Message, *, answered: Callable[[bytes], None] | None = None) -> None:
+        """Hand a client's message to the agent, unless it is for the server or must not pass.
+
+        With `answered`, the answer goes there and on no stream. Raises `Overflow` when the agent takes
+        nothing, `ConnectionClosed` when it is gone.
+        """
+        self.last_seen = self._now()
+        if message.method == ACK:
+            self._acked(message)
+            return
+        if self.closed is not None:
+            raise self.closed.again()
+        self.host.metrics.add("acpella_messages_total", 'direction="in"')
+        self.host.metrics.add("acpella_message_bytes_total", 'direction="in"', len(message.frame))
+        if message.method is not None and not self._admits(message, answered):
+            return
+        full = self._stopped_reading
+        if full and message.is_request or (self._delayed and self._must_wait(message)):
+            if len(self._delayed) >= self._settings.max_delayed:
+                self._refuse(message, answered, -32001, "too much is waiting because nothing is read")
+            else:
+                self._delayed.append((message, answered))
+            return
+        self._forward(message, answered)
+        if not self._writable.is_set():
+            try:
+                async with asyncio.timeout(self._settings.stall_seconds):
+                    await self._writable.wait()
+            except TimeoutError:
+                raise Overflow from None
+
+    def _must_wait(self, message: Message) -> bool:
+        """A cancellation must not overtake the prompt that it is for."""
+        return message.session is not None and any(m.session == message.session for m, _ in self._delayed)
+
+    def _admits(self, message: Message, answered: Callable[[bytes], None] | None) -> bool:
+        assert message.method is not None
+        if message.is_request:
+            if not self.host.requests.spend(self.principal):
+                self.host.metrics.add("acpella_refused_total", 'reason="rate"')
+                return self._refuse(message, answered, -32001, "too many requests; wait a little")
+            if message.id in self._pending:
+                return self._refuse(message, answered, -32600, "a request with this id is running")
+            if len(self._pending) >= self._settings.max_pending:
+                return self._refuse(message, answered, -32001, "too many requests wait for their answer")
+        try:
+            self.host.policy.check(message.method, message.params, self.principal)
+        except Violation as violation:
+            audit.warning("refused %s: %s", message.method, violation.message, extra=self.facts())
+            self.host.metrics.add("acpella_refused_total", 'reason="policy"')
+            return self._refuse(message, answered, violation.code, violation.message)
+        return True
+
+    def _refuse(
+        self, message: Message, answered: Callable[[bytes], None] | None, code: int, text: str
+    ) -> bool:
+        if message.id is not None:
+            waiting = _Pending(message.method or "", message.session, answered)
+            self._give_answer(waiting, error_answer(message.id, code, text))
+        return False
+
+    def _forward(self, message: Message, answered: Callable[[bytes], None] | None) -> None:
+        if message.method is not None and message.id is not None:
+            self._pending[message.id] = _Pending(message.method, message.session, answered)
+            if message.method == "session/prompt":
+                self.turns += 1
+            if message.method.startswith("session/"):
+                audit.info("%s", message.method, extra=self.facts(session=_short(message.session)))
+        self._write(message.frame)
+
+    def _write(self, frame: bytes) -> None:
+        if self._endpoint is not None:
+            self._endpoint.channel.write(frame + b"\n")
+
+    def _acked(self, message: Message) -> None:
+        try:
+            params = msgspec.json.decode(bytes(read_envelope(message.frame).params))
+            gen, _, number = str(params["lastEventId"]).partition("-")
+            stream = self.streams.get(None if self.multiplexed else params.get("sessionId"))
+        except (KeyError, TypeError, AttributeError, msgspec.DecodeError):
+            return
+        if stream is not None and gen == self.host.gen and number.isdigit():
+            self._stalled_since = self._now() if self._stalled_since is not None else None
+            stream.ack(int(number))
+
+    # -- streams -------------------------------------------------------------------------------
+
+    def knows(self, session_id: str) -> bool:
+        """Whether the session was opened on this connection."""
+        return session_id in self._known
+
+    def stream_of(self, session_id: str) -> Outbox:
+        """The stream of a session, made if there is none. Raises `Overflow` if there are too many."""
+        stream = self.streams.get(session_id)
+        if stream is None:
+            if len(self.streams) > self._settings.max_sessions:
+                raise Overflow
+            stream = self.streams[session_id] = self._outbox()
+            stream.closed = self.closed is not None
+            self._by_head[session_id.encode()] = stream
+        self._known.add(session_id)
+        return stream
+
+    def expect_stream(self, session_id: str) -> None:
+        """The client is going to open a stream for this session: what is for it waits there."""
+        if not self.multiplexed and self.kind == "http":
+            try:
+                self.stream_of(session_id)
+            except Overflow:
+                log.warning("connection %s: too many sessions; the rest shares a stream", self.label)
+
+    def _stream_for(self, session_id: str | None) -> Outbox:
+        """Where messages of a session go: to clients that never asked for its stream, on the other one."""
+        if self.kind == "stream":
+            return self._lent_for(session_id)
+        if self.multiplexed or session_id is None:
+            return self.main
+        return self.streams.get(session_id, self.main)
+
+    # -- streams that end with an answer ---------------------------------------------------------
+
+    def lend(self, session_id: str | None) -> Outbox:
+        """A stream for what concerns one request; to be given back."""
+        outbox = self._outbox()
+        self._lent.append((outbox, session_id))
+        return outbox
+
+    def give_back(self, outbox: Outbox, request_id: bytes) -> None:
+        """The stream is over; what its reader did not get waits on the connection's own."""
+        self._lent = [(lent, session) for lent, session in self._lent if lent is not outbox]
+        pending = self._pending.get(request_id)
+        if pending is not None:
+            self._pending[request_id] = pending._replace(answered=None)
+        while left := outbox.take(1 << 30):
+            self.main.put(left)
+
+    def _lent_for(self, session_id: str | None) -> Outbox:
+        for outbox, session in reversed(self._lent):
+            if session is not None and session == session_id:
+                return outbox
+        return self._lent[-1][0] if self._lent and not self.main.attached else self.main
+
+    # -- flow (Ledger) -------------------------------------------------------------------------
+
+    def moved(self) -> None:
+        """Something was taken, or a reader came or went."""
+        if self._stopped_reading:
+            self._stalled_since = self._now()
+            self._check_flow()
+
+    def _check_flow(self) -> None:
+        full = bool(self.over) or self.buffered >= self._settings.buffer_bytes
+        if full is self._stopped_reading or self._endpoint is None or self.closed is not None:
+            return
+        self._stopped_reading = full
+        if full:
+            self._stalled_since = self._now()
+            self._endpoint.channel.pause_reading()
+        else:
+            self._stalled_since = None
+            self._endpoint.channel.resume_reading()
+            while self._delayed and not self._stopped_reading:
+                self._forward(*self._delayed.popleft())
+
+    # -- from the agent (Receiver) -------------------------------------------------------------
+
+    def received_from_agent(self, lines: list[bytes]) -> None:
+        """Put messages on their streams, in order."""
+        if self.multiplexed:
+            # almost all are updates, which need no look
+            if all(line.startswith(_UPDATE_HEAD) for line in lines):
+                self.main.put(lines)
+            else:
+                for line in lines:
+                    if line.startswith(_UPDATE_HEAD):
+                        self.main.put((line,))
+                    else:
+                        self._route(line)
+            return
+        if self.kind == "stream":
+            for line in lines:
+                self._route(line)
+            return
+        run: list[bytes] = []
+        current: Outbox | None = None
+        for line in lines:
+            found = _UPDATE.match(line)
+            if found is None:
+                if current is not None:
+                    current.put(run)
+                    run, current = [], None
+                self._route(line)
+                continue
+            stream = self._by_head.get(found[1], self.main)
+            if stream is not current:
+                if current is not None:
+                    current.put(run)
+                    run = []
+                current = stream
+            run.append(line)
+        if current is not None:
+            current.put(run)
+
+    def received(self, data: bytes) -> None:
+        """Bytes from the agent."""
+        if self.closed is not None:
+            return
+        metrics = self.host.metrics
+        if b"\r" in data:
+            data = data.replace(b"\r", b" ")  # the end of a line to those who read event streams
+        count = 0
+        for block in self._framer.feed(data):
+            if isinstance(block, Broken):
+                self._lost(block)
+            else:
+                lines = block.split(b"\n")
+                count += len(lines)
+                self.received_from_agent(lines)
+        metrics.add("acpella_messages_total", 'direction="out"', count)
+        metrics.add("acpella_message_bytes_total", 'direction="out"', len(data))
+        self._check_flow()
+
+    def pause_writing(self) -> None:
+        """The agent is behind with reading."""
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        """It has caught up."""
+        self._writable.set()
+
+    def ended(self, reason: ConnectionClosed) -> None:
+        """The agent is gone: its client, and nobody else, is told."""
+        if self.closed is not None:
+            return
+        log.warning("connection %s: the agent is gone: %s", self.label, reason)
+        text = reason.reason
+        if reason.exit_code is not None:  # without the command, which is no business of the client's
+            text = f"the agent exited with code {reason.exit_code}"
+        elif reason.signal is not None:
+            text = f"the agent was killed by {reason.signal}"
+        self._finish(ConnectionClosed(text), 1011)
+        self.host.look_soon(self)
+
+    def _lost(self, block: Broken) -> None:
+        """A message that was too long: whoever waits for it must not wait for ever."""
+        self.host.metrics.add("acpella_noise_total")
+        log.warning("connection %s: the agent's output was skipped: %s", self.label, block.reason)
+        key, is_response = guess(block.head, block.tail)
+        if key is not None and is_response and (waiting := self._settled(key)) is not None:
+            self._give_answer(waiting, error_answer(key, -32603, "the agent's answer is too long"))
+
+    def _route(self, line: bytes) -> None:
+        line = line.strip()
+        if not line:
+            return
+        try:
+            envelope = read_envelope(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            self.host.metrics.add("acpella_noise_total")
+            log.info("connection %s: skipped output of the agent that is no message", self.label)
+            return
+        if envelope.method is not None:
+            self._stream_for(read_params(envelope.params).session).put((line,))
+            return
+        key = id_of(envelope.id) if envelope.id else None
+        waiting = None if key is None else self._settled(key)
+        if waiting is None:
+            self.main.put((line,))  # an error without an id, or an answer nobody asked for
+            return
+        self._give_answer(waiting, self._looked_at(waiting, envelope, line))
+
+    def _settled(self, key: bytes) -> _Pending | None:
+        waiting = self._pending.pop(key, None)
+        if waiting is not None and waiting.method == "session/prompt":
+            self.turns -= 1
+            self.host.turn_over()
+            if self.readers == 0 and not self.turns:
+                self.host.look_soon(self)
+        return waiting
+
+    def _looked_at(self, waiting: _Pending, envelope: Envelope, line: bytes) -> bytes:
+        """Learn from an answer what the streams need to know; a list of sessions loses what is others'."""
+        if not envelope.result:
+            return line
+        if waiting.method in ("session/new", "session/fork", "_session/import"):
+            made = read_params(envelope.result).session
+            if made is not None:
+                self.host.policy.made(made, self.principal)
+                self.expect_stream(made)
+        elif waiting.method in ("session/load", "session/resume") and waiting.session is not None:
+            self._known.add(waiting.session)
+        elif waiting.method in ("session/list", "_session/list") and self.host.policy.filters_lists:
+            result = self.host.policy.filtered(msgspec.json.decode(envelope.result), self.principal)
+            answer = {"jsonrpc": "2.0", "id": msgspec.Raw(bytes(envelope.id)), "result": result}
+            return msgspec.json.encode(answer)
+        elif waiting.method == "initialize":
+            self.loads = _can_load(envelope.result)
+        return line
+
+    def _give_answer(self, waiting: _Pending, line: bytes) -> None:
+        if waiting.answered is not None:
+            waiting.answered(line)
+        elif waiting.method == "session/load" and not self.multiplexed:
+            # after the history, which is on the session's stream (T-042)
+            self._stream_for(waiting.session).when_drained(lambda: self.main.put((line,)))
+        elif waiting.method == "session/new":
+            self.main.put((line,))
+        else:
+            self._stream_for(waiting.session).put((line,))
+
+
+def error_answer(key: bytes, code: int, text: str) -> bytes:
+    """A JSON-RPC error; `key` is the JSON of the id."""
+    return msgspec.json.encode(
+        {"jsonrpc": "2.0", "id": msgspec.Raw(key), "error": {"code": code, "message": text}}
+    )
+
+
+class _Offers(msgspec.Struct):
+    class _Agent(msgspec.Struct):
+        load: Any = msgspec.field(default=None, name="loadSession")
+        session: dict[str, Any] | None = msgspec.field(default=None, name="sessionCapabilities")
+
+    agent: _Agent | None = msgspec.field(default=None, name="agentCapabilities")
+
+
+def _can_load(result: bytes | msgspec.Raw) -> bool:
+    try:
+        offers = msgspec.json.decode(result, type=_Offers).agent
+    except msgspec.DecodeError:
+        return False
+    return offers is not None and (bool(offers.load) or (offers.session or {}).get("resume") is not None)
+
+
+def _short(session_id: str | None) -> str | None:
+    """How logs call a session."""
+    return None if session_id is None else hashlib.sha256(session_id.encode()).hexdigest()[:8]

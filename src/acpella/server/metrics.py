@@ -1,0 +1,60 @@
+"""Counts what happens, and tells it in the text format of Prometheus."""
+
+from collections import defaultdict
+from collections.abc import Callable
+
+__all__ = ["Metrics"]
+
+_HELP = {
+    "acpella_connections": ("gauge", "Connections now, by whether their client is there."),
+    "acpella_connections_total": ("counter", "Connections that were opened, by transport."),
+    "acpella_connections_closed_total": ("counter", "Connections that ended, by reason."),
+    "acpella_turns": ("gauge", "Turns that are running."),
+    "acpella_streams": ("gauge", "Streams and sockets that are open."),
+    "acpella_messages_total": ("counter", "Messages, by direction."),
+    "acpella_message_bytes_total": ("counter", "Bytes of messages, by direction."),
+    "acpella_requests_total": ("counter", "HTTP requests and upgrades, by method and status."),
+    "acpella_auth_failures_total": ("counter", "Requests without the right credentials."),
+    "acpella_refused_total": ("counter", "Requests that were refused, by reason."),
+    "acpella_resumed_total": ("counter", "Clients that came back to their connection, by outcome."),
+    "acpella_noise_total": ("counter", "Output of agents that was no message."),
+    "acpella_buffered_bytes": ("gauge", "Bytes that wait for clients."),
+}
+
+
+class Metrics:
+    """Counters by name and one label; gauges are asked for when somebody looks."""
+
+    def __init__(self) -> None:
+        self._counters: defaultdict[tuple[str, str], float] = defaultdict(float)
+        self._gauges: dict[tuple[str, str], Callable[[], float]] = {}
+
+    def add(self, name: str, labels: str = "", amount: float = 1) -> None:
+        """Count. `labels` as Prometheus writes them: `direction="in"`; values must be harmless words."""
+        self._counters[name, labels] += amount
+
+    def gauge(self, name: str, value: Callable[[], float], labels: str = "") -> None:
+        """Tell this value whenever somebody looks."""
+        self._gauges[name, labels] = value
+
+    def value(self, name: str, labels: str = "") -> float:
+        """What a counter or gauge says now."""
+        gauge = self._gauges.get((name, labels))
+        return self._counters.get((name, labels), 0) if gauge is None else gauge()
+
+    def text(self) -> str:
+        """All of it for Prometheus."""
+        rows: defaultdict[str, list[str]] = defaultdict(list)
+        for (name, labels), value in self._counters.items():
+            rows[name].append(_row(name, labels, value))
+        for (name, labels), gauge in self._gauges.items():
+            rows[name].append(_row(name, labels, gauge()))
+        lines: list[str] = []
+        for name, (kind, what) in _HELP.items():
+            lines += [f"# HELP {name} {what}", f"# TYPE {name} {kind}", *sorted(rows.get(name, []))]
+        return "\n".join(lines) + "\n"
+
+
+def _row(name: str, labels: str, value: float) -> str:
+    shown = int(value) if value == int(value) else value
+    return f"{name}{{{labels}}} {shown}" if labels else f"{name} {shown}"

@@ -1,0 +1,157 @@
+"""What a client may ask of the agent behind a server: whose sessions, in which directories, what tools."""
+
+import logging
+import os
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from .settings import ServerSettings
+
+__all__ = ["Owners", "Params", "Policy", "Violation", "read_params"]
+
+log = logging.getLogger(__name__)
+
+OWNERS = 100_000
+"""Sessions whose owner is remembered. Without it, the table of a busy server grows without end."""
+
+OPENING = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
+"""Requests that say where a session works."""
+
+
+class Params(msgspec.Struct, frozen=True, gc=False):
+    """What is looked at in the parameters of a client's message."""
+
+    session_id: Any = msgspec.field(default=None, name="sessionId")
+    cwd: Any = None
+    directories: Any = msgspec.field(default=None, name="additionalDirectories")
+    mcp_servers: Any = msgspec.field(default=None, name="mcpServers")
+
+    @property
+    def session(self) -> str | None:
+        return self.session_id if isinstance(self.session_id, str) else None
+
+
+_params = msgspec.json.Decoder(Params)
+_NOTHING = Params()
+
+
+def read_params(raw: bytes | msgspec.Raw) -> Params:
+    """The parameters; what is no object has nothing to look at."""
+    if not raw:
+        return _NOTHING
+    try:
+        return _params.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _NOTHING
+
+
+class Violation(Exception):
+    """The answer that the client gets instead of the agent's."""
+
+    def __init__(self, code: int, message: str) -> None:
+        self.code = code
+        self.message = message
+        super().__init__(message)
+
+
+class Owners:
+    """Which user made which session, for commands that know no users."""
+
+    def __init__(self, file: str = "") -> None:
+        self._owners: OrderedDict[str, str] = OrderedDict()
+        self._file = Path(file).expanduser() if file else None
+        if self._file is not None and self._file.exists():
+            for line in self._file.read_text(encoding="utf-8").splitlines():
+                user, _, session_id = line.partition("\t")
+                self._owners[session_id] = user
+
+    def owner(self, session_id: str) -> str | None:
+        return self._owners.get(session_id)
+
+    def made(self, session_id: str, principal: str) -> None:
+        """A new session; what had the id before is gone."""
+        if self._owners.get(session_id) == principal:
+            return
+        self._owners[session_id] = principal
+        if len(self._owners) > OWNERS:
+            self._owners.popitem(last=False)
+        if self._file is not None and "\n" not in session_id:
+            try:
+                with open(
+                    self._file, "a", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600)
+                ) as file:
+                    file.write(f"{principal}\t{session_id}\n")
+            except OSError as error:
+                log.warning("%s cannot be written: %s", self._file, error)
+
+
+class Policy:
+    """Looks at what a client sends before the agent sees it."""
+
+    def __init__(
+        self, settings: ServerSettings, *, one_user: bool, asks_for_credentials: bool, owners: Owners | None
+    ) -> None:
+        self._roots = [Path(os.path.realpath(os.path.expanduser(root))) for root in settings.roots]
+        self._one_user = one_user
+        allowed = settings.mcp_commands
+        self._commands = allowed == "yes" or (allowed == "auto" and not asks_for_credentials)
+        self._owners = owners
+
+    @property
+    def filters_lists(self) -> bool:
+        return self._owners is not None and not self._one_user
+
+    def check(self, method: str, params: Params, principal: str) -> None:
+        """Raises `Violation` for what this user must not ask."""
+        session = params.session
+        if session is not None and not self.may_use(session, principal):
+            raise Violation(-32002, "no such session")
+        if method in OPENING or method == "_agent/working_dir/update":
+            self._check_places(params)
+
+    def may_use(self, session_id: str, principal: str) -> bool:
+        if self._owners is None or self._one_user:
+            return True
+        return self._owners.owner(session_id) == principal
+
+    def made(self, session_id: str, principal: str) -> None:
+        if self._owners is not None:
+            self._owners.made(session_id, principal)
+
+    def filtered(self, result: dict[str, Any], principal: str) -> dict[str, Any]:
+        """A list of sessions without those of others."""
+        sessions = result.get("sessions")
+        if not isinstance(sessions, list):
+            return result
+        mine = [
+            session
+            for session in cast("list[dict[str, Any]]", sessions)
+            if self.may_use(str(session.get("sessionId")), principal)
+        ]
+        return {**result, "sessions": mine}
+
+    def _check_places(self, params: Params) -> None:
+        for place in [params.cwd, *_items(params.directories)]:
+            if self._roots and isinstance(place, str) and not self._is_inside(place):
+                raise Violation(-32602, f"this server's sessions may not work in {place!r}")
+        if not self._commands and any(_is_command(server) for server in _items(params.mcp_servers)):
+            raise Violation(
+                -32602, "this server starts no MCP servers that clients name; only those with a URL are taken"
+            )
+
+    def _is_inside(self, place: str) -> bool:
+        if "\0" in place or not os.path.isabs(place):
+            return False
+        real = Path(os.path.realpath(place))
+        return any(real == root or root in real.parents for root in self._roots)
+
+
+def _items(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def _is_command(server: object) -> bool:
+    return isinstance(server, dict) and "command" in server

@@ -1,0 +1,137 @@
+"""A request as the rest of the server sees it, whatever ASGI server it came through."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any, TypeAlias
+from urllib.parse import parse_qs
+
+from .auth import Refusal, Requester
+
+__all__ = ["ASGIReceive", "ASGISend", "Request", "Scope"]
+
+Scope: TypeAlias = MutableMapping[str, Any]
+ASGIReceive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+ASGISend: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+RAW_SEND = "acpella.send_many"
+"""Extension of our own uvicorn protocol: sends many text frames in one write."""
+
+RAW_ABORT = "acpella.abort"
+"""Extension of our own uvicorn protocols: drops the client without waiting for it to read."""
+
+
+class Request:
+    """One HTTP request, or the upgrade to a WebSocket."""
+
+    def __init__(self, scope: Scope, receive: ASGIReceive, send: ASGISend) -> None:
+        self.receive = receive
+        self.is_websocket = scope["type"] == "websocket"
+        self.method: str = "GET" if self.is_websocket else scope["method"]
+        self.path = _path_of(scope)
+        self.headers: dict[str, str] = {}
+        for name, value in scope["headers"]:
+            key = name.decode("latin-1").lower()
+            text = value.decode("latin-1")
+            self.headers[key] = f"{self.headers[key]}, {text}" if key in self.headers else text
+        self.query_string: bytes = scope.get("query_string", b"")
+        self.subprotocols: tuple[str, ...] = tuple(scope.get("subprotocols") or ())
+        self.principal = ""
+        self.status = 0
+        """What was answered."""
+        extensions: Any = scope.get("extensions") or {}
+        self.can_refuse_upgrade = "websocket.http.response" in extensions
+        self.send_many: Callable[[list[bytes]], Awaitable[None]] | None = extensions.get(RAW_SEND)
+        self.abort: Callable[[], None] | None = extensions.get(RAW_ABORT)
+        client = scope.get("client")
+        self.requester = Requester(
+            self.headers, self.subprotocols, str(client[0]) if client else "", self.path
+        )
+        self.extra_headers: list[tuple[bytes, bytes]] = []
+        """Sent with every answer."""
+        self._send = send
+
+    def query(self, name: str) -> str | None:
+        """One value of the query."""
+        values = parse_qs(self.query_string.decode("latin-1")).get(name)
+        return values[0] if values else None
+
+    def accepts(self, kind: str) -> bool:
+        """Whether the client takes this type of content."""
+        given = self.headers.get("accept", "")
+        wanted = (kind, kind.partition("/")[0] + "/*", "*/*")
+        return any(part.partition(";")[0].strip().lower() in wanted for part in given.split(","))
+
+    def wants(self, kind: str) -> bool:
+        """Whether the client names exactly this type."""
+        given = self.headers.get("accept", "")
+        return any(part.partition(";")[0].strip().lower() == kind for part in given.split(","))
+
+    async def body(self, *, limit: int, seconds: float) -> bytes:
+        """All of the body. Raises `Refusal` when it is too long or too slow."""
+        announced = self.headers.get("content-length", "")
+        if announced.isdigit() and int(announced) > limit:
+            raise Refusal(413, f"a message may have at most {limit} bytes")
+        if self.headers.get("content-encoding", "identity") != "identity":
+            raise Refusal(415, "compressed bodies are not taken")
+        parts: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(seconds):
+                while True:
+                    event = await self.receive()
+                    if event["type"] == "http.disconnect":
+                        raise Refusal(400, "the request has no end")
+                    part: bytes = event.get("body", b"")
+                    parts.append(part)
+                    size += len(part)
+                    if size > limit:
+                        raise Refusal(413, f"a message may have at most {limit} bytes")
+                    if not event.get("more_body"):
+                        return b"".join(parts)
+        except TimeoutError:
+            raise Refusal(408, f"the body did not come within {seconds:g} s") from None
+
+    # -- answering ---------------------------------------------------------------------------
+
+    async def send(self, event: MutableMapping[str, Any]) -> None:
+        await self._send(event)
+
+    async def start(self, status: int, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+        """Begin an answer."""
+        self.status = status
+        kind = "websocket.http.response.start" if self.is_websocket else "http.response.start"
+        await self._send({"type": kind, "status": status, "headers": [*headers, *self.extra_headers]})
+
+    async def part(self, data: bytes, *, more: bool = True) -> None:
+        """A piece of the body."""
+        kind = "websocket.http.response.body" if self.is_websocket else "http.response.body"
+        await self._send({"type": kind, "body": data, "more_body": more})
+
+    async def reply(
+        self,
+        status: int,
+        body: bytes | str = b"",
+        *,
+        kind: bytes = b"text/plain; charset=utf-8",
+        headers: Iterable[tuple[bytes, bytes]] = (),
+    ) -> None:
+        """A whole answer; on an upgrade it refuses it."""
+        data = body.encode() if isinstance(body, str) else body
+        if self.is_websocket and not self.can_refuse_upgrade:
+            self.status = status
+            await self._send({"type": "websocket.close", "code": 1008})  # before accepting: becomes a 403
+            return
+        more = [(b"content-length", b"%d" % len(data)), *headers]
+        if data:
+            more.append((b"content-type", kind))
+        await self.start(status, more)
+        await self.part(data, more=False)
+
+
+def _path_of(scope: Scope) -> str:
+    """The path below where the application is mounted."""
+    path: str = scope["path"]
+    root: str = scope.get("root_path", "")
+    if root and path.startswith(root):
+        path = path[len(root) :] or "/"
+    return path

@@ -1,0 +1,247 @@
+"""Runs a server with uvicorn, and adds what that leaves out: patience, many frames a write, draining."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.protocol import State
+
+from .app import Server, asgi
+from .auth import AuthHook, Tokens, is_loopback
+from .requests import RAW_ABORT, RAW_SEND
+from .settings import ServerSettings
+
+if TYPE_CHECKING:
+    from acpella.agent import Agent
+
+    from .targets import Target
+
+__all__ = ["Runner", "serve"]
+
+log = logging.getLogger(__name__)
+
+
+async def serve(
+    target: "Agent | Sequence[str] | Target",
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    settings: ServerSettings | None = None,
+    auth: AuthHook | None = None,
+    token: str | None = None,
+    **uvicorn_options: Any,
+) -> None:
+    """Host an agent until SIGINT or SIGTERM comes, then let running turns end.
+
+    `target`, `settings`, `auth` and `token` are those of `asgi`; other options are uvicorn's, such as
+    `ssl_certfile` and `ssl_keyfile`.
+
+    Raises:
+        ValueError: the address can be reached from other machines, and nothing asks for credentials.
+        OSError: the address is in use, or not this machine's.
+    """
+    runner = Runner(
+        target, host=host, port=port, settings=settings, auth=auth, token=token, **uvicorn_options
+    )
+    runner.bind()
+    await runner.run()
+
+
+class Runner:
+    """A server on an address: bound first, so that its port is known, then run."""
+
+    def __init__(
+        self,
+        target: "Agent | Sequence[str] | Target",
+        *,
+        host: str = "127.0.0.1",
+        port: int = 8000,
+        settings: ServerSettings | None = None,
+        auth: AuthHook | None = None,
+        token: str | None = None,
+        **uvicorn_options: Any,
+    ) -> None:
+        settings = settings or ServerSettings.load()
+        if token is not None and auth is None:
+            auth = Tokens.single(token)
+        if auth is None and not is_loopback(host):
+            raise ValueError(
+                f"{host} can be reached from other machines: give a token (--token, --token-file or "
+                "ACPELLA_TOKEN), or an auth hook"
+            )
+        if host not in ("0.0.0.0", "::", "") and host not in settings.allowed_hosts:
+            settings = settings.but(allowed_hosts=(*settings.allowed_hosts, host))
+        self.host = host
+        self.port = port
+        self.app: Server = asgi(target, settings=settings, auth=auth)
+        self._is_tls = bool(uvicorn_options.get("ssl_certfile"))
+        self._socket: socket.socket | None = None
+        pings = settings.ping_seconds or None
+        options: dict[str, Any] = {
+            "http": _Http,
+            "ws": _WebSocket,
+            "ws_max_size": settings.max_body,
+            "ws_per_message_deflate": False,  # a small frame could inflate to a huge message
+            "ws_ping_interval": pings,
+            "ws_ping_timeout": None if pings is None else pings * 2,
+            "h11_max_incomplete_event_size": settings.max_header,
+            "timeout_graceful_shutdown": 5,
+            "server_header": False,
+            "log_config": None,
+            "access_log": False,  # it would show queries; ours does not
+            "proxy_headers": False,
+            "lifespan": "on",
+        }
+        self._config = uvicorn.Config(self.app, **{**options, **uvicorn_options})
+        self._server: _Uvicorn | None = None
+        self.started = asyncio.Event()
+
+    @property
+    def url(self) -> str:
+        """Where the protocol is spoken."""
+        shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}.get(self.host, self.host)
+        if ":" in shown and not shown.startswith("["):
+            shown = f"[{shown}]"
+        return f"{'https' if self._is_tls else 'http'}://{shown}:{self.port}{self.app.settings.path}"
+
+    def bind(self) -> None:
+        """Take the address. Raises `OSError`."""
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.bind((self.host, self.port))
+            sock.listen(2048)
+        except BaseException:
+            sock.close()
+            raise
+        sock.set_inheritable(False)
+        self._socket = sock
+        self.port = sock.getsockname()[1]
+
+    async def run(self, *, signals: bool = True) -> None:
+        """Serve until told to stop."""
+        if self._socket is None:
+            self.bind()
+        assert self._socket is not None
+        server = self._server = _Uvicorn(self._config, self.app, self.started)
+        try:
+            if signals:
+                await server.serve(sockets=[self._socket])
+            else:
+                await server._serve(sockets=[self._socket])  # pyright: ignore[reportPrivateUsage] - without signals
+        finally:
+            self._socket.close()
+            await self.app.close()
+
+    def stop(self) -> None:
+        """Let running turns end, then everything."""
+        if self._server is not None:
+            self._server.should_exit = True
+
+
+class _Uvicorn(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, app: Server, started: asyncio.Event) -> None:
+        super().__init__(config)
+        self._app = app
+        self._told = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._told.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """uvicorn would cut all sockets first; turns that run shall reach their clients."""
+        draining = asyncio.ensure_future(self._app.close())
+        while not draining.done() and not self.force_exit:
+            await asyncio.wait([draining], timeout=0.1)
+        await super().shutdown(sockets)
+        draining.cancel()
+
+
+class _Http(H11Protocol):
+    """HTTP/1.1 for which a client that dawdles over its header lines is no client."""
+
+    _patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        app = self.app
+
+        async def with_extensions(scope: Any, receive: Any, send: Any) -> None:
+            scope["extensions"] = {**scope.get("extensions", {}), RAW_ABORT: transport.abort}
+            await app(scope, receive, send)
+
+        self.app = with_extensions
+        self._be_patient()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is h11.IDLE and self.timeout_keep_alive_task is None:
+            if self._patience is None:
+                self._be_patient()
+        else:
+            self._stop_waiting()
+
+    def handle_websocket_upgrade(self, event: Any) -> None:
+        self._stop_waiting()
+        super().handle_websocket_upgrade(event)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _be_patient(self) -> None:
+        seconds = cast("Server", self.config.app).settings.header_seconds
+        self._patience = self.loop.call_later(seconds, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+
+class _WebSocket(WebSocketsSansIOProtocol):
+    """A WebSocket that sends what has gathered in one write."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        app = self.app
+
+        async def with_extensions(scope: Any, receive: Any, send: Any) -> None:
+            more = {RAW_SEND: self._send_many, RAW_ABORT: self._abort}
+            scope["extensions"] = {**scope.get("extensions", {}), **more}
+            await app(scope, receive, send)
+
+        self.app = with_extensions
+
+    async def _send_many(self, frames: list[bytes]) -> None:
+        await self.writable.wait()
+        if self.disconnected or self.conn.state is not State.OPEN:
+            raise ConnectionError("the client is gone")
+        self.transport.write(b"".join([part for frame in frames for part in _framed(frame)]))
+
+    def _abort(self) -> None:
+        """Say why, should it ever read, and go."""
+        if self.conn.state is State.OPEN:
+            self.conn.send_close(1008, "the client reads nothing")
+            self.transport.write(b"".join(self.conn.data_to_send()))
+        self.loop.call_later(1, self.transport.abort)
+
+
+def _framed(message: bytes) -> tuple[bytes, bytes]:
+    """A text frame as a server sends it."""
+    if not message.isascii():
+        message = message.decode("utf-8", "replace").encode()  # a client would hang up on anything else
+    size = len(message)
+    if size < 126:
+        return b"\x81" + size.to_bytes(1, "big"), message
+    if size < 65536:
+        return b"\x81\x7e" + size.to_bytes(2, "big"), message
+    return b"\x81\x7f" + size.to_bytes(8, "big"), message

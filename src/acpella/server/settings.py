@@ -1,0 +1,215 @@
+"""Every limit of a server, by name: defaults, a file, and the environment, which has the last word."""
+
+import os
+import tomllib
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, cast
+
+__all__ = ["ServerSettings"]
+
+MIB = 1024 * 1024
+
+PREFIX = "ACPELLA_SERVER_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """How much a server takes on, and from whom.
+
+    Each has an environment variable, `ACPELLA_SERVER_` and its name in capitals, and a line of the same name
+    in the configuration file (TOML). Lists are separated by commas in the environment.
+    """
+
+    path: str = "/acp"
+    """Where the protocol is spoken."""
+
+    # -- who may come in ---------------------------------------------------------------------
+
+    allowed_hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "::1")
+    """Names in the `Host` header that are answered, without ports; `*` is any. Without it, a web page could
+    reach a server on this machine under a name of its own (DNS rebinding)."""
+
+    allowed_origins: tuple[str, ...] = ()
+    """Web pages that may connect, such as `https://app.example.com`; all others are refused."""
+
+    roots: tuple[str, ...] = ()
+    """Directories that sessions may work in; none named: any."""
+
+    mcp_commands: str = "auto"
+    """Whether clients may name MCP servers that are programs, to be started here: `yes`, `no`, or `auto`,
+    which is yes only while nobody is asked for credentials. Any command is theirs to run then."""
+
+    session_owners: str = ""
+    """A file that remembers which user made which session of a hosted command; none: memory."""
+
+    # -- how much they may ask -----------------------------------------------------------------
+
+    max_connections: int = 1024
+    """Connections in all, those waiting for their client included."""
+
+    max_connections_per_user: int = 512
+    """Connections of one user."""
+
+    max_sessions: int = 1024
+    """Sessions of one connection that have a stream."""
+
+    max_body: int = 16 * MIB
+    """Bytes of one message from a client."""
+
+    max_message: int = 32 * MIB
+    """Bytes of one message from an agent."""
+
+    max_id: int = 1024
+    """Characters of an id in a header or in a message."""
+
+    max_header: int = 32 * 1024
+    """Bytes of the header lines of a request."""
+
+    max_pending: int = 1024
+    """Requests of one connection that wait for their answer."""
+
+    max_delayed: int = 128
+    """Requests of one connection that wait because its client does not read."""
+
+    requests_per_second: float = 100.0
+    """Requests that one user may send in the long run; 0 = any number."""
+
+    request_burst: int = 1000
+    """Requests that one user may send at once."""
+
+    failures_per_minute: int = 30
+    """Wrong credentials from one address before it is told to wait; 0 = any number."""
+
+    # -- what is kept for them -----------------------------------------------------------------
+
+    stream_bytes: int = 1 * MIB
+    """Bytes that wait for a client that reads slowly before its agent has to wait."""
+
+    buffer_bytes: int = 64 * MIB
+    """Bytes that wait for streams which the client has not opened, or for a client that will come back,
+    before its agent has to wait."""
+
+    window_frames: int = 256
+    """Messages kept after they were sent, for a client whose connection breaks."""
+
+    window_bytes: int = 2 * MIB
+    """The same in bytes."""
+
+    # -- how long things may take ----------------------------------------------------------------
+
+    header_seconds: float = 10.0
+    """For a client to send the header lines of a request, or its first message over a WebSocket."""
+
+    body_seconds: float = 30.0
+    """For a client to send the body of a request."""
+
+    initialize_seconds: float = 30.0
+    """For an agent to answer `initialize`."""
+
+    stall_seconds: float = 60.0
+    """After which a client that reads nothing, although its agent waits for it, loses its connection."""
+
+    keepalive_seconds: float = 15.0
+    """Between signs of life on a silent stream."""
+
+    ping_seconds: float = 20.0
+    """Between pings on a WebSocket; a client that leaves two of them unanswered is gone."""
+
+    finish_turns: bool = True
+    """Whether a turn goes on when its client is gone."""
+
+    detach_seconds: float = 1800.0
+    """That a connection is kept without its client."""
+
+    drain_seconds: float = 30.0
+    """For running turns to end when the server is told to stop."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            wanted: type[Any] = type(cast("Any", field.default))
+            if wanted is float and type(value) is int:
+                object.__setattr__(self, field.name, float(value))
+            elif wanted is tuple:
+                if isinstance(value, str) or not all(isinstance(item, str) for item in value):
+                    raise ValueError(f"{field.name} must be a list of words, not {value!r}")
+                object.__setattr__(self, field.name, tuple(value))
+            elif type(value) is not wanted:
+                raise ValueError(f"{field.name} must be {_WANTED[wanted]}, not {value!r}")
+            if isinstance(value, int | float) and not 0 <= value < float("inf"):
+                raise ValueError(f"{field.name} must not be negative, as {value!r} is")
+        for name in _AT_LEAST_ONE:
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.mcp_commands not in ("auto", "yes", "no"):
+            raise ValueError(f"mcp_commands is auto, yes or no, not {self.mcp_commands!r}")
+        if not self.path.startswith("/") or self.path.endswith("/"):
+            raise ValueError(f"path begins with a slash and ends without one, unlike {self.path!r}")
+
+    @classmethod
+    def load(cls, file: str | os.PathLike[str] | None = None, **chosen: Any) -> "ServerSettings":
+        """The settings of a file, changed by `ACPELLA_SERVER_…` variables, changed by `chosen`.
+
+        Raises:
+            ValueError: the file or a variable is not what is needed; the message names it.
+        """
+        values: dict[str, Any] = {}
+        if file is not None:
+            values = _read(Path(file))
+        known = {field.name: field.default for field in fields(cls)}
+        for name in [*values, *chosen]:
+            if name not in known:
+                raise ValueError(f"no setting {name!r}; there are: {', '.join(known)}")
+        for name, default in known.items():
+            variable = PREFIX + name.upper()
+            if text := os.environ.get(variable):
+                values[name] = _parsed(variable, text, default)
+        return cls(**{**values, **chosen})
+
+    def but(self, **changes: Any) -> "ServerSettings":
+        """These settings with some changed."""
+        return replace(self, **changes)
+
+
+_WANTED: dict[type, str] = {int: "a whole number", float: "a number", str: "a word", bool: "true or false"}
+
+_AT_LEAST_ONE = (
+    "max_connections",
+    "max_connections_per_user",
+    "max_sessions",
+    "max_body",
+    "max_message",
+    "max_pending",
+    "request_burst",
+    "stream_bytes",
+    "buffer_bytes",
+    "window_frames",
+    "window_bytes",
+)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+    except (ValueError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is no TOML: {error}") from None
+    table = values.get("server", values)
+    if not isinstance(table, dict):
+        raise ValueError(f"{path}: [server] must be a table")
+    return cast("dict[str, Any]", table)
+
+
+def _parsed(variable: str, text: str, default: Any) -> Any:
+    try:
+        if isinstance(default, bool):
+            return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[
+                text.lower()
+            ]
+        if isinstance(default, tuple):
+            return tuple(part.strip() for part in text.split(",") if part.strip())
+        return type(default)(text)
+    except (ValueError, KeyError):
+        raise ValueError(f"{variable}={text!r} is not {_WANTED[type(default)]}") from None

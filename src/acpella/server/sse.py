@@ -1,0 +1,66 @@
+"""Event streams: messages of an outbox as server-sent events, many to a write."""
+
+import asyncio
+import logging
+
+from .connections import HostedConnection
+from .requests import Request
+from .streams import Reader
+
+__all__ = ["stream_events"]
+
+log = logging.getLogger(__name__)
+
+BATCH = 256 * 1024
+"""Bytes of messages in one write."""
+
+_HEADERS = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+async def stream_events(
+    request: Request,
+    connection: HostedConnection,
+    reader: Reader,
+    *,
+    first: bytes = b":\n\n",
+    headers: list[tuple[bytes, bytes]] | None = None,
+    numbered: bool = True,
+) -> None:
+    """Answer a request with an event stream that lasts as long as the client and the outbox.
+
+    A stream that its client cannot come back to has no numbers.
+    """
+    prefix = f"id: {connection.host.gen}-".encode()
+    keepalive = connection.host.settings.keepalive_seconds
+    connection.opened_by_reader()
+    watcher = asyncio.get_running_loop().create_task(_until_gone(request, reader))
+    try:
+        await request.start(200, [*_HEADERS, *(headers or [])])
+        await request.part(first)
+        while not reader.over:
+            number, frames = reader.take(BATCH)
+            if frames:
+                if numbered:
+                    events = [b"%b%d\ndata: %b\n\n" % (prefix, n, f) for n, f in enumerate(frames, number)]
+                else:
+                    events = [b"data: %b\n\n" % frame for frame in frames]
+                await request.part(b"".join(events))
+            elif not await reader.wait(keepalive):
+                await request.part(b":\n\n")
+        await request.part(b"", more=False)
+    except (ConnectionError, OSError):
+        pass  # the client is gone
+    finally:
+        watcher.cancel()
+        reader.release()
+        connection.left_by_reader()
+
+
+async def _until_gone(request: Request, reader: Reader) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    reader.end()

@@ -1,0 +1,149 @@
+"""What can be hosted: an `Agent` object in this process, or any command that speaks ACP on stdio."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from acpella.errors import AcpellaError, ConnectionClosed
+from acpella.rpc import Channel, Receiver
+from acpella.transport import ProcessChannel, memory_pair
+
+if TYPE_CHECKING:
+    from acpella.agent import Agent
+
+__all__ = ["AgentTarget", "CommandTarget", "Endpoint", "Target"]
+
+log = logging.getLogger(__name__)
+
+WRITE_HIGH = 256 * 1024
+"""Bytes that may wait for an agent before its client has to wait."""
+
+END_GRACE = 5.0
+"""Seconds for an agent in this process to let go of its sessions."""
+
+
+class Endpoint(Protocol):
+    """The agent of one connection."""
+
+    @property
+    def channel(self) -> Channel: ...
+
+    async def close(self) -> None:
+        """End it; safe to call twice."""
+        ...
+
+
+class Target(Protocol):
+    """Makes an agent for each connection."""
+
+    checks_owners: bool
+    """Whether it keeps the sessions of different users apart by itself."""
+
+    async def start(self, receiver: Receiver, principal: str, is_detached: Callable[[], bool]) -> Endpoint:
+        """A new agent that talks to the receiver. Raises `AcpellaError` when it cannot be started."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of what all of them share."""
+        ...
+
+
+class AgentTarget:
+    """One `Agent` for all connections; each is served over memory."""
+
+    checks_owners = True
+
+    def __init__(self, agent: "Agent") -> None:
+        self._agent = agent
+
+    async def start(self, receiver: Receiver, principal: str, is_detached: Callable[[], bool]) -> Endpoint:
+        return await _Served.start(self._agent, receiver, principal, is_detached)
+
+    async def close(self) -> None:
+        await self._agent.close()
+
+
+class _Served:
+    def __init__(self, agent: "Agent", receiver: Receiver) -> None:
+        self.channel, self._theirs = memory_pair()
+        self._agent = agent
+        self._receiver = receiver
+        self._task: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def start(
+        cls, agent: "Agent", receiver: Receiver, principal: str, is_detached: Callable[[], bool]
+    ) -> "_Served":
+        self = cls(agent, receiver)
+        await self.channel.open(receiver, write_high=WRITE_HIGH)
+        self._task = asyncio.get_running_loop().create_task(self._serve(principal, is_detached))
+        return self
+
+    async def _serve(self, principal: str, is_detached: Callable[[], bool]) -> None:
+        try:
+            await self._agent.serve_on(
+                self._theirs, principal=principal, log_first=True, is_detached=is_detached
+            )
+        except AcpellaError as error:
+            log.error("the agent cannot serve: %s", error)
+            self._receiver.ended(
+                ConnectionClosed("the agent could not be started; the server's log says why")
+            )
+        except Exception:
+            log.exception("the agent failed")
+            self._receiver.ended(ConnectionClosed("the agent failed; the server's log says why"))
+        finally:
+            await self._theirs.close()
+
+    async def close(self) -> None:
+        await self.channel.close()
+        if self._task is None:
+            return
+        await asyncio.wait([self._task], timeout=END_GRACE)
+        if not self._task.done():
+            log.warning("an agent does not let go of its connection and is left behind")
+            self._task.cancel()
+
+
+class CommandTarget:
+    """A process for each connection."""
+
+    checks_owners = False
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        on_stderr: Callable[[bytes], None] | None = None,
+    ) -> None:
+        if isinstance(command, str) or not command:
+            raise ValueError("a command is a list of words: the program and its arguments")
+        self.command = [os.fspath(word) for word in command]
+        self._cwd = cwd
+        self._on_stderr = on_stderr
+
+    async def start(self, receiver: Receiver, principal: str, is_detached: Callable[[], bool]) -> Endpoint:
+        channel = ProcessChannel(
+            self.command, cwd=self._cwd, env=_without_secrets(), on_stderr=self._on_stderr
+        )
+        await channel.open(receiver, write_high=WRITE_HIGH)
+        return _Started(channel)
+
+    async def close(self) -> None:
+        pass
+
+
+class _Started:
+    def __init__(self, channel: ProcessChannel) -> None:
+        self.channel = channel
+
+    async def close(self) -> None:
+        await self.channel.close()
+
+
+def _without_secrets() -> dict[str, str | None]:
+    """What a child must not learn: how to become a user of this server."""
+    return {name: None for name in os.environ if name.startswith(("ACPELLA_TOKEN", "ACPELLA_SERVER_"))}

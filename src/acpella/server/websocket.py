@@ -1,0 +1,218 @@
+"""The WebSocket transport: every message of a connection on one socket, which may break and come back."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from acpella.errors import AcpellaError, ConnectionClosed
+
+from .auth import SUBPROTOCOL, Refusal
+from .connections import ACK, HostedConnection, NotAMessage, Overflow, error_answer, read_message
+from .host import Host
+from .http import CONNECTION, RESUME, cursor_of
+from .requests import Request
+from .streams import OutOfWindow, Reader
+
+__all__ = ["serve_socket"]
+
+log = logging.getLogger(__name__)
+
+BATCH = 256 * 1024
+"""Bytes of messages in one write."""
+
+TAKEN_OVER = 4001
+"""Close code for a socket whose client has come back with another."""
+
+
+async def serve_socket(host: Host, request: Request, *, binary: bool = False) -> None:
+    """Serve one socket until it ends. With `binary`, messages may come in binary frames too."""
+    resumable = request.headers.get(RESUME) == "1"
+    wanted = request.headers.get(CONNECTION)
+    headers: list[tuple[bytes, bytes]] = []
+    if wanted is None:
+        connection = host.new(request.principal, kind="websocket", multiplexed=True, resumable=resumable)
+        reader = connection.main.attach(abort=request.abort)
+    else:
+        connection = host.find(wanted, request.principal)
+        if connection is None or connection.kind != "websocket" or connection.main.discards:
+            raise Refusal(404, "no such connection")
+        try:
+            after = cursor_of(host, request.headers.get("last-event-id", ""))
+            reader = connection.main.attach(after=after, take_over=True, abort=request.abort)
+        except OutOfWindow:
+            host.metrics.add("acpella_resumed_total", 'outcome="lost"')
+            raise Refusal(410, "what was missed is not kept any more; load the sessions again") from None
+        host.metrics.add("acpella_resumed_total", 'outcome="resumed"')
+        headers.append((b"acpella-received", b"%d" % connection.heard))
+    headers += [(b"acp-connection-id", connection.id.encode()), (b"acpella-resume", host.gen.encode())]
+    connection.opened_by_reader()
+    socket = _Socket(host, request, connection, reader, binary=binary)
+    try:
+        if (await request.receive())["type"] != "websocket.connect":
+            return
+        request.status = 101
+        await request.send(
+            {"type": "websocket.accept", "headers": headers, "subprotocol": _chosen(request.subprotocols)}
+        )
+        await socket.run()
+    finally:
+        reader.release()
+        connection.left_by_reader()
+
+
+def _chosen(offered: tuple[str, ...]) -> str | None:
+    """A browser that offers subprotocols wants one back; the token only if there is nothing else."""
+    if not any(protocol.startswith(SUBPROTOCOL) for protocol in offered):
+        return None
+    return next((name for name in offered if not name.startswith(SUBPROTOCOL)), offered[0])
+
+
+class _Stop(Exception):
+    """The socket is to be closed."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        self.code = code
+        self.reason = reason
+        super().__init__(reason)
+
+
+class _Socket:
+    def __init__(
+        self, host: Host, request: Request, connection: HostedConnection, reader: Reader, *, binary: bool
+    ) -> None:
+        self._host = host
+        self._request = request
+        self._connection = connection
+        self._reader = reader
+        self._binary = binary
+
+    async def run(self) -> None:
+        writer = asyncio.get_running_loop().create_task(self._write())
+        code, reason = 1000, ""
+        try:
+            await self._read(writer)
+        except _Stop as stop:
+            code, reason = stop.code, stop.reason
+        finally:
+            self._reader.end()
+            await asyncio.wait([writer], timeout=1)
+            writer.cancel()
+        if code == 1005:
+            return
+        connection = self._connection
+        if connection.closed is None and code in (1002, 1008):
+            connection.close(reason, code=code)
+        try:
+            async with asyncio.timeout(2):
+                await self._request.send({"type": "websocket.close", "code": code, "reason": reason[:100]})
+        except (TimeoutError, ConnectionError, RuntimeError, OSError):
+            pass
+        except Exception as error:  # each ASGI server has an error of its own for a client that is gone
+            log.debug("closing a socket: %s", error)
+
+    # -- to the client -------------------------------------------------------------------------
+
+    async def _write(self) -> None:
+        """Send what the agent says. A client that is gone shows when it is read from."""
+        reader = self._reader
+        send_many = self._request.send_many or self._send_each
+        try:
+            while not reader.over:
+                _, frames = reader.take(BATCH)
+                if frames:
+                    await send_many(frames)
+                else:
+                    await reader.wait(3600)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            log.debug("writing to a socket: %s", error)
+        reader.end()
+
+    async def _send_each(self, frames: list[bytes]) -> None:
+        send = self._request.send
+        for frame in frames:
+            await send({"type": "websocket.send", "text": frame.decode("utf-8", "replace")})
+
+    async def _send_now(self, frame: bytes) -> None:
+        """An answer of the server itself; in line, so that a client can count on the order."""
+        self._connection.main.put((frame,))
+
+    # -- from the client -----------------------------------------------------------------------
+
+    async def _read(self, writer: "asyncio.Task[None]") -> None:
+        receive = self._request.receive
+        waiting: asyncio.Future[object] | None = None
+        try:
+            while True:
+                reading = asyncio.ensure_future(receive())
+                waiting = reading  # pyright: ignore[reportAssignmentType] - any future
+                limit = None if self._connection.initialized else self._host.settings.header_seconds
+                await asyncio.wait({reading, writer}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+                if reading.done():
+                    event = reading.result()
+                    if event["type"] == "websocket.disconnect":
+                        raise _Stop(1005, "the client is gone")
+                    await self._took(event)
+                elif writer.done():
+                    raise self._why_over()
+                else:
+                    raise _Stop(1008, "initialize did not come")
+        finally:
+            if waiting is not None and not waiting.done():
+                waiting.cancel()
+
+    def _why_over(self) -> _Stop:
+        if self._reader.taken_over:
+            return _Stop(TAKEN_OVER, "taken over")
+        closed = self._connection.closed
+        if closed is not None:
+            return _Stop(self._connection.close_code, closed.reason)
+        return _Stop(1005, "the client is gone")
+
+    async def _took(self, event: "dict[str, object] | object") -> None:
+        text: str | None = event.get("text")  # type: ignore[union-attr]
+        data: bytes | None = event.get("bytes") if text is None else text.encode("utf-8", "replace")  # type: ignore[union-attr]
+        if data is None or (text is None and not self._binary):
+            return  # T-062
+        connection = self._connection
+        settings = self._host.settings
+        if len(data) > settings.max_body:
+            raise _Stop(1009, "the message is too long")
+        try:
+            message = read_message(data, max_id=settings.max_id)
+        except NotAMessage as wrong:
+            connection.heard += 1
+            await self._send_now(wrong.to_wire())
+            return
+        if message.method != ACK:
+            connection.heard += 1
+        if not connection.initialized:
+            if message.is_response or message.method == ACK:
+                return
+            if message.method != "initialize" or message.id is None:
+                raise _Stop(1002, "initialize comes first")
+            connection.initialized = True
+            await self._start(message.id)
+        elif message.method == "initialize":
+            if message.id is not None:
+                await self._send_now(error_answer(message.id, -32600, "this connection is initialized"))
+            return
+        try:
+            await connection.send(message)
+        except Overflow:
+            raise _Stop(1008, "the agent takes no messages") from None
+        except ConnectionClosed:
+            pass  # the writer tells
+
+    async def _start(self, request_id: bytes) -> None:
+        try:
+            async with asyncio.timeout(self._host.settings.initialize_seconds):
+                await self._connection.start()
+        except (AcpellaError, TimeoutError) as error:
+            log.error("connection %s: the agent could not be started: %s", self._connection.label, error)
+            await self._send_now(error_answer(request_id, -32603, "the agent could not be started"))
+            self._connection.close("the agent could not be started", code=1011)
+
+
+Sender = Callable[[list[bytes]], Awaitable[None]]
