@@ -100,8 +100,13 @@ async def test_a_frozen_line_is_left_for_a_new_one(
     scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """T-066: half-open sockets show by their silence."""
-    monkeypatch.setattr("acpella.transport.websocket.WebSocketChannel.__init__.__kwdefaults__", {"ping_every": 0.2, "on_link": None})
-    monkeypatch.setattr("acpella.transport.http.HttpChannel.__init__.__kwdefaults__", {"silent_after": 0.6, "on_link": None})
+    monkeypatch.setattr(
+        "acpella.transport.websocket.WebSocketChannel.__init__.__kwdefaults__",
+        {"ping_every": 0.2, "on_link": None},
+    )
+    monkeypatch.setattr(
+        "acpella.transport.http.HttpChannel.__init__.__kwdefaults__", {"silent_after": 0.6, "on_link": None}
+    )
     async with asyncio.timeout(60), hosting(counting_agent(), keepalive_seconds=0.2) as runner:
         async with Proxy(runner.port) as proxy:
             back = asyncio.Event()
@@ -119,3 +124,14 @@ async def test_a_frozen_line_is_left_for_a_new_one(
                         proxy.freeze()
                 await back.wait()
                 assert numbers(turn.text) == list(range(300))
+
+
+@pytest.mark.parametrize("scheme", ["ws", "http"])
+async def test_a_client_that_says_goodbye_leaves_nothing_at_the_server(scheme: str, tmp_path: Path) -> None:
+    """T-9: it will not come back, so nothing is kept for it."""
+    async with asyncio.timeout(20), hosting(counting_agent()) as runner:
+        async with acpella.connect(f"{scheme}://127.0.0.1:{runner.port}/acp") as agent:
+            await (await agent.new_session(tmp_path)).prompt("5")
+            assert len(runner.app.host) == 1
+        while len(runner.app.host):
+            await asyncio.sleep(0.01)
