@@ -11,7 +11,6 @@ import acpella
 from acpella.client import ConnectedAgent
 from acpella.schema import AgentMessageChunk, TextContent
 
-
 pytestmark = pytest.mark.anyio
 
 

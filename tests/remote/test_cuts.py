@@ -34,7 +34,7 @@ def counting_agent() -> Agent:
 
 
 @asynccontextmanager
-async def hosting(agent: Agent, **settings: Any) -> AsyncIterator[Runner]:
+async def hosting(agent: Agent | list[str], **settings: Any) -> AsyncIterator[Runner]:
     runner = Runner(agent, port=0, settings=ServerSettings(**settings))
     runner.bind()
     running = asyncio.create_task(runner.run(signals=False))
@@ -133,5 +133,9 @@ async def test_a_client_that_says_goodbye_leaves_nothing_at_the_server(scheme: s
         async with acpella.connect(f"{scheme}://127.0.0.1:{runner.port}/acp") as agent:
             await (await agent.new_session(tmp_path)).prompt("5")
             assert len(runner.app.host) == 1
-        while len(runner.app.host):
-            await asyncio.sleep(0.01)
+            (connection,) = runner.app.host._connections.values()
+            ended = asyncio.Event()
+            close = connection.close
+            connection.close = lambda *why, **more: (close(*why, **more), ended.set())  # type: ignore[method-assign]
+        await ended.wait()
+        assert len(runner.app.host) == 0

@@ -437,7 +437,7 @@ class HttpChannel:
             if stream.reached:
                 backoff = Backoff(self._loop.time())
             elif not stream.ready.done():
-                if status:
+                if status and (status != 429 or not self._generation):
                     stream.ready.set_result(status)
                     return
             elif status in (401, 403, 404, 410) and stream.session is None:

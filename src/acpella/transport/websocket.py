@@ -53,6 +53,7 @@ class WebSocketChannel:
         self._opened = self._over = self._closing = False
         self._paused = False
         self._held = False  # the receiver was told to wait because the link is down
+        self._blocked = False  # the link has more to write than it should
         self._connection_id: str | None = None
         self._generation: str | None = None  # of a server that can resume; None for others
         self._received = 0  # text frames of this connection in all
@@ -188,13 +189,12 @@ class WebSocketChannel:
                     if not head.method:
                         self._sent.answered(head.key)
 
-    def pause_writing(self) -> None:
-        if not self._held:
-            self._receiver.pause_writing()
-
-    def resume_writing(self) -> None:
-        if not self._held:
-            self._receiver.resume_writing()
+    def blocked(self, link: "_Link", blocked: bool) -> None:
+        """The link has too much to write, or has written enough of it."""
+        if link is self._link:
+            self._blocked = blocked
+            if not self._held:
+                (self._receiver.pause_writing if blocked else self._receiver.resume_writing)()
 
     def _ping(self) -> None:
         link = self._link
@@ -214,6 +214,7 @@ class WebSocketChannel:
         if link is not self._link:
             return
         self._link = None
+        self._blocked = False
         if self._beat is not None:
             self._beat.cancel()
         if self._closing or self._over:
@@ -264,7 +265,8 @@ class WebSocketChannel:
             for frame in again:
                 link.send(frame)
             self._held = False
-            self._receiver.resume_writing()
+            if not self._blocked:
+                self._receiver.resume_writing()
             self._tell_link(True)
             return
         self._end(f"the connection to {shown} was cut ({why}) and did not come back: {problem}")
@@ -375,10 +377,10 @@ class _Link(asyncio.Protocol):
             self._channel.lost(self, code, why)
 
     def pause_writing(self) -> None:
-        self._channel.pause_writing()
+        self._channel.blocked(self, True)
 
     def resume_writing(self) -> None:
-        self._channel.resume_writing()
+        self._channel.blocked(self, False)
 
     # -- handshake -------------------------------------------------------------------------------
 
