@@ -11,7 +11,8 @@ from .recorder import Recorder
 __all__ = ["LogFirst"]
 
 ROOM = 1024
-"""Updates that may wait for the log before whoever sends them waits too."""
+ROOM_BYTES = 256 * 1024
+"""Updates, and about how many bytes of them, that may wait for the log before whoever sends them waits too."""
 
 
 class LogFirst:
@@ -21,15 +22,17 @@ class LogFirst:
         self._recorder = recorder
         self._send = send
         self._waiting: list[SessionUpdate] = []
+        self._size = 0
         self._pump: asyncio.Task[None] | None = None
         self._error: AcpellaError | None = None
 
-    async def show(self, update: SessionUpdate) -> None:
+    async def show(self, update: SessionUpdate, size: int) -> None:
         """Send an update when it is safe. Raises what went wrong with an earlier one."""
         self._raise()
         self._waiting.append(update)
+        self._size += size
         self._start()
-        if len(self._waiting) >= ROOM and self._pump is not None:
+        if (len(self._waiting) >= ROOM or self._size >= ROOM_BYTES) and self._pump is not None:
             await asyncio.wait([self._pump])
             self._raise()
 
@@ -74,6 +77,7 @@ class LogFirst:
                 count = len(self._waiting)
                 await self._recorder.flush()
                 shown, self._waiting = self._waiting[:count], self._waiting[count:]
+                self._size = 0  # of the few that came meanwhile
                 for update in shown:
                     await self._send(update)
         except AcpellaError as error:

@@ -50,8 +50,8 @@ class Recorder:
     def lease(self) -> Lease:
         return self._lease
 
-    def add(self, update: SessionUpdate) -> None:
-        """Remember an update as it is now; it is written with the next flush.
+    def add(self, update: SessionUpdate) -> int:
+        """Remember an update as it is now; it is written with the next flush. Gives about its size.
 
         Raises:
             TypeError: it cannot be written as JSON.
@@ -62,14 +62,16 @@ class Recorder:
                 last = self._last
                 if last is not None and last.kind is type(update) and last.message_id == update.message_id:
                     last.parts.append(content.text)
-                    return
+                    return len(content.text)
                 self._last = _Text(type(update), update.message_id, content.text)
                 self._gathered.append(self._last)
                 self._plan_flush()
-                return
-        self._gathered.append(_encoded(update))
+                return len(content.text)
+        body = _encoded(update)
+        self._gathered.append(body)
         self._last = None
         self._plan_flush()
+        return len(body)
 
     async def flush(self, *, turn: bytes | None = None, changes: SessionChanges | None = None) -> None:
         """Write what was gathered, with the answer that ends a turn; durable on return.

@@ -183,12 +183,13 @@ class Session:
         """Send any update, also outside a turn; kept back from an editor that does not know its kind."""
         while self._moving is not None:
             await self._moving.wait()
+        size = 0
         if self._recorder is not None and update.__class__ not in _NOT_HISTORY:
-            self._recorder.add(update)
+            size = self._recorder.add(update)
         if self._after_log is None:
             await self._send(update)
         else:
-            await self._after_log.show(update)
+            await self._after_log.show(update, size)
 
     async def shown(self) -> None:
         """Wait until every update was sent, so that what follows comes after them."""

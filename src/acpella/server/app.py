@@ -194,8 +194,8 @@ class Server:
             }
             audit.warning("refused: %s", refusal.text, extra={"facts": facts})
         headers = list(refusal.headers)
-        if refusal.status in (408, 413):
-            headers.append((b"connection", b"close"))  # the rest of the body is not read
+        if request.hangs_up_after(refusal.status):
+            headers.append((b"connection", b"close"))  # the rest of the body is not wanted
         await request.reply(refusal.status, refusal.text + "\n", headers=headers)
 
     async def _tell_health(self, request: Request) -> None:

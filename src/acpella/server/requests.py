@@ -13,6 +13,13 @@ Scope: TypeAlias = MutableMapping[str, Any]
 ASGIReceive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 ASGISend: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
+SHORT_BODY = 64 * 1024
+"""Bytes of a body that is not worth hanging up for."""
+
+HEAR_OUT_SECONDS = 1.0
+HEAR_OUT_BYTES = 16 * 1024 * 1024
+"""How much of a body that is too long is read and thrown away, so that the answer can be seen."""
+
 RAW_SEND = "acpella.send_many"
 """Extension of our own uvicorn protocol: sends many text frames in one write."""
 
@@ -36,6 +43,8 @@ class Request:
         self.query_string: bytes = scope.get("query_string", b"")
         self.subprotocols: tuple[str, ...] = tuple(scope.get("subprotocols") or ())
         self.principal = ""
+        self.http_1 = str(scope.get("http_version", "1.1")).startswith("1")
+        self.body_read = False
         self.status = 0
         """What was answered."""
         extensions: Any = scope.get("extensions") or {}
@@ -70,6 +79,7 @@ class Request:
         """All of the body. Raises `Refusal` when it is too long or too slow."""
         announced = self.headers.get("content-length", "")
         if announced.isdigit() and int(announced) > limit:
+            await self._hear_out()
             raise Refusal(413, f"a message may have at most {limit} bytes")
         if self.headers.get("content-encoding", "identity") != "identity":
             raise Refusal(415, "compressed bodies are not taken")
@@ -85,11 +95,34 @@ class Request:
                     parts.append(part)
                     size += len(part)
                     if size > limit:
+                        await self._hear_out()
                         raise Refusal(413, f"a message may have at most {limit} bytes")
                     if not event.get("more_body"):
+                        self.body_read = True
                         return b"".join(parts)
         except TimeoutError:
             raise Refusal(408, f"the body did not come within {seconds:g} s") from None
+
+    def hangs_up_after(self, status: int) -> bool:
+        """Whether a refused client would go on to send a long body."""
+        if not self.http_1 or self.is_websocket or self.body_read:
+            return False
+        length = self.headers.get("content-length", "0")
+        is_short = length.isdigit() and int(length) <= SHORT_BODY and "transfer-encoding" not in self.headers
+        return status == 408 or not is_short
+
+    async def _hear_out(self) -> None:
+        """A client that is cut off while it sends may never see why, so it gets a moment."""
+        try:
+            async with asyncio.timeout(HEAR_OUT_SECONDS):
+                size = 0
+                while size < HEAR_OUT_BYTES:
+                    event = await self.receive()
+                    size += len(event.get("body", b""))
+                    if event["type"] == "http.disconnect" or not event.get("more_body"):
+                        return
+        except TimeoutError:
+            pass
 
     # -- answering ---------------------------------------------------------------------------
 

@@ -90,7 +90,7 @@ class ServerSettings:
     """Bytes that wait for streams which the client has not opened, or for a client that will come back,
     before its agent has to wait."""
 
-    window_frames: int = 256
+    window_frames: int = 1024
     """Messages kept after they were sent, for a client whose connection breaks."""
 
     window_bytes: int = 2 * MIB

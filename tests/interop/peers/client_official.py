@@ -1,12 +1,15 @@
 """Drives any agent with the official Python SDK: `client_official.py STEPS COMMAND…`; tells what it saw.
 
-STEPS is a JSON list of {"do": "new" | "load" | "list" | "mode" | "prompt", …}; events come as JSON lines.
+COMMAND may be a URL. STEPS is a JSON list of {"do": "new" | "load" | "list" | "mode" | "prompt" | "again", …},
+where "again" is a new connection; events come as JSON lines.
 """
 
 import asyncio
 import json
 import os
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -46,18 +49,44 @@ class Client(acp.Client):
         return acp.WriteTextFileResponse()
 
 
+@asynccontextmanager
+async def connected(command: list[str]) -> AsyncIterator[Any]:
+    if command[0].startswith("http"):
+        from acp.http import create_http_stream
+
+        transport = create_http_stream(command[0])
+    elif command[0].startswith("ws"):
+        from acp.ws import create_websocket_stream
+
+        transport = await create_websocket_stream(command[0])
+    else:
+        spawned = acp.spawn_agent_process(
+            Client(), *command, env=os.environ, transport_kwargs={"stderr": None}, use_unstable_protocol=True
+        )
+        async with spawned as (connection, _process):
+            yield connection
+        return
+    connection = acp.connect_to_agent(Client(), transport, use_unstable_protocol=True)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
 async def main(steps: list[dict[str, Any]], command: list[str]) -> None:
-    global CONNECTION, CANCEL_ON, ANSWER
     session_id = ""
-    spawned = acp.spawn_agent_process(
-        Client(), *command, env=os.environ, transport_kwargs={"stderr": None}, use_unstable_protocol=True
-    )
-    async with spawned as (connection, _process):
+    while steps:
+        session_id, steps = await converse(session_id, steps, command)
+
+
+async def converse(session_id: str, steps: list[dict[str, Any]], command: list[str]) -> Any:
+    global CONNECTION, CANCEL_ON, ANSWER
+    async with connected(command) as connection:
         CONNECTION = connection
         offers = ClientCapabilities(fs=FileSystemCapabilities(read_text_file=True, write_text_file=True))
         hello = await connection.initialize(protocol_version=1, client_capabilities=offers)
         tell(event="initialized", **hello.model_dump(mode="json", by_alias=True, exclude_none=True))
-        for step in steps:
+        for number, step in enumerate(steps, 1):
             CANCEL_ON, ANSWER = step.get("cancel_on", ""), step.get("answer", "allow_once")
             cwd = step.get("cwd", os.getcwd())
             match step["do"]:
@@ -78,6 +107,9 @@ async def main(steps: list[dict[str, Any]], command: list[str]) -> None:
                     blocks = [acp.text_block(step["text"])]
                     answer = await connection.prompt(session_id=session_id, prompt=blocks)
                     tell(event="stop", reason=answer.stop_reason)
+                case "again":
+                    return session_id, steps[number:]
+    return session_id, []
 
 
 CONNECTION: Any = None

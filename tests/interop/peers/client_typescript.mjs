@@ -36,19 +36,44 @@ async function onWrite({ params }) {
   return {};
 }
 
-const child = spawn(command[0], command.slice(1), { stdio: ["pipe", "pipe", "inherit"] });
+async function connect() {
+  const url = command[0];
+  if (url.startsWith("http")) {
+    const { createHttpStream } = await import("@agentclientprotocol/sdk/experimental/http-client");
+    const connection = client.connect(createHttpStream(url));
+    return { connection, end: async () => connection.close() };
+  }
+  if (url.startsWith("ws")) {
+    const { createWebSocketStream } = await import("@agentclientprotocol/sdk/experimental/ws-client");
+    const connection = client.connect(createWebSocketStream(url));
+    return { connection, end: async () => connection.close() };
+  }
+  const child = spawn(command[0], command.slice(1), { stdio: ["pipe", "pipe", "inherit"] });
+  const connection = client.connect(acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout)));
+  const end = async () => {
+    child.stdin.end();
+    await new Promise((resolve) => child.on("exit", resolve));
+  };
+  return { connection, end };
+}
+
 const client = acp
   .client({ name: "interop" })
   .onNotification(methods.client.session.update, onUpdate)
   .onRequest(methods.client.session.requestPermission, onPermission)
   .onRequest(methods.client.fs.readTextFile, onRead)
   .onRequest(methods.client.fs.writeTextFile, onWrite);
-const connection = client.connect(acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout)));
-agent = connection.agent;
 
-const clientCapabilities = { fs: { readTextFile: true, writeTextFile: true } };
-const hello = await agent.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities });
-tell({ event: "initialized", ...hello });
+async function hello() {
+  const opened = await connect();
+  agent = opened.connection.agent;
+  const clientCapabilities = { fs: { readTextFile: true, writeTextFile: true } };
+  const answer = await agent.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities });
+  tell({ event: "initialized", ...answer });
+  return opened.end;
+}
+
+let end = await hello();
 let sessionId = "";
 for (const step of steps) {
   cancelOn = step.cancel_on ?? "";
@@ -72,7 +97,10 @@ for (const step of steps) {
     const answer = await agent.request(methods.agent.session.prompt, { sessionId, prompt });
     await new Promise((resolve) => setTimeout(resolve, 50)); // the SDK answers before it has told all updates
     tell({ event: "stop", reason: answer.stopReason });
+  } else if (step.do === "again") {
+    await end();
+    end = await hello();
   }
 }
-child.stdin.end();
-await new Promise((resolve) => child.on("exit", resolve));
+await end();
+process.exit(0);

@@ -1,0 +1,229 @@
+"""The official WebSocket transport, with a plain WebSocket client (spec/transports.md §4, §8)."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.serving import HELLO, Talker, eventually, serving, socket, texts, ws_url
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_conversation_over_one_socket() -> None:
+    """T-060, T-063: everything of all sessions, in the agent's order."""
+    async with serving(Talker()) as server, socket(ws_url(server)) as client:
+        assert len(client.id) >= 32
+        assert client.socket.response is not None
+        assert "sec-websocket-protocol" not in client.socket.response.headers  # T-067
+        assert "sec-websocket-extensions" not in client.socket.response.headers  # nothing inflates
+        session = await client.start()
+        await client.prompt(session, "say 3")
+        assert texts(await client.until_answer(2)) == ["<0>", "<1>", "<2>"]
+        await client.prompt(session, "ask", id=3)
+        asked = await client.message()
+        assert asked["method"] == "session/request_permission"
+        answer = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
+        await client.send({"jsonrpc": "2.0", "id": asked["id"], "result": answer})
+        assert texts(await client.until_answer(3)) == ["yes"]
+        await client.prompt(session, "wait", id=4)
+        assert texts([await client.message()]) == ["waiting"]
+        await client.send({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}})
+        assert (await client.until_answer(4))[-1]["result"]["stopReason"] == "cancelled"
+
+
+async def test_initialize_comes_first() -> None:
+    """T-061, T-12: close 1002, also for an initialize without an id; answers before it are ignored."""
+    async with serving(Talker()) as server:
+        async with socket(ws_url(server)) as client:
+            await client.request(1, "session/new", {"cwd": "/tmp", "mcpServers": []})
+            assert await client.closed() == 1002
+        async with socket(ws_url(server)) as client:
+            await client.send({"jsonrpc": "2.0", "id": None, "method": "initialize", "params": HELLO})
+            assert await client.closed() == 1002
+        async with socket(ws_url(server)) as client:
+            await client.send({"jsonrpc": "2.0", "id": 5, "result": {}})
+            assert "result" in await client.call(0, "initialize", HELLO)
+            again = await client.call(1, "initialize", HELLO)
+            assert again["error"]["code"] == -32600
+            assert "result" in await client.call(2, "session/list", {})
+        await eventually(lambda: len(server.app.host) == 0, "all connections are let go")
+
+
+async def test_what_is_no_message_is_answered_and_the_socket_lives() -> None:
+    """T-062, T-12."""
+    async with serving(Talker()) as server, socket(ws_url(server)) as client:
+        await client.send(b'{"jsonrpc":"2.0","id":9,"method":"initialize"}')  # binary: ignored
+        await client.call(0, "initialize", HELLO)
+        for bad, code in (("{nope", -32700), ("[]", -32600), ("42", -32600), ('{"id":1}', -32600)):
+            await client.send(bad)
+            error = await client.message()
+            assert (error["id"], error["error"]["code"]) == (None, code), bad
+        assert "result" in await client.call(1, "session/list", {})
+
+
+async def test_a_message_that_is_too_long_closes_the_socket() -> None:
+    """T-15."""
+    async with serving(Talker(), limits={"max_body": 1000}) as server, socket(ws_url(server)) as client:
+        await client.call(0, "initialize", HELLO)
+        await client.send("x" * 2000)
+        assert await client.closed() == 1009
+
+
+async def test_a_client_that_says_nothing_is_dropped() -> None:
+    """Silent clients cost nothing for long."""
+    async with serving(Talker(), limits={"header_seconds": 0.2}) as server, socket(ws_url(server)) as client:
+        assert await client.closed() == 1008
+        await eventually(lambda: len(server.app.host) == 0, "the connection is gone")
+
+
+async def test_a_client_that_does_not_read_is_dropped() -> None:
+    """T-13, T-091, T-092: its agent waits, then it loses its connection."""
+    talker = Talker()
+    limits = {"stream_bytes": 100_000, "stall_seconds": 0.5}
+    async with serving(talker, limits=limits) as server:
+        async with socket(ws_url(server), max_queue=1) as client:
+            session = await client.start()
+            await client.prompt(session, "flood 5000")
+            await eventually(lambda: talker.said > 0, "it begins")
+            await eventually(lambda: len(server.app.host) == 0, "the connection is dropped")
+            assert talker.said < 5000
+        await eventually(lambda: talker.ended == ["flood"], "the turn is cancelled")
+
+
+async def test_a_slow_client_slows_its_agent_and_loses_nothing() -> None:
+    """T-091: 2 MB through a buffer of 100 KB."""
+    talker = Talker()
+    async with serving(talker, limits={"stream_bytes": 100_000}) as server:
+        async with socket(ws_url(server), max_queue=1) as client:
+            session = await client.start()
+            await client.prompt(session, "flood 1000")
+            connection = server.app.host.find(client.id, "")
+            assert connection is not None
+            await eventually(lambda: connection.buffered > 0 and bool(connection.over), "the buffer fills")
+            assert connection.buffered < 3_000_000
+            assert len(texts(await client.until_answer(2))) == 1000
+
+
+async def test_a_dead_agent_is_reported_and_the_socket_closed(tmp_path: Path) -> None:
+    """T-061, T-065: an error for what was asked, then 1011; the server and other clients live on."""
+    program = tmp_path / "dies.py"
+    program.write_text(
+        "import sys\n"
+        "sys.stdin.readline()\n"
+        'print(\'{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}\', flush=True)\n'
+        "sys.stdin.readline()\n"
+        "import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    async with serving([sys.executable, str(program)]) as server:
+        async with socket(ws_url(server)) as client, socket(ws_url(server)) as other:
+            await other.call(0, "initialize", HELLO)
+            await client.call(0, "initialize", HELLO)
+            failed = await client.call(1, "session/new", {"cwd": "/tmp", "mcpServers": []})
+            assert "killed by SIGKILL" in failed["error"]["message"]
+            assert await client.closed() == 1011
+            assert other.socket.close_code is None
+    async with serving(["/no/such/agent"]) as server, socket(ws_url(server)) as client:
+        assert (await client.call(0, "initialize", HELLO))["error"]["code"] == -32603
+        assert await client.closed() == 1011
+
+
+async def test_leaving_frees_the_connection_and_ends_the_process(tmp_path: Path) -> None:
+    """T-064: no process stays behind."""
+    program = tmp_path / "agent.py"
+    program.write_text(
+        "import os, sys\n"
+        f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\n"
+        "sys.stdin.readline()\n"
+        'print(\'{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}\', flush=True)\n'
+        "sys.stdin.read()\n"
+    )
+    async with serving([sys.executable, str(program)]) as server:
+        async with socket(ws_url(server)) as client:
+            await client.call(0, "initialize", HELLO)
+            pid = int((tmp_path / "pid").read_text())
+            assert Path(f"/proc/{pid}").exists()
+        await eventually(lambda: not Path(f"/proc/{pid}").exists(), "the process is gone")
+        assert len(server.app.host) == 0
+
+
+async def test_a_flooding_command_is_held_back(tmp_path: Path) -> None:
+    """Bad input: an agent that writes without end does not fill the server's memory."""
+    program = tmp_path / "floods.py"
+    program.write_text(
+        "import sys\n"
+        "sys.stdin.readline()\n"
+        'print(\'{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}\', flush=True)\n'
+        'line = \'{"jsonrpc":"2.0","method":"_flood","params":{"x":"\' + \'x\' * 10000 + \'"}}\\n\'\n'
+        "while True: sys.stdout.write(line)\n"
+    )
+    limits = {"stream_bytes": 100_000, "stall_seconds": 0.5}
+    async with serving([sys.executable, str(program)], limits=limits) as server:
+        async with socket(ws_url(server), max_queue=1) as client:
+            await client.call(0, "initialize", HELLO)
+            connection = server.app.host.find(client.id, "")
+            assert connection is not None
+            await eventually(lambda: bool(connection.over), "the buffer fills")
+            assert connection.buffered < 1_000_000
+            await eventually(lambda: len(server.app.host) == 0, "a client that does not read is dropped")
+
+
+async def test_stopping_the_server_closes_sockets_with_1001_after_turns_have_ended() -> None:
+    """T-065: graceful shutdown drains turns."""
+    talker = Talker()
+    async with serving(talker, limits={"drain_seconds": 10}) as server:
+        async with socket(ws_url(server)) as client:
+            session = await client.start()
+            await client.prompt(session, "wait")
+            assert texts([await client.message()]) == ["waiting"]
+            server.stop()
+            await eventually(lambda: server.app.host.draining, "it drains")
+            talker.go.set()
+            assert texts(await client.until_answer(2)) == ["gone on"]
+            assert await client.closed() == 1001
+
+
+async def test_a_turn_that_does_not_end_is_cancelled_when_the_server_stops() -> None:
+    talker = Talker()
+    async with serving(talker, limits={"drain_seconds": 0.2}) as server, socket(ws_url(server)) as client:
+        session = await client.start()
+        await client.prompt(session, "wait")
+        await client.message()
+        server.stop()
+        assert await client.closed() == 1001
+    assert talker.ended == ["wait"]
+
+
+async def test_many_sockets_at_once() -> None:
+    """Each its own session; nobody hears anybody else, and all connections are let go."""
+    async with serving(Talker()) as server:
+
+        async def one(number: int) -> None:
+            async with socket(ws_url(server)) as client:
+                session = await client.start()
+                await client.prompt(session, "say 50")
+                seen = await client.until_answer(2)
+                assert texts(seen) == [f"<{n}>" for n in range(50)]
+                assert {m["params"]["sessionId"] for m in seen[:-1]} == {session}
+
+        await asyncio.gather(*(one(number) for number in range(30)))
+        await eventually(lambda: len(server.app.host) == 0, "all are gone")
+
+
+async def test_plain_asgi_servers_work_without_our_extensions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Frame by frame, where nothing better is offered."""
+    from acpella.server import requests
+
+    original = requests.Request.__init__
+
+    def bare(self: Any, scope: Any, receive: Any, send: Any) -> None:
+        scope = {**scope, "extensions": {}}
+        original(self, scope, receive, send)
+
+    monkeypatch.setattr(requests.Request, "__init__", bare)
+    async with serving(Talker()) as server, socket(ws_url(server)) as client:
+        session = await client.start()
+        await client.prompt(session, "say 300")
+        assert texts(await client.until_answer(2)) == [f"<{n}>" for n in range(300)]
