@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from test_cuts import hosting
 import acpella
 from acpella import Agent, Turn
 from acpella.client import Restarts
-from acpella.errors import ConnectionClosed, RpcError
+from acpella.errors import ConnectionClosed, RpcError, TransportError
 from acpella.server import Runner, ServerSettings
 
 pytestmark = pytest.mark.anyio
@@ -177,3 +178,38 @@ async def test_acks_tell_how_far_a_stream_was_read(tmp_path: Path) -> None:
             numbered = [r.headers.get("acpella-message") for r in server.of("POST") if r is not ack]
             assert numbered == [None, "1"]
             assert [update.content.text for update in heard] == [str(number) for number in range(1, 65)]
+
+
+async def test_a_remote_agent_comes_from_the_settings(tmp_path: Path) -> None:
+    async with asyncio.timeout(20), ScriptedServer() as server:
+        settings = tmp_path / "settings.json"
+        entry = {"url": server.url, "headers": {"X-Team": "blue", "Authorization": "Bearer old"}}
+        settings.write_text(json.dumps({"agent_servers": {"far": entry}}), encoding="utf-8")
+        async with acpella.connect("far", settings=settings) as agent:
+            assert agent.name == "far"
+        async with acpella.connect("far", settings=settings, token="new"):
+            pass
+        first, second = server.posted("initialize")
+        assert (first.headers["x-team"], first.headers["authorization"]) == ("blue", "Bearer old")
+        assert (second.headers["x-team"], second.headers["authorization"]) == ("blue", "Bearer new")
+
+
+@pytest.mark.parametrize(
+    ("url", "library"), [("ws://127.0.0.1:1/", "websockets"), ("http://[::1]:1/", "httpx2")]
+)
+async def test_a_missing_library_is_named_with_the_command_that_installs_it(
+    url: str, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == library]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(
+        TransportError, match=rf"{library}: install it with .pip install 'acpella\[standard\]'"
+    ):
+        async with acpella.connect(url):
+            pass
+
+
+async def test_options_of_remote_agents_are_refused_for_others() -> None:
+    with pytest.raises(TransportError, match="only for an agent behind a URL"):
+        acpella.connect("agent.py", token="abc")

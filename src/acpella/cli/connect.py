@@ -2,8 +2,10 @@
 
 import argparse
 import asyncio
+import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from . import exits
@@ -115,9 +117,13 @@ class _Bridge:
         self._ended: asyncio.Future[tuple[bool, ConnectionClosed]] | None = None
 
     async def run(self) -> int:
-        from acpella.errors import TransportError
+        from acpella.errors import ConnectionClosed, TransportError
 
-        self._ended = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        self._ended = loop.create_future()
+        for number in (signal.SIGINT, signal.SIGTERM):  # the server is told, so that it keeps nothing for us
+            with suppress(NotImplementedError):  # Windows
+                loop.add_signal_handler(number, self._end, True, ConnectionClosed("ended by a signal"))
         await self._server.open(
             _Side(self._to_editor, self._editor, lambda reason: self._end(False, reason)),
             write_high=WRITE_HIGH,

@@ -37,6 +37,9 @@ SETTLE_WITHIN = 10.0
 CLOSE_WITHIN = 2.0
 """Seconds for the last messages to be sent, and as many for the goodbye."""
 
+IDLE_FOR = 2.0
+"""Seconds that an unused socket is kept. Servers close theirs after 5, perhaps just when we write."""
+
 INITIALIZE_TRIES = 3
 
 _PLAIN_UPDATE = b'{"jsonrpc":"2.0","method":"session/update"'
@@ -166,7 +169,9 @@ class HttpChannel:
             "cookies": self._endpoint.jar,
             "verify": self._endpoint.context() if self._endpoint.is_secure else True,
             "timeout": httpx2.Timeout(ANSWER_WITHIN, connect=CONNECT_WITHIN, pool=None),
-            "limits": httpx2.Limits(max_connections=None, max_keepalive_connections=8),
+            "limits": httpx2.Limits(
+                max_connections=None, max_keepalive_connections=8, keepalive_expiry=IDLE_FOR
+            ),
             "follow_redirects": False,  # T-084
             "trust_env": not self._endpoint.is_loopback,  # no proxy leads to this machine
         }
@@ -526,6 +531,7 @@ class HttpChannel:
         """Give the messages of some events to the receiver, all at once."""
         texts: list[bytes] = []
         size = 0
+        lost = False
         for event in events:
             if event.id:
                 number = event.id[event.id.rfind(b"-") + 1 :]
@@ -537,12 +543,8 @@ class HttpChannel:
                     stream.last_id = event.id
                     stream.unacked += 1
             if event.kind == b"resync":
-                self._end(
-                    TransportError(
-                        "the connection was cut for too long: messages were lost; load the session again"
-                    )
-                )
-                return
+                lost = True
+                break
             data = event.data
             size += len(data)
             if data[:42] == _PLAIN_UPDATE or (data[:1] == b"{" and self._note(stream, data)):
@@ -557,6 +559,8 @@ class HttpChannel:
         if texts:
             texts.append(b"")
             self._receiver.received(b"\n".join(texts))
+        if lost:
+            self._end(TransportError("the connection was cut for too long: messages were lost; load again"))
 
     def _note(self, stream: _Stream, data: bytes) -> bool:
         """Keep what the transport must know of a message. False if it must not be delivered yet."""
