@@ -245,3 +245,24 @@ async def test_a_silent_stream_counts_as_lost(tmp_path: Path) -> None:
         await heard.wait()
         assert "gone silent" in listener.reason
         await channel.close()
+
+
+async def test_a_session_id_that_is_no_header_cannot_write_one(tmp_path: Path) -> None:
+    """An id is the agent's to choose; it must not end up as lines of a request."""
+
+    def script(server: ScriptedServer, request: Request) -> Answer | None:
+        if request.method == "POST" and request.message.get("method") == "session/new":
+            result = {"jsonrpc": "2.0", "id": request.message["id"], "result": {"sessionId": "a\r\nX: y"}}
+            asyncio.get_running_loop().call_soon(server.send, None, result)
+            return Answer(202)
+        if request.method == "POST" and request.message.get("method") == "session/prompt":
+            result = {"jsonrpc": "2.0", "id": request.message["id"], "result": {"stopReason": "end_turn"}}
+            asyncio.get_running_loop().call_soon(server.send, None, result)
+        return None
+
+    async with asyncio.timeout(10), ScriptedServer(script) as server:
+        async with acpella.connect(server.url) as agent:
+            session = await agent.new_session(tmp_path)
+            assert (await session.prompt("hi")).stop_reason == "end_turn"
+        assert all("x" not in request.headers for request in server.requests)
+        assert len(server.of("GET")) == 1

@@ -57,10 +57,12 @@ _read_params = msgspec.json.Decoder(_Params).decode
 
 
 def _session_in(raw: msgspec.Raw) -> str | None:
+    """The session that parameters or a result name; one that fits into no header is none."""
     try:
-        return _read_params(raw).session_id
+        session = _read_params(raw).session_id
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
+    return session if session and session.isascii() and session.isprintable() else None
 
 
 class _Stream:
@@ -270,8 +272,10 @@ class HttpChannel:
                 await self._post_message(line, head, None)  # a server that knows only open sessions
                 await self._stream_status(session)
                 return
-            if error.status in (401, 403, 410) or (error.status == 404 and session is None):
+            if error.status in (401, 403):
                 raise self._endpoint.refused(error.status, error.body) from None
+            if error.status == 410 or (error.status == 404 and session is None):
+                raise self._forgotten() from None
             self._refuse(head, error.status, error.body)
             return
         if session is not None and head.method in _ESTABLISHING and session not in self._streams:
@@ -446,10 +450,8 @@ class HttpChannel:
                     stream.ready.set_result(status)
                     return
             elif status in (401, 403, 404, 410) and stream.session is None:
-                if status in (401, 403):
-                    self._end(self._endpoint.refused(status, body))
-                else:
-                    self._end(TransportError(f"{self._endpoint.shown} does not know the connection any more"))
+                refused = status in (401, 403)
+                self._end(self._endpoint.refused(status, body) if refused else self._forgotten())
                 return
             elif status in (404, 410):
                 self._session_over(stream)
@@ -662,6 +664,9 @@ class HttpChannel:
         if not self._over and not self._closing:
             self._over = True
             self._receiver.ended(ConnectionClosed(str(error)))
+
+    def _forgotten(self) -> TransportError:
+        return TransportError(f"{self._endpoint.shown} does not know the connection any more")
 
     async def close(self) -> None:
         """Send what is left, end the connection at the server, close the streams."""
