@@ -215,13 +215,15 @@ async def opened(
     principal: str = "",
     patience: float = PATIENCE,
     initialize: bool = True,
+    hosted: Json | None = None,
     **capabilities: Any,
 ) -> AsyncIterator[FakeEditor]:
     """An editor on an agent that goes on afterwards; nothing inside may take long."""
     here, there = memory_pair()
     editor = FakeEditor(capabilities)
     async with asyncio.timeout(patience):
-        editor.serving = asyncio.create_task(agent.serve_on(there, principal=principal), name="serving")
+        serving = agent.serve_on(there, principal=principal, **(hosted or {}))
+        editor.serving = asyncio.create_task(serving, name="serving")
         requests = {method: editor._handler(method) for method in [*editor.on, "elicitation/create"]}
         editor.connection = Connection(
             here, PLAIN, requests=requests, notifications={"session/update": editor._heard}

@@ -306,6 +306,6 @@ def texts(messages: list[Json]) -> list[str]:
 async def eventually(check: Any, what: str) -> None:
     """Wait for something that no event tells."""
     async with asyncio.timeout(PATIENCE):
-        while not check():
+        while not check():  # noqa: ASYNC110 - nothing tells
             await asyncio.sleep(0.01)
     assert check(), what

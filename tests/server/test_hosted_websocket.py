@@ -12,6 +12,10 @@ from server.serving import HELLO, Talker, eventually, serving, socket, texts, ws
 pytestmark = pytest.mark.anyio
 
 
+def _runs(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
 async def test_a_conversation_over_one_socket() -> None:
     """T-060, T-063: everything of all sessions, in the agent's order."""
     async with serving(Talker()) as server, socket(ws_url(server)) as client:
@@ -144,8 +148,8 @@ async def test_leaving_frees_the_connection_and_ends_the_process(tmp_path: Path)
         async with socket(ws_url(server)) as client:
             await client.call(0, "initialize", HELLO)
             pid = int((tmp_path / "pid").read_text())
-            assert Path(f"/proc/{pid}").exists()
-        await eventually(lambda: not Path(f"/proc/{pid}").exists(), "the process is gone")
+            assert _runs(pid)
+        await eventually(lambda: not _runs(pid), "the process is gone")
         assert len(server.app.host) == 0
 
 

@@ -202,7 +202,7 @@ async def test_a_connection_is_kept_for_a_while_only() -> None:
         assert await refused(ws_url(server), back(client)) == 404
 
 
-# -- event streams ---------------------------------------------------------------------------------------
+# -- event streams ---------------------------------------------------------------------------------
 
 
 async def test_an_event_stream_goes_on_after_the_last_event() -> None:
@@ -292,7 +292,7 @@ async def test_a_client_comes_back_with_its_cookies_and_loads() -> None:
             assert texts(await of_session.until_answer("p")) == ["<0>"]
 
 
-# -- cut again and again -----------------------------------------------------------------------------------
+# -- cut again and again ---------------------------------------------------------------------------
 
 
 class Persistent:

@@ -38,7 +38,7 @@ def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-# -- tokens -----------------------------------------------------------------------------------------------
+# -- tokens ----------------------------------------------------------------------------------------
 
 
 async def test_every_request_and_upgrade_needs_the_token() -> None:
@@ -140,7 +140,7 @@ async def test_guessing_tokens_is_slowed_down() -> None:
             assert codes == [401] * 5 + [429] * 3
 
 
-# -- where it listens ----------------------------------------------------------------------------------------
+# -- where it listens ------------------------------------------------------------------------------
 
 
 def test_other_addresses_than_loopback_need_credentials() -> None:
@@ -162,7 +162,7 @@ async def test_a_mounted_server_without_credentials_serves_its_own_machine_only(
     assert await gate.principal_of(Requester({}, (), "127.0.0.1", "/acp")) == ""
 
 
-# -- web pages -----------------------------------------------------------------------------------------------
+# -- web pages -------------------------------------------------------------------------------------
 
 
 async def test_names_that_are_not_ours_are_refused() -> None:
@@ -208,7 +208,7 @@ async def test_web_pages_are_refused_unless_they_are_named() -> None:
             assert await page.start()
 
 
-# -- whose is what --------------------------------------------------------------------------------------------
+# -- whose is what ---------------------------------------------------------------------------------
 
 
 async def test_connections_belong_to_who_made_them() -> None:
@@ -265,7 +265,8 @@ for line in sys.stdin:
         r = {"sessionId": uuid.uuid4().hex}
         open(sys.argv[1], "a").write(r["sessionId"] + "\\n")
     elif method == "session/list":
-        r = {"sessions": [{"sessionId": s.strip(), "cwd": "/tmp", "_x": 1} for s in open(sys.argv[1])], "_more": [1]}
+        known = [s.strip() for s in open(sys.argv[1])]
+        r = {"sessions": [{"sessionId": s, "cwd": "/tmp", "_x": 1} for s in known], "_more": [1]}
     else: r = {"did": method}
     print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
 """
@@ -339,7 +340,7 @@ async def test_ids_are_long_random_and_not_in_the_log(caplog: pytest.LogCaptureF
         assert secret not in logged
 
 
-# -- what they may ask ------------------------------------------------------------------------------------------
+# -- what they may ask -----------------------------------------------------------------------------
 
 
 async def test_sessions_stay_below_the_roots(tmp_path: Path) -> None:
@@ -411,7 +412,7 @@ async def test_a_child_does_not_get_the_servers_tokens(
     assert not [name for name in names if name.startswith(("ACPELLA_TOKEN", "ACPELLA_SERVER"))]
 
 
-# -- floods --------------------------------------------------------------------------------------------------------
+# -- floods ----------------------------------------------------------------------------------------
 
 
 async def test_requests_are_limited_by_user() -> None:

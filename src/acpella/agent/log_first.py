@@ -12,7 +12,7 @@ __all__ = ["LogFirst"]
 
 ROOM = 1024
 ROOM_BYTES = 256 * 1024
-"""Updates, and about how many bytes of them, that may wait for the log before whoever sends them waits too."""
+"""Updates, and about how many bytes of them, that may wait for the log before their sender waits too."""
 
 
 class LogFirst:

@@ -1,7 +1,7 @@
 """Drives any agent with the official Python SDK: `client_official.py STEPS COMMAND…`; tells what it saw.
 
-COMMAND may be a URL. STEPS is a JSON list of {"do": "new" | "load" | "list" | "mode" | "prompt" | "again", …},
-where "again" is a new connection; events come as JSON lines.
+COMMAND may be a URL. STEPS is a JSON list of {"do": "new" | "load" | "list" | "mode" | "prompt" | "again",
+…}, where "again" is a new connection; events come as JSON lines.
 """
 
 import asyncio
