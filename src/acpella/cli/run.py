@@ -145,6 +145,7 @@ async def _converse(arguments: argparse.Namespace, settings: Any, target: str, p
         ),
         timeouts=Timeouts(cancel=5),
         on_stderr=_pass_on if arguments.verbose else None,
+        on_state=_tell_state,
     )
     async with agent:
         session = await _open(arguments, agent, settings)
@@ -316,6 +317,12 @@ async def _read_line() -> str:
     sys.stderr.flush()
     threading.Thread(target=read, daemon=True).start()
     return await line
+
+
+def _tell_state(agent: Any) -> None:
+    """The connection to a remote agent is worth a word only when it is not there."""
+    if agent.state in ("interrupted", "reconnecting"):
+        print("acpella: the connection was cut; waiting for it", file=sys.stderr)  # noqa: T201
 
 
 def _pass_on(data: bytes) -> None:

@@ -439,6 +439,8 @@ class HttpChannel:
                 return
             except TimeoutError:
                 status, body, why = 0, b"", "the server has gone silent"
+            except httpx2.ConnectError as error:
+                status, body, why = 0, b"", str(self._endpoint.unreachable(error))
             except (httpx2.TransportError, httpx2.StreamError, OSError) as error:
                 status, body, why = 0, b"", str(error) or type(error).__name__
             if self._over or self._closing:

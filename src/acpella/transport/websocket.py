@@ -269,7 +269,7 @@ class WebSocketChannel:
                 self._receiver.resume_writing()
             self._tell_link(True)
             return
-        self._end(f"the connection to {shown} was cut ({why}) and did not come back: {problem}")
+        self._end(f"the connection to {shown} was cut and did not come back: {problem or why}")
 
     def _tell_link(self, up: bool) -> None:
         if self._on_link is not None:
@@ -373,7 +373,7 @@ class _Link(asyncio.Protocol):
         else:
             sent = self._protocol.close_sent
             code = sent.code if sent is not None else 1006
-            why = self._reason or (sent.reason if sent is not None else "") or "cut"
+            why = self._reason or (sent.reason if sent is not None else "") or "the line broke"
             self._channel.lost(self, code, why)
 
     def pause_writing(self) -> None:
