@@ -12,7 +12,7 @@ from test_cuts import hosting
 
 import acpella
 from acpella import Agent, Turn
-from acpella.client import Restarts
+from acpella.client import RemoteAgent, Restarts
 from acpella.errors import ConnectionClosed, RpcError, TransportError
 from acpella.server import Runner, ServerSettings
 
@@ -39,15 +39,19 @@ async def test_a_session_goes_on_after_the_server_was_started_again(scheme: str,
     """The running prompt fails and is not sent again; the next one waits for the server."""
     store = tmp_path / "sessions.db"
     states: list[str] = []
+    lost = asyncio.Event()
+
+    def changed(agent: RemoteAgent) -> None:
+        states.append(agent.state)
+        if agent.state in ("interrupted", "reconnecting"):
+            lost.set()
+
     quick = Restarts(budget=50, window=60, first_delay=0.05, longest_delay=0.2)
     async with asyncio.timeout(40):
         async with hosting(remembering_agent(store), drain_seconds=0) as runner:
             port = runner.port
-            agent = acpella.connect(
-                f"{scheme}://127.0.0.1:{port}/acp",
-                reconnect=quick,
-                on_state=lambda agent: states.append(agent.state),
-            )
+            url = f"{scheme}://127.0.0.1:{port}/acp"
+            agent = acpella.connect(url, reconnect=quick, on_state=changed)
             await agent.__aenter__()
             session = await agent.new_session(tmp_path)
             assert (await session.prompt("hi")).text == "turn 1"
@@ -56,6 +60,7 @@ async def test_a_session_goes_on_after_the_server_was_started_again(scheme: str,
                 break_off = asyncio.create_task(_finish(turn))
                 break
             await asyncio.wait([break_off])
+        await lost.wait()
         second = Runner(remembering_agent(store), port=port, settings=ServerSettings())
         second.bind()
         running = asyncio.create_task(second.run(signals=False))

@@ -99,10 +99,8 @@ class RemoteAgent(ConnectedAgent):
         Raises:
             ConnectionClosed: the connection was lost and did not come back.
         """
-        while self.state == "reconnecting" or (
-            self.state in ("connected", "interrupted")
-            and self.connection.closed is not None
-            and not self._leaving
+        while self.state in ("interrupted", "reconnecting") or (
+            self.state == "connected" and self.connection.closed is not None and not self._leaving
         ):
             await self._changed.wait()
         if self.state == "failed" and self._hello is not None:
