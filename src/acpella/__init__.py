@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from acpella import errors as errors
     from acpella import rpc as rpc
     from acpella import schema as schema
+    from acpella import server as server
     from acpella import sessions as sessions
     from acpella import sync as sync
     from acpella import transport as transport
@@ -77,6 +78,7 @@ _MODULES = {
     "errors": "acpella.errors",
     "rpc": "acpella.rpc",
     "schema": "acpella.schema",
+    "server": "acpella.server",
     "sessions": "acpella.sessions",
     "transport": "acpella.transport",
     "sync": "acpella.sync",
@@ -114,6 +116,7 @@ __all__ = [
     "rpc",
     "run",
     "schema",
+    "server",
     "sessions",
     "sync",
     "transport",

@@ -122,10 +122,12 @@ async def test_the_environment_is_laid_over_ours(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("INHERITED", "theirs")
     monkeypatch.setenv("CHANGED", "before")
     before = "answer = lambda method, name: os.environ.get(name)"
-    async with talk(program(before=before), env={"ADDED": "é", "CHANGED": "after"}) as (connection, _):
-        names = ["INHERITED", "CHANGED", "ADDED", "PATH"]
+    monkeypatch.setenv("TAKEN_AWAY", "secret")
+    env = {"ADDED": "é", "CHANGED": "after", "TAKEN_AWAY": None}
+    async with talk(program(before=before), env=env) as (connection, _):
+        names = ["INHERITED", "CHANGED", "ADDED", "PATH", "TAKEN_AWAY"]
         values = [await connection.call("get", name) for name in names]
-        assert values == ["theirs", "after", "é", os.environ["PATH"]]
+        assert values == ["theirs", "after", "é", os.environ["PATH"], None]
 
 
 async def test_the_working_directory_is_the_given_one(tmp_path: Path) -> None:

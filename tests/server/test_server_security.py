@@ -267,6 +267,7 @@ for line in sys.stdin:
     elif method == "session/list":
         known = [s.strip() for s in open(sys.argv[1])]
         r = {"sessions": [{"sessionId": s, "cwd": "/tmp", "_x": 1} for s in known], "_more": [1]}
+    elif method == "_echo": r = {"session": params["sessionId"]}
     else: r = {"did": method}
     print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
 """
@@ -300,6 +301,28 @@ async def test_sessions_of_a_hosted_command_belong_to_who_made_them(tmp_path: Pa
                 assert mine["result"] == {"did": method}
             listed = (await bob.call("list", "session/list"))["result"]
             assert listed == {"sessions": [{"sessionId": sessions[1], "cwd": "/tmp", "_x": 1}], "_more": [1]}
+
+
+async def test_two_equal_keys_do_not_get_around_the_table(tmp_path: Path) -> None:
+    """The command reads the message that was checked, whichever of the two its parser would take."""
+    program = tmp_path / "keeper.py"
+    program.write_text(
+        KEEPER.replace("json.loads(line)", "json.loads(line, object_pairs_hook=first)").replace(
+            "import json, sys", "import json, sys\nfirst = lambda pairs: dict(reversed(pairs))"
+        )
+    )
+    (tmp_path / "sessions").touch()
+    command = [sys.executable, str(program), str(tmp_path / "sessions")]
+    async with serving(command, auth=USERS) as server:
+        async with socket(ws_url(server), bearer(ALICE)) as alice, socket(ws_url(server), bearer(BOB)) as bob:
+            theirs, mine = await alice.start(), await bob.start()
+            for one, other in ((theirs, mine), (mine, theirs)):
+                params = (
+                    f'{{"sessionId":"{one}","sessionId":"{other}","session\\u0049d":"{other}","cwd":"/tmp"}}'
+                )
+                await bob.send(f'{{"jsonrpc":"2.0","id":9,"method":"_echo","params":{params}}}')
+                answer = (await bob.until_answer(9))[-1]
+                assert answer.get("result", {}).get("session") != theirs
 
 
 async def test_logins_count_by_user() -> None:

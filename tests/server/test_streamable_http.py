@@ -442,8 +442,12 @@ async def test_connections_and_sessions_are_limited() -> None:
             await second.initialize()
             assert (await second.post("initialize", HELLO, id=0, Acp_Connection_Id="")).status_code == 429
             await second.delete()
-        assert await client.get(**EVENTS, Acp_Session_Id="one") == 200
-        assert await client.get(**EVENTS, Acp_Session_Id="two") == 503
+        async with client.stream("one"):
+            assert await client.get(**EVENTS, Acp_Session_Id="two") == 503
+        connection = server.app.host.find(client.connection["Acp-Connection-Id"], "")
+        assert connection is not None
+        await eventually(lambda: connection.readers == 0, "the server notices")
+        assert await client.get(**EVENTS, Acp_Session_Id="two") == 200  # nobody needs the other any more
 
 
 async def test_a_connection_without_streams_and_traffic_is_let_go() -> None:

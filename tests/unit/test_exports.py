@@ -18,6 +18,7 @@ PUBLIC = [
     "acpella.local",
     "acpella.rpc",
     "acpella.schema",
+    "acpella.server",
     "acpella.sessions",
     "acpella.transport",
 ]

@@ -44,6 +44,9 @@ Kind = Literal["http", "websocket", "client_id", "stream"]
 LAST_WORDS = 30.0
 """Seconds that the streams of an agent that died can still be read."""
 
+UNUSED = 60.0
+"""Seconds that a connection is kept whose client has done nothing but initialize."""
+
 ACK = "$/acpella/ack"
 
 _UPDATE_HEAD = b'{"jsonrpc":"2.0","method":"session/update",'
@@ -148,8 +151,9 @@ class HostedConnection:
         """Messages that the client sent, for one that wants to know what got lost."""
         self.highest = 0
         """The highest number that the client gave a message."""
-        self.last_seen = self.detached_at = self._now()
+        self.last_seen = self._now()
         self.initialized = False
+        self._used = False  # after initialize
         self.loads = False
         """Whether the agent can open sessions of before."""
         self.closed: ConnectionClosed | None = None
@@ -216,6 +220,7 @@ class HostedConnection:
     def opened_by_reader(self) -> None:
         """A stream or socket was opened."""
         self.readers += 1
+        self._used = True
         self.last_seen = self._now()
 
     def left_by_reader(self) -> None:
@@ -223,10 +228,12 @@ class HostedConnection:
         self.readers -= 1
         if self.readers or self.closed is not None:
             return
-        self.last_seen = self.detached_at = self._now()
+        self.last_seen = self._now()
         if not self._settings.finish_turns:
             self._cancel_turns()
-        if self.kind == "websocket" and not self.resumable:
+        if self._endpoint is None:
+            self.close("it was never used")
+        elif self.kind == "websocket" and not self.resumable:
             self.main.discard()  # its client cannot come back for this
             self.check_end()
 
@@ -249,8 +256,11 @@ class HostedConnection:
             self.close("the client reads nothing", code=1008, abort=True)
         elif self.readers == 0:
             away = now - self.last_seen
+            patience = self._settings.detach_seconds
+            if not self._used:  # perhaps the client never saw the answer that named the connection
+                patience = min(patience, UNUSED)
             gone_for_good = self.kind == "websocket" and not self.resumable and not self.turns
-            if gone_for_good or away > self._settings.detach_seconds:
+            if gone_for_good or away > patience:
                 self.close("its client is gone" if gone_for_good else "its client did not come back")
 
     def close(self, reason: str, *, code: int = 1000, abort: bool = False) -> None:
@@ -304,6 +314,7 @@ class HostedConnection:
             return
         if self.closed is not None:
             raise self.closed.again()
+        self._used = self._used or message.method != "initialize"
         self.host.metrics.add("acpella_messages_total", 'direction="in"')
         self.host.metrics.add("acpella_message_bytes_total", 'direction="in"', len(message.frame))
         if message.method is not None and not self._admits(message, answered):
@@ -360,7 +371,11 @@ class HostedConnection:
                 self.turns += 1
             if message.method.startswith("session/"):
                 audit.info("%s", message.method, extra=self.facts(session=_short(message.session)))
-        self._write(message.frame)
+        # Where rules hold, the agent must read what was checked: of two equal keys others may take the first.
+        frame = message.frame
+        if message.method is not None and self.host.policy.rewrites:
+            frame = msgspec.json.encode(msgspec.json.decode(frame))
+        self._write(frame)
 
     def _write(self, frame: bytes) -> None:
         if self._endpoint is not None:
@@ -387,13 +402,22 @@ class HostedConnection:
         """The stream of a session, made if there is none. Raises `Overflow` if there are too many."""
         stream = self.streams.get(session_id)
         if stream is None:
-            if len(self.streams) > self._settings.max_sessions:
+            if len(self.streams) > self._settings.max_sessions and not self._drop_idle_stream():
                 raise Overflow
             stream = self.streams[session_id] = self._outbox()
             stream.closed = self.closed is not None
             self._by_head[session_id.encode()] = stream
         self._known.add(session_id)
         return stream
+
+    def _drop_idle_stream(self) -> bool:
+        """Make room; a stream that is empty and that nobody reads can be made again."""
+        for session_id, stream in self.streams.items():
+            if session_id is not None and not stream.attached and not stream.unread:
+                del self.streams[session_id]
+                del self._by_head[session_id.encode()]
+                return True
+        return False
 
     def expect_stream(self, session_id: str) -> None:
         """The client is going to open a stream for this session: what is for it waits there."""

@@ -8,6 +8,7 @@ from acpella.errors import AcpellaError, ConnectionClosed
 
 from .auth import Refusal
 from .connections import (
+    ACK,
     HostedConnection,
     Message,
     NotAMessage,
@@ -59,12 +60,13 @@ async def post(host: Host, request: Request) -> None:
     session_id = _header(host, request, SESSION)
     if message.session is not None and session_id is not None and session_id != message.session:
         raise Refusal(400, "Acp-Session-Id and params.sessionId differ")
+    is_counted = not message.is_response and message.method != ACK
+    if is_counted and not host.requests.spend("post:" + request.principal):
+        host.metrics.add("acpella_refused_total", 'reason="rate"')
+        raise Refusal(429, "too many requests; wait a little", headers=[(b"retry-after", b"1")])
     if _is_repeat(request, connection):
         await request.reply(202)
         return
-    if not host.requests.spend("post:" + request.principal):
-        host.metrics.add("acpella_refused_total", 'reason="rate"')
-        raise Refusal(429, "too many requests; wait a little", headers=[(b"retry-after", b"1")])
     if session_id is not None and message.method in ("session/load", "session/resume"):
         connection.expect_stream(session_id)  # it knows of session streams, so it will open this one
     await deliver(connection, message)

@@ -101,6 +101,11 @@ class Policy:
         self._owners = owners
 
     @property
+    def rewrites(self) -> bool:
+        """Whether something is checked here that a hosted command might read otherwise."""
+        return self._owners is not None and bool(not self._one_user or self._roots or not self._commands)
+
+    @property
     def filters_lists(self) -> bool:
         return self._owners is not None and not self._one_user
 

@@ -128,7 +128,7 @@ class ServerSettings:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            wanted: type[Any] = type(cast("Any", field.default))
+            wanted = cast("type[Any]", type(cast("object", field.default)))
             if wanted is float and type(value) is int:
                 object.__setattr__(self, field.name, float(value))
             elif wanted is tuple:
@@ -202,14 +202,15 @@ def _read(path: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", table)
 
 
-def _parsed(variable: str, text: str, default: Any) -> Any:
+def _parsed(variable: str, text: str, default: object) -> Any:
+    kind = cast("type[Any]", type(default))
     try:
-        if isinstance(default, bool):
+        if kind is bool:
             return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[
                 text.lower()
             ]
-        if isinstance(default, tuple):
+        if kind is tuple:
             return tuple(part.strip() for part in text.split(",") if part.strip())
-        return type(default)(text)
+        return kind(text)
     except (ValueError, KeyError):
-        raise ValueError(f"{variable}={text!r} is not {_WANTED[type(default)]}") from None
+        raise ValueError(f"{variable}={text!r} is not {_WANTED[kind]}") from None
