@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from acpella.cli import main
 from acpella.server.logs import _Json, _Lines
 from server.serving import Http, Talker, eventually, serving, socket, ws_url
 
@@ -108,12 +109,6 @@ def command(*words: str, cwd: Path, env: dict[str, str] | None = None) -> Iterat
         process.communicate()
 
 
-def failing(*words: str, cwd: Path, env: dict[str, str] | None = None) -> tuple[int, str]:
-    with command(*words, cwd=cwd, env=env) as process:
-        _, text = process.communicate(timeout=30)
-        return process.returncode, text
-
-
 def url_of(process: subprocess.Popen[str]) -> str:
     assert process.stderr is not None
     line = process.stderr.readline()
@@ -122,7 +117,7 @@ def url_of(process: subprocess.Popen[str]) -> str:
     return found[0]
 
 
-@pytest.mark.parametrize("target", ["served:agent", "./served.py:agent", "command"])
+@pytest.mark.parametrize("target", ["served:agent", "./served.py:agent", "stdio.py", "command"])
 async def test_the_command_serves_a_module_a_file_or_a_command(tmp_path: Path, target: str) -> None:
     (tmp_path / "served.py").write_text(AGENT)
     (tmp_path / "stdio.py").write_text(AGENT + "\nagent.run()\n")
@@ -155,7 +150,12 @@ async def test_a_token_of_the_environment_is_asked_for(tmp_path: Path) -> None:
         assert any(line["logger"] == "acpella.audit" and line.get("status") == 401 for line in lines)
 
 
-def test_mistakes_are_told_in_one_line(tmp_path: Path) -> None:
+def test_mistakes_are_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
     (tmp_path / "served.py").write_text(AGENT)
     (tmp_path / "broken.py").write_text("import no_such_thing\n")
     (tmp_path / "server.toml").write_text("max_bdy = 3\n")
@@ -166,6 +166,8 @@ def test_mistakes_are_told_in_one_line(tmp_path: Path) -> None:
         for words, message in (
             (["missing:agent"], "there is no module 'missing'"),
             (["./missing.py:agent"], "there is no file missing.py"),
+            (["missing.py"], "there is no file missing.py"),
+            (["--", "no-such-program", "x"], "no-such-program is no program"),
             (["broken:agent"], "No module named 'no_such_thing'"),
             (["served:nothing"], "served has no 'nothing'; it has: agent"),
             (["served:other"], "is a int, not an acpella.Agent"),
@@ -176,12 +178,16 @@ def test_mistakes_are_told_in_one_line(tmp_path: Path) -> None:
             (["--config", "server.toml", "served:agent"], "no setting 'max_bdy'"),
             (["--host", "203.0.113.9", "--token", TOKEN, "served:agent"], "no address of this machine"),
         ):
-            code, text = failing(*words, cwd=tmp_path)
+            code = main(["serve", *words])
+            text = capsys.readouterr().err
             assert code in (2, 3), words
             assert message in text, (words, text)
             assert "Traceback" not in text
             assert len([line for line in text.splitlines() if line.startswith("acpella: ")]) == 1
-    assert failing("--port", "eighty", "served:agent", cwd=tmp_path)[0] == 2
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", "--port", "eighty", "served:agent"])
+    assert ended.value.code == 2
+    assert "'eighty' is not a port" in capsys.readouterr().err
 
 
 def test_the_help_names_what_an_operator_needs(tmp_path: Path) -> None:

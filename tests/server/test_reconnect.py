@@ -98,6 +98,26 @@ async def test_acks_are_for_the_server_and_move_the_window() -> None:
             assert len(await again.until_answer(2)) == 5
 
 
+async def test_what_the_old_socket_still_sends_after_a_take_over_is_not_taken() -> None:
+    """The new socket was told what had come; the client sends the rest again there."""
+    talker = Talker()
+    heard: list[int] = []
+    talker.agent.on_notification("_heard")(lambda params: heard.append(params["n"]))
+    async with serving(talker) as server:
+        async with socket(ws_url(server), RESUME) as client:
+            await client.start()
+            for number in range(200):
+                await client.send({"jsonrpc": "2.0", "method": "_heard", "params": {"n": number}})
+            async with socket(ws_url(server), back(client)) as again:
+                assert again.socket.response is not None
+                taken = int(again.socket.response.headers["acpella-received"]) - 2
+                for number in range(taken, 200):
+                    await again.send({"jsonrpc": "2.0", "method": "_heard", "params": {"n": number}})
+                await eventually(lambda: len(heard) >= 200, "all are heard")
+                assert "result" in await again.call(9, "session/list", {})
+                assert heard == list(range(200))
+
+
 async def test_coming_back_to_nothing_is_refused() -> None:
     async with serving(Talker()) as server:
         async with socket(ws_url(server), RESUME) as client:
@@ -257,6 +277,50 @@ async def test_a_resumable_client_takes_its_stream_over_and_loses_nothing() -> N
                 assert event.id is not None
                 async with client.stream(session, Acpella_Resume="1", Last_Event_ID=event.id) as second:
                     assert texts(await second.until_answer("p")) == [f"<{n}>" for n in range(7, 400)]
+
+
+async def test_an_event_stream_is_confirmed_by_posts() -> None:
+    """The agent waits for the client's word; nothing that was not confirmed is dropped, read or not."""
+    talker = Talker()
+    async with serving(talker, limits={"window_frames": 16}) as server, Http(server.url) as client:
+        await client.initialize(Acpella_Resume="1")
+        async with client.stream(Acpella_Resume="1") as stream:
+            session = await client.new(stream)
+            async with client.stream(session, Acpella_Resume="1") as lost:
+                await client.prompt(session, "say 5000")
+                await lost.next()
+            seen: list[Json] = []
+            # it has seen nothing, as far as it can tell: everything comes again
+            async with client.stream(session, Acpella_Resume="1") as again:
+                while not seen or seen[-1].get("id") != "p":
+                    event = await again.next()
+                    seen.append(event.data)
+                    if len(seen) % 8 == 0:
+                        params = {"lastEventId": event.id, "sessionId": session}
+                        assert (await client.post("$/acpella/ack", params)).status_code == 202
+            assert texts(seen) == [f"<{n}>" for n in range(5000)]
+
+
+async def test_a_client_that_is_away_is_not_taken_for_one_that_does_not_read() -> None:
+    """Its agent waits with a full buffer, for as long as the connection is kept."""
+    talker = Talker()
+    limits = {"buffer_bytes": 100_000, "stall_seconds": 0.1}
+    async with serving(talker, limits=limits) as server:
+        async with socket(ws_url(server), RESUME) as client:
+            session = await client.start()
+            await client.prompt(session, "flood 200")
+            cut(client)
+        connection = server.app.host.find(client.id, "")
+        assert connection is not None
+        await eventually(lambda: connection.buffered >= 100_000, "the buffer fills")
+        await asyncio.sleep(0.6)  # more than the limit and a look
+        async with socket(ws_url(server), back(client)) as again:
+            again.received = client.received
+            seen: list[Json] = []
+            while not seen or seen[-1].get("id") != 2:
+                seen.append(await again.message())
+                await again.ack(again.received)
+            assert len(texts(seen)) == 200
 
 
 async def test_a_repeated_post_is_taken_once() -> None:

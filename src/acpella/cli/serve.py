@@ -6,6 +6,7 @@ import errno
 import importlib
 import importlib.util
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ examples:
   acpella serve                                 the built-in agent
   acpella serve myagent:agent                   the object `agent` of the module `myagent`
   acpella serve ./hello.py:agent                the same from a file
+  acpella serve hello.py                        a program that speaks ACP on stdio when it is run
   acpella serve -- npx some-agent --acp         any agent that speaks ACP on stdio; a process per connection
   ACPELLA_TOKEN=$(openssl rand -hex 32) acpella serve --host 0.0.0.0 --allow-host agents.example.com my:agent
 
@@ -198,6 +200,12 @@ def _target(words: list[str], cwd: str | None) -> Any:
         return _built_in()
     if len(words) == 1 and _is_reference(words[0]):
         return _imported(words[0])
+    if len(words) == 1 and words[0].endswith(".py"):
+        if not Path(words[0]).is_file():
+            raise ImportError(f"there is no file {words[0]}")
+        words = [sys.executable, str(Path(words[0]).absolute())]
+    elif shutil.which(words[0], path=None if os.sep not in words[0] else cwd or ".") is None:
+        raise ValueError(f"{words[0]} is no program that can be started here; check the name or the path")
     return CommandTarget(words, cwd=cwd, on_stderr=_pass_on)
 
 

@@ -103,7 +103,9 @@ class Server:
         finally:
             status = request.status
             self.host.metrics.add("acpella_requests_total", f'method="{_word(request)}",status="{status}"')
-            if access.isEnabledFor(logging.INFO):
+            # messages that were taken are the bulk, and say nothing more
+            level = logging.DEBUG if status == 202 else logging.INFO
+            if access.isEnabledFor(level):
                 facts = {
                     "method": _word(request),
                     "path": request.path[:200],
@@ -111,7 +113,9 @@ class Server:
                     "user": request.principal,
                     "address": request.requester.client,
                 }
-                access.info("%s %s %d", _word(request), request.path[:200], status, extra={"facts": facts})
+                access.log(
+                    level, "%s %s %d", _word(request), request.path[:200], status, extra={"facts": facts}
+                )
 
     async def _lifespan(self, receive: ASGIReceive, send: ASGISend) -> None:
         while True:
@@ -124,6 +128,8 @@ class Server:
                 return
 
     async def _serve(self, request: Request) -> None:
+        if request.header_size > self.settings.max_header:
+            raise Refusal(431, f"header lines may have at most {self.settings.max_header} bytes")
         if request.path in ("/healthz", "/readyz") and not request.is_websocket:
             await self._tell_health(request)
             return

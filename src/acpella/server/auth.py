@@ -73,6 +73,8 @@ class Tokens:
             self._users[_hash_of(token)] = user
         if not self._users:
             raise ValueError("no token was given")
+        self._file: Path | None = None
+        self._stamp = (0, 0)
 
     @classmethod
     def single(cls, token: str) -> "Tokens":
@@ -83,10 +85,13 @@ class Tokens:
     def from_file(cls, path: str | os.PathLike[str]) -> "Tokens":
         """Read lines of `USER TOKEN` or `USER sha256:HASH`; `#` begins a remark.
 
+        The file is read again when it has changed.
+
         Raises:
             ValueError: the file is missing or wrong; the message never holds a token.
         """
         place = Path(path)
+        stamp = _stamp_of(place)
         try:
             text = place.read_text(encoding="utf-8")
             if os.name == "posix" and place.stat().st_mode & 0o077:
@@ -107,14 +112,27 @@ class Tokens:
             tokens[words[1]] = words[0]
         if not tokens:
             raise ValueError(f"the token file {place} holds no token")
-        return cls(tokens)
+        read = cls(tokens)
+        read._file, read._stamp = place, stamp
+        return read
+
+    def _refresh(self) -> None:
+        if self._file is None or (stamp := _stamp_of(self._file)) == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            self._users = Tokens.from_file(self._file)._users
+        except ValueError as error:
+            log.error("the tokens of before stay valid: %s", error)
 
     @property
     def users(self) -> set[str]:
+        self._refresh()
         return set(self._users.values())
 
     def user_of(self, token: str) -> str | None:
         """Whose token it is. Takes the same time whichever it is."""
+        self._refresh()
         given = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
         found: str | None = None
         for known, user in self._users.items():
@@ -131,6 +149,14 @@ class Tokens:
             if protocol.startswith(SUBPROTOCOL):
                 return self.user_of(protocol[len(SUBPROTOCOL) :])
         return None
+
+
+def _stamp_of(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return (0, 0)
+    return (status.st_mtime_ns, status.st_size)
 
 
 def _hash_of(token: str) -> bytes:

@@ -47,6 +47,9 @@ LAST_WORDS = 30.0
 UNUSED = 60.0
 """Seconds that a connection is kept whose client has done nothing but initialize."""
 
+MAX_ASKED = 1024
+"""Questions of one agent whose answers are looked for. Without it, one that only asks fills the memory."""
+
 ACK = "$/acpella/ack"
 
 _UPDATE_HEAD = b'{"jsonrpc":"2.0","method":"session/update",'
@@ -167,12 +170,12 @@ class HostedConnection:
         self._framer = Framer(max_frame=self._settings.max_message, framing="lines")
         self._endpoint: Endpoint | None = None
         self._starting: asyncio.Future[None] | None = None
+        self._asked: dict[bytes, str | None] = {}  # permissions, for the audit log
         self._lent: list[tuple[Outbox, str | None]] = []  # streams that end with one answer
         self._stopped_reading = False
         self._stalled_since: float | None = None
         self._writable = asyncio.Event()
         self._writable.set()
-        self._removed = False
 
     def _outbox(self) -> Outbox:
         settings = self.host.settings
@@ -192,7 +195,11 @@ class HostedConnection:
 
     async def start(self) -> None:
         """Start the agent. Raises `AcpellaError` when it cannot be."""
-        self._endpoint = await self.host.target.start(self, self.principal, self.is_detached)
+        endpoint = await self.host.target.start(self, self.principal, self.is_detached)
+        if self.closed is not None:  # meanwhile
+            await endpoint.close()
+            raise self.closed.again()
+        self._endpoint = endpoint
         self.host.metrics.add("acpella_connections_total", f'transport="{self.kind}"')
         audit.info("connection opened", extra=self.facts())
 
@@ -215,7 +222,7 @@ class HostedConnection:
         if not self.resumable:
             self.resumable = True
             for stream in self.streams.values():
-                stream.lossless = True
+                stream.be_lossless()
 
     def opened_by_reader(self) -> None:
         """A stream or socket was opened."""
@@ -251,7 +258,7 @@ class HostedConnection:
         if self.closed is not None:
             if self.readers == 0 and (not self.buffered or now - self.last_seen > LAST_WORDS):
                 self.host.end(self)
-        elif self._stalled_since is not None and now - self._stalled_since > self._settings.stall_seconds:
+        elif self._is_stalled(now):
             self.host.metrics.add("acpella_refused_total", 'reason="stalled"')
             self.close("the client reads nothing", code=1008, abort=True)
         elif self.readers == 0:
@@ -262,6 +269,12 @@ class HostedConnection:
             gone_for_good = self.kind == "websocket" and not self.resumable and not self.turns
             if gone_for_good or away > patience:
                 self.close("its client is gone" if gone_for_good else "its client did not come back")
+
+    def _is_stalled(self, now: float) -> bool:
+        """Whether the agent has waited too long for a client that is there, or cannot come back."""
+        if self._stalled_since is None or (self.resumable and not self.readers):
+            return False
+        return now - self._stalled_since > self._settings.stall_seconds
 
     def close(self, reason: str, *, code: int = 1000, abort: bool = False) -> None:
         """End the agent and every stream."""
@@ -274,7 +287,6 @@ class HostedConnection:
 
     async def stop(self) -> None:
         """Let go of the agent. Called once, by the host."""
-        self._removed = True
         if self._endpoint is not None:
             await self._endpoint.close()
 
@@ -319,6 +331,9 @@ class HostedConnection:
         self.host.metrics.add("acpella_message_bytes_total", 'direction="in"', len(message.frame))
         if message.method is not None and not self._admits(message, answered):
             return
+        if message.is_response and message.id in self._asked:
+            facts = self.facts(session=self._asked.pop(message.id), outcome=_outcome(message.frame))
+            audit.info("permission answered", extra=facts)
         full = self._stopped_reading
         if full and message.is_request or (self._delayed and self._must_wait(message)):
             if len(self._delayed) >= self._settings.max_delayed:
@@ -578,7 +593,10 @@ class HostedConnection:
             log.info("connection %s: skipped output of the agent that is no message", self.label)
             return
         if envelope.method is not None:
-            self._stream_for(read_params(envelope.params).session).put((line,))
+            session_id = read_params(envelope.params).session
+            if envelope.method == "session/request_permission" and len(self._asked) < MAX_ASKED:
+                self._asked[bytes(envelope.id)] = _short(session_id)
+            self._stream_for(session_id).put((line,))
             return
         key = id_of(envelope.id) if envelope.id else None
         waiting = None if key is None else self._settled(key)
@@ -648,6 +666,26 @@ def _can_load(result: bytes | msgspec.Raw) -> bool:
     except msgspec.DecodeError:
         return False
     return offers is not None and (bool(offers.load) or (offers.session or {}).get("resume") is not None)
+
+
+class _Answer(msgspec.Struct):
+    class _Result(msgspec.Struct):
+        class _Outcome(msgspec.Struct):
+            outcome: str = ""
+            option: str = msgspec.field(default="", name="optionId")
+
+        outcome: _Outcome
+
+    result: _Result
+
+
+def _outcome(frame: bytes) -> str:
+    """What a person decided."""
+    try:
+        outcome = msgspec.json.decode(frame, type=_Answer).result.outcome
+    except msgspec.DecodeError:
+        return "?"
+    return (outcome.option or outcome.outcome)[:64]
 
 
 def _short(session_id: str | None) -> str | None:

@@ -35,7 +35,7 @@ class Host:
         owners = None if target.checks_owners else Owners(settings.session_owners)
         self.policy = Policy(
             settings,
-            one_user=gate.one_user,
+            one_user=lambda: gate.one_user,
             asks_for_credentials=gate.asks_for_credentials,
             owners=owners,
         )

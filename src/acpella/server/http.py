@@ -21,7 +21,7 @@ from .requests import Request
 from .sse import stream_events
 from .streams import OutOfWindow, Taken
 
-__all__ = ["JSON", "cursor_of", "delete", "get", "open_stream", "post", "read_body"]
+__all__ = ["JSON", "check_rate", "cursor_of", "delete", "get", "open_stream", "post", "read_body"]
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +48,8 @@ async def post(host: Host, request: Request) -> None:
     except NotAMessage as wrong:
         await request.reply(501 if wrong.is_array else 400, wrong.to_wire(), kind=JSON)
         return
+    if not message.is_response and message.method != ACK:
+        check_rate(host, request)
     connection_id = _header(host, request, CONNECTION)
     if message.method == "initialize":
         if connection_id is not None:
@@ -60,10 +62,6 @@ async def post(host: Host, request: Request) -> None:
     session_id = _header(host, request, SESSION)
     if message.session is not None and session_id is not None and session_id != message.session:
         raise Refusal(400, "Acp-Session-Id and params.sessionId differ")
-    is_counted = not message.is_response and message.method != ACK
-    if is_counted and not host.requests.spend("post:" + request.principal):
-        host.metrics.add("acpella_refused_total", 'reason="rate"')
-        raise Refusal(429, "too many requests; wait a little", headers=[(b"retry-after", b"1")])
     if _is_repeat(request, connection):
         await request.reply(202)
         return
@@ -71,6 +69,13 @@ async def post(host: Host, request: Request) -> None:
         connection.expect_stream(session_id)  # it knows of session streams, so it will open this one
     await deliver(connection, message)
     await request.reply(202)
+
+
+def check_rate(host: Host, request: Request) -> None:
+    """Raises `Refusal` when a user sends too much."""
+    if not host.requests.spend("http:" + request.principal):
+        host.metrics.add("acpella_refused_total", 'reason="rate"')
+        raise Refusal(429, "too many requests; wait a little", headers=[(b"retry-after", b"1")])
 
 
 async def deliver(
@@ -159,7 +164,7 @@ async def _initialize(host: Host, request: Request, message: Message) -> None:
 
 async def get(host: Host, request: Request) -> None:
     """A stream of what the agent says: of the connection, or of one session."""
-    if not request.accepts("text/event-stream"):
+    if not request.wants("text/event-stream"):
         raise Refusal(406, "the answer is text/event-stream")
     connection = find(host, request, _header(host, request, CONNECTION))
     session_id = _header(host, request, SESSION)
@@ -185,7 +190,10 @@ async def open_stream(
     first = b":\n\n"
     try:
         try:
-            after = None if given is None else cursor_of(host, given)
+            if given is not None:
+                after = cursor_of(host, given)
+            else:  # a client that confirms, and has seen nothing yet, may have missed what was sent
+                after = outbox.acked if resumable else None
             reader = outbox.attach(after=after, take_over=resumable, abort=request.abort)
         except OutOfWindow:
             host.metrics.add("acpella_resumed_total", 'outcome="lost"')

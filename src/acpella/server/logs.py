@@ -11,11 +11,16 @@ from acpella._redact import redact
 __all__ = ["set_up_logging"]
 
 
+_IN_THE_LINE = ("method", "path", "status")
+"""Facts that the text of the line tells anyway."""
+
+
 class _Lines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         line = super().format(record)
         facts = _facts(record)
-        shown = " ".join(f"{name}={value}" for name, value in facts.items() if value not in (None, ""))
+        told = {name: value for name, value in facts.items() if name not in _IN_THE_LINE}
+        shown = " ".join(f"{name}={value}" for name, value in told.items() if value not in (None, ""))
         return redact(f"{line} ({shown})" if shown else line)
 
 

@@ -3,6 +3,7 @@
 import logging
 import os
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -92,7 +93,12 @@ class Policy:
     """Looks at what a client sends before the agent sees it."""
 
     def __init__(
-        self, settings: ServerSettings, *, one_user: bool, asks_for_credentials: bool, owners: Owners | None
+        self,
+        settings: ServerSettings,
+        *,
+        one_user: Callable[[], bool],
+        asks_for_credentials: bool,
+        owners: Owners | None,
     ) -> None:
         self._roots = [Path(os.path.realpath(os.path.expanduser(root))) for root in settings.roots]
         self._one_user = one_user
@@ -103,11 +109,11 @@ class Policy:
     @property
     def rewrites(self) -> bool:
         """Whether something is checked here that a hosted command might read otherwise."""
-        return self._owners is not None and bool(not self._one_user or self._roots or not self._commands)
+        return self._owners is not None and bool(not self._one_user() or self._roots or not self._commands)
 
     @property
     def filters_lists(self) -> bool:
-        return self._owners is not None and not self._one_user
+        return self._owners is not None and not self._one_user()
 
     def check(self, method: str, params: Params, principal: str) -> None:
         """Raises `Violation` for what this user must not ask."""
@@ -118,7 +124,7 @@ class Policy:
             self._check_places(params)
 
     def may_use(self, session_id: str, principal: str) -> bool:
-        if self._owners is None or self._one_user:
+        if self._owners is None or self._one_user():
             return True
         return self._owners.owner(session_id) == principal
 

@@ -8,7 +8,7 @@ from acpella.errors import AcpellaError
 from .auth import Refusal
 from .connections import HostedConnection, Message, NotAMessage, error_answer
 from .host import Host
-from .http import CONNECTION, JSON, SESSION, deliver, open_stream, read_body
+from .http import CONNECTION, JSON, SESSION, check_rate, deliver, open_stream, read_body
 from .requests import Request
 from .sse import stream_events
 
@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 async def client_id_post(host: Host, request: Request) -> None:
     """A message; its answer comes on the event stream."""
     client_id = _client_id(host, request)
+    check_rate(host, request)
     try:
         message = await read_body(host, request)
     except NotAMessage as wrong:
@@ -111,6 +112,7 @@ async def stream_profile(host: Host, request: Request) -> None:
 
 
 async def _stream_post(host: Host, request: Request, connection: HostedConnection | None) -> None:
+    check_rate(host, request)
     try:
         message = await read_body(host, request)
     except NotAMessage as wrong:

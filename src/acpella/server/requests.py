@@ -36,7 +36,9 @@ class Request:
         self.method: str = "GET" if self.is_websocket else scope["method"]
         self.path = _path_of(scope)
         self.headers: dict[str, str] = {}
+        self.header_size = 0
         for name, value in scope["headers"]:
+            self.header_size += len(name) + len(value)
             key = name.decode("latin-1").lower()
             text = value.decode("latin-1")
             self.headers[key] = f"{self.headers[key]}, {text}" if key in self.headers else text

@@ -100,6 +100,11 @@ class Outbox:
             return owed >= self._window_frames or self._unread + self._kept >= self._window_bytes
         return self._unread >= self._high
 
+    def be_lossless(self) -> None:
+        """From now on the reader confirms what it got."""
+        self.lossless = True
+        self.acked = max(self.acked, self._base)
+
     # -- putting in ------------------------------------------------------------------------
 
     def put(self, frames: Sequence[bytes]) -> None:

@@ -9,7 +9,7 @@ from acpella.errors import AcpellaError, ConnectionClosed
 from .auth import SUBPROTOCOL, Refusal
 from .connections import ACK, HostedConnection, NotAMessage, Overflow, error_answer, read_message
 from .host import Host
-from .http import CONNECTION, RESUME, cursor_of
+from .http import CONNECTION, RESUME, check_rate, cursor_of
 from .requests import Request
 from .streams import OutOfWindow, Reader
 
@@ -29,6 +29,7 @@ async def serve_socket(host: Host, request: Request, *, binary: bool = False) ->
     resumable = request.headers.get(RESUME) == "1"
     wanted = request.headers.get(CONNECTION)
     headers: list[tuple[bytes, bytes]] = []
+    check_rate(host, request)
     if wanted is None:
         connection = host.new(request.principal, kind="websocket", multiplexed=True, resumable=resumable)
         reader = connection.main.attach(abort=request.abort)
@@ -149,6 +150,8 @@ class _Socket:
                 waiting = reading  # pyright: ignore[reportAssignmentType] - any future
                 limit = None if self._connection.initialized else self._host.settings.header_seconds
                 await asyncio.wait({reading, writer}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+                if self._reader.taken_over:
+                    raise self._why_over()  # what it still sent is not counted, so it comes again
                 if reading.done():
                     event = reading.result()
                     if event["type"] == "websocket.disconnect":
