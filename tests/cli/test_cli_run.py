@@ -92,6 +92,11 @@ def test_agents_come_from_the_settings(run: Any, tmp_path: Path) -> None:
         ('{"agent_servers": {"a": {"command": "x", "env": {"A": 1}}}}', "a.env must be an object of strings"),
         ('{"agent_servers": {"a": {"command": ["x"]}}}', "agent_servers.a.command must be a command"),
         ('{"agent_servers": {"a": {"command": "x", "args": [1]}}}', "a.args must be a list of strings"),
+        ('{"agent_servers": {"a": {"url": "ftp://x"}}}', "a.url must be a http, https, ws or wss URL"),
+        ('{"agent_servers": {"a": {"url": "http://x", "command": "y"}}}', "behind a url has no command"),
+        ('{"agent_servers": {"a": {"url": "http://x", "headers": []}}}', "a.headers must be an object"),
+        ('{"agent_servers": {"a": {"url": "http://x", "headers": {"A": 1}}}}', "headers.A must be a string"),
+        ('{"agent_servers": {"a": {"command": "x", "headers": {}}}}', "makes sense only with a url"),
         ('{"mcp_servers": 5}', "mcp_servers must be a list or an object"),
     ],
 )
@@ -114,7 +119,7 @@ def test_a_settings_file_that_is_not_there(run: Any) -> None:
         ("no-such-command-at-all", 3, "command not found"),
         ("missing.py", 3, "no file missing.py"),
         (f"{sys.executable} -c 'raise SystemExit(7)'", 4, "exited with code 7"),
-        ("http://localhost:1/acp", 3, "not supported yet"),
+        ("http://localhost:1/acp", 3, "connection refused"),
     ],
 )
 def test_each_failure_has_its_exit_code(run: Any, agent: str, code: int, message: str) -> None:

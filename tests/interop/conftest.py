@@ -67,3 +67,9 @@ def drive(request: pytest.FixtureRequest, tmp_path: Path) -> Drive:
 def official_agent(request: pytest.FixtureRequest) -> list[str]:
     """The command of an agent on an official SDK."""
     return peer(request.param)
+
+
+@pytest.fixture(scope="module", params=["server_official.py", "server_typescript.mjs"])
+def official_server(request: pytest.FixtureRequest) -> list[str]:
+    """The command of a remote agent on an official SDK."""
+    return peer(request.param)

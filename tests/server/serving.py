@@ -282,6 +282,8 @@ async def socket(url: str, headers: dict[str, str] | None = None, **options: Any
         **options,
     ) as opened:
         yield Socket(opened)
+        if "Acpella-Resume" in (headers or {}):
+            await opened.close(1001)  # 1000 would mean that it will not come back
 
 
 async def refused(url: str, headers: dict[str, str] | None = None, **options: Any) -> int:

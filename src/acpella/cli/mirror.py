@@ -3,6 +3,7 @@
 import sys
 from typing import BinaryIO
 
+from acpella.errors import TransportError
 from acpella.rpc import Channel, Receiver
 
 __all__ = ["Mirror"]
@@ -51,6 +52,10 @@ class Mirror:
     @property
     def stderr_tail(self) -> str:
         return getattr(self._channel, "stderr_tail", "")
+
+    @property
+    def failure(self) -> TransportError | None:
+        return getattr(self._channel, "failure", None)
 
 
 class _Tap:

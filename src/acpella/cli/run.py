@@ -41,9 +41,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "-a",
         "--agent",
-        metavar="NAME|COMMAND",
-        help="a name of the settings, a command, or a Python file; default: the first of the settings, "
-        "or the built-in one",
+        metavar="NAME|COMMAND|URL",
+        help="a name of the settings, a command, a Python file, or a URL (its token: ACPELLA_TOKEN); "
+        "default: the first of the settings, or the built-in one",
     )
     add(
         "-o",
@@ -182,16 +182,22 @@ async def _direct(
     arguments: argparse.Namespace, settings: Any, catalogue: "Catalogue", prompt: list[Any]
 ) -> int:
     """An agent for this prompt alone."""
-    from acpella.client.targets import open_target
+    from acpella.client.targets import find_endpoint, open_target
 
     from .agents_known import default_agent
     from .opening import new_entry
 
     target = arguments.agent or default_agent(settings)
-    name, channel = open_target(target, settings=settings, on_stderr=_pass_on if arguments.verbose else None)
-    arguments.interrupts.channel = channel
+    remote = find_endpoint(target, settings=settings)
+    if remote is not None and arguments.output in ("text", "simple"):
+        name, channel = remote[0], target  # so that a lost connection is made again
+    else:
+        name, channel = open_target(
+            target, settings=settings, on_stderr=_pass_on if arguments.verbose else None
+        )
+        arguments.interrupts.channel = channel
     command = settings.agents[target].command if target in settings.agents else name
-    async with _connect(arguments, channel, name, command) as agent:
+    async with _connect(arguments, channel, name, command, settings=settings) as agent:
         session = await _open(arguments, agent, settings)
         key = ""
         try:
@@ -351,6 +357,7 @@ def _connect(
     name: str,
     command: str,
     *,
+    settings: Any = None,
     notifications: dict[str, Callable[[Any], Any]] | None = None,
     startup: float = 30.0,
 ) -> Any:
@@ -379,7 +386,13 @@ def _connect(
     if ask is not None and is_interactive():
         allowed["on_elicit"] = asker.elicitation
     allowed["timeouts"] = dataclasses.replace(allowed["timeouts"], startup=startup)
-    agent = connect(channel, settings=ClientSettings(), notifications=notifications, **allowed)
+    agent = connect(
+        channel,
+        settings=settings or ClientSettings(),
+        notifications=notifications,
+        on_state=_tell_state,
+        **allowed,
+    )
     agent.name = name
     return agent
 
@@ -510,6 +523,12 @@ def _image(name: str) -> Path:
 
 def _say(text: str) -> None:
     print(f"acpella: {text}", file=sys.stderr)  # noqa: T201 - beside the answer
+
+
+def _tell_state(agent: Any) -> None:
+    """The connection to a remote agent is worth a word only when it is not there."""
+    if agent.state in ("interrupted", "reconnecting"):
+        _say("the connection was cut; waiting for it")
 
 
 def _pass_on(data: bytes) -> None:

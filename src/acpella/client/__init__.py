@@ -5,10 +5,12 @@ from .elicitation import check_form, defaults_of
 from .login import TerminalCommand
 from .permissions import Permissions, Remembered, Rule
 from .record import Frame, read_recording
+from .remote import RemoteAgent, RemoteState
+from .restarts import Restarts
 from .result import Result, ToolCallState
 from .session import ClientSession
 from .settings import AgentServer, ClientSettings, SettingsError
-from .supervisor import Restarts, SupervisedAgent, SupervisedSession, Supervisor
+from .supervisor import SupervisedAgent, SupervisedSession, Supervisor
 from .turn import PromptTurn, UpdatesDropped
 from .workspace import Terminals, Workspace
 
@@ -21,6 +23,8 @@ __all__ = [
     "Permissions",
     "PromptTurn",
     "Remembered",
+    "RemoteAgent",
+    "RemoteState",
     "Restarts",
     "Result",
     "Rule",

@@ -4,9 +4,10 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from acpella.errors import (
     AuthRequired,
@@ -62,8 +63,12 @@ from .permissions import Permissions, Policy
 from .record import Recorder
 from .session import ClientSession
 from .settings import ClientSettings
-from .targets import Target, open_target
+from .targets import Target, find_endpoint, open_target
 from .workspace import Terminals, Workspace
+
+if TYPE_CHECKING:
+    from .remote import RemoteAgent
+    from .restarts import Restarts
 
 __all__ = ["ConnectedAgent", "Timeouts", "connect"]
 
@@ -145,6 +150,10 @@ class ConnectedAgent:
 
     def _prepare(self) -> tuple[str, Channel, Connection]:
         name, channel = self._open_target()
+        return name, *self._new_connection(channel, name)
+
+    def _new_connection(self, channel: Channel, name: str) -> tuple[Channel, Connection]:
+        """A connection over a channel that is not open yet, and that channel as it is recorded."""
         if self._record is not None:
             channel = Recorder(channel, self._record, agent=name)
         notifications: dict[str, Any] = {"session/update": self._update}
@@ -159,42 +168,47 @@ class ConnectedAgent:
             framing="lines",
             answer_noise=False,  # agents print banners; answering those would confuse them
         )
-        return name, channel, connection
+        return channel, connection
 
     # -- life ----------------------------------------------------------------------------
 
     async def __aenter__(self) -> Self:
         await self.connection.open()
         try:
-            request = InitializeRequest(
-                protocol_version=PROTOCOL_VERSION,
-                client_capabilities=self._offers(),
-                client_info=self._info,
-            )
-            try:
-                hello = await self.connection.call(
-                    methods.INITIALIZE, request, timeout=self.timeouts.startup or None
-                )
-            except MethodNotFound:
-                raise TransportError(f"{self.name} does not know `initialize`; is it an ACP agent?") from None
-            except ConnectionClosed as error:
-                error.reason += f" before it answered{self._printed()}; is it an ACP agent?"
-                raise
-            except TimeoutError:
-                tail = getattr(self._channel, "stderr_tail", "")
-                raise TransportError(
-                    f"{self.name} did not answer within {self.timeouts.startup:g} s{self._printed()}; "
-                    "is it an ACP agent?",
-                    stderr_tail=tail,
-                ) from None
-            if hello.protocol_version != PROTOCOL_VERSION:  # R-103
-                theirs = hello.protocol_version
-                raise Unsupported(f"{self.name} speaks ACP version {theirs}; this is {PROTOCOL_VERSION}")
-            self._hello = hello
+            self._hello = await self._greet(self.connection)
         except BaseException:
             await self.connection.close(grace=0)
             raise
         return self
+
+    async def _greet(self, connection: Connection) -> InitializeResponse:
+        request = InitializeRequest(
+            protocol_version=PROTOCOL_VERSION, client_capabilities=self._offers(), client_info=self._info
+        )
+        try:
+            hello = await connection.call(methods.INITIALIZE, request, timeout=self.timeouts.startup or None)
+        except MethodNotFound:
+            raise TransportError(f"{self.name} does not know `initialize`; is it an ACP agent?") from None
+        except ConnectionClosed as error:
+            failure = getattr(self._channel, "failure", None)
+            if isinstance(failure, TransportError):
+                raise failure from None  # there was never a connection
+            error.reason += f" before it answered{self._printed()}; is it an ACP agent?"
+            raise
+        except TimeoutError:
+            tail = getattr(self._channel, "stderr_tail", "")
+            raise TransportError(
+                f"{self.name} did not answer within {self.timeouts.startup:g} s{self._printed()}; "
+                "is it an ACP agent?",
+                stderr_tail=tail,
+            ) from None
+        if hello.protocol_version != PROTOCOL_VERSION:  # R-103
+            theirs = hello.protocol_version
+            raise Unsupported(f"{self.name} speaks ACP version {theirs}; this is {PROTOCOL_VERSION}")
+        return hello
+
+    async def ready(self) -> None:
+        """Wait until the agent can be talked to; at once, for an agent of this machine."""
 
     def _heard_noise(self, noise: Noise) -> None:
         if self._hello is None and len(self._printed_first) < SHOWN_LINES:
@@ -206,7 +220,7 @@ class ConnectedAgent:
         """What it wrote instead of an answer, which often says why."""
         return f", but printed {' / '.join(self._printed_first)!r}" if self._printed_first else ""
 
-    async def _reconnect(self) -> None:
+    async def _start_again(self) -> None:
         """Start the agent again, for it to see a login (R-123). Sessions of before are to be opened again."""
         if not hasattr(self._channel, "command"):
             raise Unsupported(f"{self.name} was not started from here; connect to it again after the login")
@@ -281,7 +295,7 @@ class ConnectedAgent:
             cwd=str(root), mcp_servers=list(mcp_servers), additional_directories=[str(d) for d in more]
         )
         answer = await self._gated(methods.NEW_SESSION, request)
-        return self._adopt(answer.session_id, root, more, answer)
+        return self._adopt(answer.session_id, root, more, answer, mcp_servers)
 
     async def load_session(
         self,
@@ -298,6 +312,7 @@ class ConnectedAgent:
         before = self._sessions.get(session_id)
         session = self._sessions[session_id] = ClientSession(self, session_id, cwd=root, directories=more)
         session.on_update = on_update
+        session.mcp_servers = mcp_servers
         request = LoadSessionRequest(
             session_id=session_id,
             cwd=str(root),
@@ -332,7 +347,7 @@ class ConnectedAgent:
             additional_directories=[str(d) for d in more],
         )
         answer = await self._gated(methods.RESUME_SESSION, request)
-        return self._adopt(session_id, root, more, answer)
+        return self._adopt(session_id, root, more, answer, mcp_servers)
 
     async def fork_session(
         self,
@@ -352,7 +367,7 @@ class ConnectedAgent:
             additional_directories=[str(d) for d in more],
         )
         answer = await self._gated(methods.FORK_SESSION, request)
-        return self._adopt(answer.session_id, root, more, answer)
+        return self._adopt(answer.session_id, root, more, answer, mcp_servers)
 
     async def list_sessions(self, *, cwd: str | os.PathLike[str] | None = None) -> list[SessionInfo]:
         """All sessions that the agent knows, in its order."""
@@ -417,13 +432,13 @@ class ConnectedAgent:
             if code != 0:
                 how = "was given up" if code is None else f"ended with code {code}"
                 raise AuthRequired(f"the login {method.name!r} {how}")
-            await self._reconnect()
+            await self._start_again()
             return
         if missing := missing_variables(method, {**self._env, **(env or {})}):
             raise ValueError(f"the login {method.name!r} needs {', '.join(missing)}; give them with env=")
         if env:
             self._env.update(env)
-            await self._reconnect()
+            await self._start_again()
         request = AuthenticateRequest(method_id=method_id)
         try:
             await self.call(methods.AUTHENTICATE, request, timeout=0)
@@ -493,10 +508,18 @@ class ConnectedAgent:
             self.need(self.capabilities.session_capabilities.additional_directories, "take more directories")
         return root, [d for i, d in enumerate(more) if d != root and d not in more[:i]]  # R-151
 
-    def _adopt(self, session_id: str, cwd: Path, directories: Sequence[Path], answer: Any) -> ClientSession:
+    def _adopt(
+        self,
+        session_id: str,
+        cwd: Path,
+        directories: Sequence[Path],
+        answer: Any,
+        mcp_servers: Sequence[McpServer],
+    ) -> ClientSession:
         session = self._sessions[session_id] = ClientSession(
             self, session_id, cwd=cwd, directories=directories
         )
+        session.mcp_servers = mcp_servers
         self._describe(session, answer)
         for update in self._early.pop(session_id, []):
             session.deliver(update)
@@ -618,15 +641,23 @@ def connect(
     notifications: Mapping[str, Any] | None = None,
     record: str | os.PathLike[str] | None = None,
     name: str = "acpella",
+    headers: Mapping[str, str] | None = None,
+    token: str | None = None,
+    reconnect: "Restarts | bool" = True,
+    on_state: "Callable[[RemoteAgent], None] | None" = None,
 ) -> ConnectedAgent:
     """Start an agent and greet it: `async with acpella.connect("agent.py") as agent:`.
 
-    `target` is a command, a list, a Python file, a name of the settings, or an `Agent`. `files` lets the
+    `target` is a command, a list, a Python file, a URL (http, https, ws, wss), a name of the settings, or an
+    `Agent`. `files` lets the
     agent read inside the session's directories (`Workspace(write=True)` also write), `terminals` run
     commands there. `permissions` answers its questions: a policy, or `Permissions` with rules and somebody
     to ask. `on_elicit` shows its forms and pages to the user, and `on_elicit_complete` hears of those that
     were finished. `requests` and `notifications` are extension methods that the agent may call. `record`
     names a file that gets every frame both ways, without secrets.
+
+    For an agent behind a URL: `headers` and `token` (default: `ACPELLA_TOKEN` of the environment) go with
+    every request; `reconnect` says how often a lost connection is made again, `on_state` hears of it.
 
     Raises, when it is entered:
         TransportError: the agent cannot be started, or does not answer.
@@ -636,8 +667,16 @@ def connect(
 
     if not isinstance(settings, ClientSettings):
         settings = ClientSettings.find(settings)
-    return ConnectedAgent(
-        target,
+    remote = find_endpoint(target, settings=settings, headers=headers, token=token)
+    if remote is None and (headers or token is not None):
+        raise TransportError("headers= and token= make sense only for an agent behind a URL")
+    make: Callable[..., ConnectedAgent] = partial(ConnectedAgent, target)
+    if remote is not None:
+        from .remote import RECONNECT, RemoteAgent
+
+        limits = (RECONNECT if reconnect else None) if isinstance(reconnect, bool) else reconnect
+        make = partial(RemoteAgent, *remote, reconnect=limits, on_state=on_state)
+    return make(
         files=(Workspace() if files else None) if isinstance(files, bool) else files,
         terminals=(Terminals() if terminals else None) if isinstance(terminals, bool) else terminals,
         permissions=Permissions(permissions) if isinstance(permissions, str) else permissions,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from acpella.errors import LocalProtocolError, Unsupported
+from acpella.errors import AcpellaError, LocalProtocolError, Unsupported
 from acpella.schema import (
     AudioContent,
     AvailableCommand,
@@ -21,6 +21,7 @@ from acpella.schema import (
     CurrentModeUpdate,
     EmbeddedResource,
     ImageContent,
+    McpServer,
     PromptCapabilities,
     RequestPermissionRequest,
     RequestPermissionResponse,
@@ -73,6 +74,12 @@ class ClientSession:
         """Hears of updates outside a turn, and of those that a load replays."""
         self.models: SessionModelState | None = None
         """The models to choose from, of agents that tell them the older way; others have an option."""
+        self.mcp_servers: Sequence[McpServer] = ()
+        """What it was opened with."""
+        self.lost: AcpellaError | None = None
+        """Why it could not be opened again after the connection was lost."""
+        self.replaying = False
+        """What arrives was told before and only brings the state up to date."""
         self.last_sign = 0.0
         self._serving = 0  # requests of the agent that this side works on
         self._notes_signs = bool(agent.timeouts.idle_turn)
@@ -208,7 +215,7 @@ class ClientSession:
                 self._note(update)
             return turn.deliver(update)
         self._note(update)
-        return self.on_update(update) if self.on_update is not None else None
+        return self.on_update(update) if self.on_update is not None and not self.replaying else None
 
     def _note(self, update: SessionUpdate) -> None:
         """Keep what is true of the session from now on."""

@@ -20,11 +20,14 @@ class SettingsError(AcpellaError):
 
 @dataclass(frozen=True, slots=True)
 class AgentServer:
-    """How an agent is started."""
+    """How an agent is started, or where it is: one of `command` and `url` is given."""
 
-    command: str
+    command: str = ""
     args: list[str] = field(default_factory=list[str])
     env: dict[str, str] = field(default_factory=dict[str, str])
+    url: str = ""
+    headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Sent with every request to the URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,10 @@ def _parse(text: str) -> Any:
 
 def _agent(entry: Any, where: str) -> AgentServer:
     table = _table(entry, where)
+    if "url" in table:
+        return _remote(table, where)
+    if "headers" in table:
+        raise SettingsError(f"{where}.headers makes sense only with a url")
     command = table.get("command")
     if isinstance(command, dict):  # Zed has also written {"command": {"path": …, "args": …}}
         inner = _table(command, f"{where}.command")
@@ -126,6 +133,21 @@ def _agent(entry: Any, where: str) -> AgentServer:
     except msgspec.ValidationError:
         raise SettingsError(f"{where}.env must be an object of strings") from None
     return AgentServer(os.path.expanduser(command), cast("list[str]", args), env)
+
+
+def _remote(table: dict[str, Any], where: str) -> AgentServer:
+    url = table["url"]
+    if not isinstance(url, str) or not url.lower().startswith(("http://", "https://", "ws://", "wss://")):
+        raise SettingsError(f"{where}.url must be a http, https, ws or wss URL")
+    if more := sorted({"command", "args", "env"} & table.keys()):
+        raise SettingsError(f"{where}: an agent behind a url has no {more[0]}")
+    headers = table.get("headers", {})
+    if not isinstance(headers, dict):
+        raise SettingsError(f"{where}.headers must be an object of strings")
+    for name, value in cast("dict[str, Any]", headers).items():
+        if not isinstance(value, str):  # the value may be a secret: it is not shown
+            raise SettingsError(f"{where}.headers.{name} must be a string")
+    return AgentServer(url=url, headers=cast("dict[str, str]", headers))
 
 
 def _table(value: Any, where: str) -> dict[str, Any]:

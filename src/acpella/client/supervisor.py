@@ -2,10 +2,8 @@
 
 import asyncio
 import logging
-import random
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
@@ -13,6 +11,7 @@ from typing import Any, Literal, Self, TypeAlias
 from acpella.errors import AcpellaError, ConnectionClosed, RpcError, TransportError
 
 from .connect import ConnectedAgent, connect
+from .restarts import Restarts
 from .session import ClientSession, Prompt
 from .targets import Target
 from .turn import PromptTurn
@@ -23,25 +22,6 @@ log = logging.getLogger(__name__)
 
 State: TypeAlias = Literal["starting", "running", "waiting", "stopped", "failed"]
 """`waiting`: it died and will be started again; `failed`: the restart budget is spent."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restarts:
-    """How often an agent may die, and how long to wait before it is started again."""
-
-    budget: int = 5
-    """Restarts within `window` seconds; one more, and the agent counts as failed."""
-
-    window: float = 60.0
-
-    first_delay: float = 0.2
-    """Seconds before the first restart; doubles with each one in the window, with some chance."""
-
-    longest_delay: float = 15.0
-
-    def delay(self, count: int) -> float:
-        full = min(self.first_delay * 2**count, self.longest_delay)
-        return full * random.uniform(0.5, 1.0)
 
 
 class SupervisedSession:
@@ -105,7 +85,7 @@ class SupervisedAgent:
         self._target = target
         self._limits = restarts
         self._on_change = on_change
-        self._options = options
+        self._options: dict[str, Any] = {"reconnect": False, **options}  # that is what restarts are for
         self._agent: ConnectedAgent | None = None
         self._sessions: dict[str, SupervisedSession] = {}
         self._deaths: deque[float] = deque()

@@ -1,4 +1,4 @@
-"""From what a user names to a channel: a command, a list, a Python file, a name in the settings, an agent."""
+"""From what a user names to a channel: a command, a Python file, a URL, a name in the settings, an agent."""
 
 import asyncio
 import os
@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, runtime_checkable
 
 from acpella.errors import TransportError
 from acpella.rpc import Channel
@@ -14,7 +14,12 @@ from acpella.transport import ProcessChannel, memory_pair
 
 from .settings import ClientSettings
 
-__all__ = ["InProcess", "Servable", "Target", "command_of", "open_target"]
+if TYPE_CHECKING:
+    from acpella.transport.endpoint import Endpoint
+
+__all__ = ["InProcess", "Servable", "Target", "command_of", "find_endpoint", "open_endpoint", "open_target"]
+
+_SCHEMES = ("http://", "https://", "ws://", "wss://")
 
 
 @runtime_checkable
@@ -27,7 +32,7 @@ class Servable(Protocol):
 
 
 Target: TypeAlias = "str | Path | Sequence[str] | Servable | Channel"
-"""A command, a list of words, a Python file, a name of the settings, an `Agent`, or a channel."""
+"""A command, a list of words, a Python file, a URL, a name of the settings, an `Agent`, or a channel."""
 
 
 class InProcess:
@@ -58,6 +63,47 @@ class InProcess:
             self._serving.cancel()
 
 
+def find_endpoint(
+    target: Target,
+    *,
+    settings: ClientSettings | None = None,
+    headers: Mapping[str, str] | None = None,
+    token: str | None = None,
+) -> "tuple[str, Endpoint] | None":
+    """A short name of a remote agent and where it is; None if the target is no URL.
+
+    Raises:
+        TransportError: the URL or a header cannot be used.
+    """
+    listed = settings is not None and isinstance(target, str) and target in settings.agents
+    if not isinstance(target, str) or not (listed or target.lower().startswith(_SCHEMES)):
+        return None
+    from acpella.transport.endpoint import Endpoint
+
+    if settings is not None and target in settings.agents and settings.agents[target].url:
+        server = settings.agents[target]
+        given = {name.lower() for name in headers or {}}
+        if token is not None:
+            given.add("authorization")
+        kept = {name: value for name, value in server.headers.items() if name.lower() not in given}
+        return target, Endpoint.of(server.url, headers={**kept, **(headers or {})}, token=token)
+    if listed:
+        return None
+    endpoint = Endpoint.of(target, headers=headers, token=token)
+    return endpoint.host, endpoint
+
+
+def open_endpoint(endpoint: "Endpoint", *, on_link: Callable[[bool], None] | None = None) -> Channel:
+    """A new channel to a remote agent."""
+    if endpoint.is_websocket:
+        from acpella.transport.websocket import WebSocketChannel
+
+        return WebSocketChannel(endpoint, on_link=on_link)
+    from acpella.transport.http import HttpChannel
+
+    return HttpChannel(endpoint, on_link=on_link)
+
+
 def open_target(
     target: Target,
     *,
@@ -65,12 +111,19 @@ def open_target(
     cwd: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
     on_stderr: Callable[[bytes], None] | None = None,
+    headers: Mapping[str, str] | None = None,
+    token: str | None = None,
 ) -> tuple[str, Channel]:
     """A short name of the agent, and the channel to it."""
     if isinstance(target, Servable):
         return target.name, InProcess(target)
     if hasattr(target, "pause_reading"):
         return "agent", cast("Channel", target)
+    remote = find_endpoint(target, settings=settings, headers=headers, token=token)
+    if remote is not None:
+        return remote[0], open_endpoint(remote[1])
+    if headers or token is not None:
+        raise TransportError("headers and a token make sense only for an agent behind a URL")
     name, command, own = command_of(cast("str | Path | Sequence[str]", target), settings)
     overlay = {**own, **(env or {})}
     return name, ProcessChannel(command, cwd=cwd, env=overlay or None, on_stderr=on_stderr)
@@ -88,8 +141,6 @@ def command_of(
 
 
 def _command(target: str | Path | Sequence[str], settings: ClientSettings | None) -> list[str]:
-    if isinstance(target, str) and target.startswith(("http://", "https://", "ws://", "wss://")):
-        raise TransportError(f"cannot connect to {target}: agents behind a URL are not supported yet")
     if isinstance(target, str) and not Path(target).is_file():
         try:
             command = shlex.split(target)

@@ -148,6 +148,9 @@ class PromptTurn:
         if self.session.timeouts.idle_turn:
             watch = asyncio.get_running_loop().create_task(self._watch_idleness())
         try:
+            await self.session.agent.ready()
+            if self.session.lost is not None:
+                raise self.session.lost
             response = await self.session.agent.connection.call(methods.PROMPT, request, in_order=True)
             self.result.end(response)
         except AuthRequired as error:  # some agents make sessions for anybody and complain only now

@@ -155,6 +155,8 @@ class _Socket:
                 if reading.done():
                     event = reading.result()
                     if event["type"] == "websocket.disconnect":
+                        if event.get("code") == 1000 and self._connection.resumable:
+                            self._connection.close("the client ended it")  # as DELETE does over HTTP
                         raise _Stop(1005, "the client is gone")
                     await self._took(event)
                 elif writer.done():

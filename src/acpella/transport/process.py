@@ -72,8 +72,7 @@ class ProcessChannel:
         self._cwd = cwd
         self.env = {name: value for name, value in (env or {}).items() if value is not None}
         """What was laid over this process's environment."""
-        inherited = os.environ if inherit_env else {}
-        laid_over = {**inherited, **(env or {})}
+        laid_over: dict[str, str | None] = {**(os.environ if inherit_env else {}), **(env or {})}
         self._env = {name: value for name, value in laid_over.items() if value is not None}
         self._on_stderr = on_stderr
         self._eof_grace = eof_grace

@@ -1,0 +1,116 @@
+"""What both remote transports need to go on after a cut: when to try again, what to tell, what to keep."""
+
+import random
+from collections import deque
+
+import msgspec
+
+from acpella.errors import TransportError
+
+__all__ = ["ACK_BYTES", "ACK_MESSAGES", "Backoff", "Head", "Sent", "ack", "missing"]
+
+RESUME_WITHIN = 60.0
+"""Seconds in which a cut connection must be back. Without it, callers wait for a server that is gone."""
+
+ACK_MESSAGES = 64
+ACK_BYTES = 256 * 1024
+"""What may arrive before the server is told; it stops sending when much more than this is unconfirmed."""
+
+MAX_SENT = 32 * 1024 * 1024
+"""Bytes kept for sending again. Without it, a server that answers nothing makes us keep everything."""
+
+
+class Backoff:
+    """Growing pauses with some chance in them, until the time is up."""
+
+    def __init__(self, now: float, *, within: float = RESUME_WITHIN) -> None:
+        self._until = now + within
+        self._count = 0
+
+    def next(self, now: float) -> float | None:
+        """Seconds to wait before the next try; None when there should be none."""
+        if now >= self._until:
+            return None
+        pause = min(0.05 * 2**self._count, 5.0) * random.uniform(0.5, 1.0) if self._count else 0.0
+        self._count += 1
+        return pause
+
+
+class Head(msgspec.Struct):
+    """As much of a message as a transport must know."""
+
+    id: msgspec.Raw = msgspec.Raw(b"")
+    method: str = ""
+    params: msgspec.Raw = msgspec.Raw(b"")
+    result: msgspec.Raw = msgspec.Raw(b"")
+
+    @property
+    def key(self) -> bytes:
+        """The id as it was written, so that 1 and "1" are two ids (T-030); empty for a notification."""
+        return b"" if bytes(self.id) == b"null" else bytes(self.id)
+
+
+read_head = msgspec.json.Decoder(Head).decode
+
+
+class Sent:
+    """Frames that the server may not have got yet, oldest first, numbered from 1."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._frames: deque[bytes] = deque()
+        self._size = 0
+        self._requests: dict[bytes, int] = {}  # id -> number of its frame
+
+    def add(self, frame: bytes) -> None:
+        self.count += 1
+        self._frames.append(frame)
+        self._size += len(frame)
+        try:
+            head = read_head(frame)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass  # the server will say what is wrong with it
+        else:
+            if head.method and head.key:
+                self._requests[head.key] = self.count
+        while self._size > MAX_SENT and len(self._frames) > 1:
+            self._size -= len(self._frames.popleft())
+
+    def answered(self, key: bytes) -> None:
+        """A response came: what was sent up to its request has arrived."""
+        number = self._requests.pop(key, 0)
+        if number:
+            self.arrived(number)
+
+    def arrived(self, number: int) -> None:
+        while self._frames and self.count - len(self._frames) < number:
+            self._size -= len(self._frames.popleft())
+        if not self._frames:
+            self._requests = {key: at for key, at in self._requests.items() if at > number}
+
+    def after(self, number: int) -> list[bytes] | None:
+        """The frames after one, or None if they are not kept any more."""
+        if number < self.count - len(self._frames) or number > self.count:
+            return None
+        self.arrived(number)
+        return list(self._frames)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a response would tell anything."""
+        return bool(self._requests)
+
+
+def ack(event_id: str, session_id: str | None = None) -> bytes:
+    """The message that tells the server how far we have read."""
+    params = {"lastEventId": event_id}
+    if session_id is not None:
+        params["sessionId"] = session_id
+    return msgspec.json.encode({"jsonrpc": "2.0", "method": "$/acpella/ack", "params": params})
+
+
+def missing(library: str) -> TransportError:
+    """The error for a library that is not installed."""
+    return TransportError(
+        f"agents behind a URL need the library {library}: install it with `pip install 'acpella[standard]'`"
+    )

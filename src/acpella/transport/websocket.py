@@ -1,0 +1,520 @@
+"""A remote agent over WebSocket: one socket for everything, picked up again after a cut."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from acpella.errors import ConnectionClosed, LocalProtocolError, TransportError
+from acpella.rpc import Receiver
+
+from ._resume import ACK_BYTES, ACK_MESSAGES, Backoff, Sent, ack, missing, read_head
+from .endpoint import CONNECT_WITHIN, MAX_ERROR_BODY, MAX_MESSAGE, Endpoint
+
+if TYPE_CHECKING:
+    from websockets.client import ClientProtocol
+    from websockets.http11 import Response
+
+__all__ = ["WebSocketChannel"]
+
+log = logging.getLogger(__name__)
+
+PING_EVERY = 20.0
+"""Seconds between pings; a server that is silent for two of them is gone (T-066)."""
+
+CLOSE_WITHIN = 2.0
+"""Seconds that the server gets to answer our goodbye."""
+
+_GONE_FOR_NOW = (1001, 1006, 1012, 1013)
+"""Close codes after which it makes sense to come back: going away, cut, restart, try again."""
+
+_TEXT = 0x81  # a whole text message in one frame
+
+
+class WebSocketChannel:
+    """One JSON-RPC message a text frame. Cuts are survived if the server can do its part."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        ping_every: float = PING_EVERY,
+        on_link: Callable[[bool], None] | None = None,
+    ) -> None:
+        """`on_link` hears False when the connection was cut, and True when it is back."""
+        self._endpoint = endpoint
+        self._ping_every = ping_every
+        self._on_link = on_link
+        self._link: _Link | None = None
+        self._opened = self._over = self._closing = False
+        self._paused = False
+        self._held = False  # the receiver was told to wait because the link is down
+        self._blocked = False  # the link has more to write than it should
+        self._connection_id: str | None = None
+        self._generation: str | None = None  # of a server that can resume; None for others
+        self._received = 0  # text frames of this connection in all
+        self._unacked = 0
+        self._unacked_bytes = 0
+        self._sent = Sent()
+        self._resuming: asyncio.Task[None] | None = None
+        self._beat: asyncio.TimerHandle | None = None
+
+    @property
+    def connection_id(self) -> str | None:
+        return self._connection_id
+
+    # -- the beginning -----------------------------------------------------------------------
+
+    async def open(self, receiver: Receiver, *, write_high: int) -> None:
+        """Connect.
+
+        Raises:
+            TransportError: the server cannot be reached or does not want us; says why.
+        """
+        if self._opened:
+            raise LocalProtocolError("a channel can be opened once")
+        self._opened = True
+        self._loop = asyncio.get_running_loop()
+        self._receiver = receiver
+        self._write_high = write_high
+        try:
+            link, response = await self._connect({})
+        except _Refused as refused:
+            raise refused.error from None
+        self._connection_id = response.headers.get("Acp-Connection-Id")
+        generation = response.headers.get("Acpella-Resume")
+        self._generation = generation if self._connection_id else None
+        self._use(link)
+
+    async def _connect(self, resume: dict[str, str]) -> tuple["_Link", "Response"]:
+        """A new link whose handshake is done; nothing of what it receives is delivered yet."""
+        try:
+            from websockets.client import ClientProtocol
+            from websockets.uri import parse_uri
+        except ImportError:
+            raise missing("websockets") from None
+        endpoint = self._endpoint
+        url = endpoint.url if endpoint.is_websocket else "ws" + endpoint.url[4:]
+        protocol = ClientProtocol(parse_uri(url), max_size=MAX_MESSAGE)
+        request = protocol.connect()
+        for name, value in {**endpoint.headers, "Acpella-Resume": "1", **resume}.items():
+            request.headers[name] = value
+        if "User-Agent" not in request.headers:
+            request.headers["User-Agent"] = "acpella"
+        if cookies := endpoint.cookie_header():
+            request.headers["Cookie"] = cookies
+        protocol.send_request(request)
+        link = _Link(self, protocol)
+        secure = endpoint.is_secure
+        try:
+            async with asyncio.timeout(CONNECT_WITHIN):
+                await self._loop.create_connection(
+                    lambda: link,
+                    endpoint.host,
+                    endpoint.port,
+                    ssl=endpoint.context() if secure else None,
+                    server_hostname=endpoint.host if secure else None,
+                )
+                response = await link.handshake
+        except (OSError, TimeoutError) as error:
+            link.abort()
+            raise endpoint.unreachable(error) from error
+        except BaseException:
+            link.abort()
+            raise
+        endpoint.keep_cookies(response.headers.raw_items())
+        if response.status_code != 101:
+            link.abort()
+            raise _refused(endpoint, response)
+        if protocol.handshake_exc is not None:
+            link.abort()
+            raise TransportError(f"{endpoint.shown} does not speak WebSocket: {protocol.handshake_exc}")
+        return link, response
+
+    def _use(self, link: "_Link") -> None:
+        self._link = link
+        link.transport.set_write_buffer_limits(high=self._write_high)
+        if self._paused:
+            link.transport.pause_reading()
+        self._beat = self._loop.call_later(self._ping_every, self._ping)
+        link.deliver()
+
+    # -- talking -------------------------------------------------------------------------------
+
+    def write(self, data: bytes | bytearray) -> None:
+        if self._over or self._closing:
+            return
+        for line in bytes(data).split(b"\n"):
+            if line:
+                if self._generation is not None:
+                    self._sent.add(line)  # sent again if it gets lost
+                if self._link is not None:
+                    self._link.send(line)
+
+    def pause_reading(self) -> None:
+        self._paused = True
+        if self._link is not None:
+            self._link.pause(True)
+
+    def resume_reading(self) -> None:
+        self._paused = False
+        if self._link is not None:
+            self._link.pause(False)
+
+    def received(self, frames: list[bytes]) -> None:
+        """Whole text frames arrived on the link."""
+        self._received += len(frames)
+        data = b"\n".join(frames)
+        if self._generation is not None:
+            if self._sent.waits:
+                self._note_answers(frames)
+            self._unacked += len(frames)
+            self._unacked_bytes += len(data)
+            if (self._unacked >= ACK_MESSAGES or self._unacked_bytes >= ACK_BYTES) and self._link is not None:
+                self._unacked = self._unacked_bytes = 0
+                self._link.send(ack(f"{self._generation}-{self._received}"))
+        if data.count(b"\n") != len(frames) - 1:  # somebody sends JSON over several lines
+            data = b"\n".join(frame.replace(b"\n", b" ") for frame in frames)
+        self._receiver.received(data + b"\n")
+
+    def _note_answers(self, frames: list[bytes]) -> None:
+        for frame in frames:
+            if frame.find(b'"method"', 0, 64) < 0:
+                with suppress(msgspec.DecodeError, UnicodeDecodeError):
+                    head = read_head(frame)
+                    if not head.method:
+                        self._sent.answered(head.key)
+
+    def blocked(self, link: "_Link", blocked: bool) -> None:
+        """The link has too much to write, or has written enough of it."""
+        if link is self._link:
+            self._blocked = blocked
+            if not self._held:
+                (self._receiver.pause_writing if blocked else self._receiver.resume_writing)()
+
+    def _ping(self) -> None:
+        link = self._link
+        if link is None:
+            return
+        silent = time.monotonic() - link.heard
+        if silent > 2 * self._ping_every and not self._paused:
+            link.abort("the server has gone silent")
+            return
+        link.ping()
+        self._beat = self._loop.call_later(self._ping_every, self._ping)
+
+    # -- cuts ------------------------------------------------------------------------------------
+
+    def lost(self, link: "_Link", code: int, why: str) -> None:
+        """A link is over."""
+        if link is not self._link:
+            return
+        self._link = None
+        self._blocked = False
+        if self._beat is not None:
+            self._beat.cancel()
+        if self._closing or self._over:
+            return
+        if self._generation is None or code not in _GONE_FOR_NOW:
+            self._end(f"the connection to {self._endpoint.shown} ended: {why}", clean=code == 1000)
+            return
+        log.info("the connection to %s was cut (%s); picking it up", self._endpoint.shown, why)
+        self._receiver.pause_writing()
+        self._held = True
+        self._tell_link(False)
+        self._resuming = self._loop.create_task(self._resume(why), name="acpella resume")
+
+    async def _resume(self, why: str) -> None:
+        backoff = Backoff(self._loop.time())
+        problem: BaseException | None = None
+        shown = self._endpoint.shown
+        while (pause := backoff.next(self._loop.time())) is not None:
+            await asyncio.sleep(pause)
+            assert self._connection_id is not None
+            headers = {
+                "Acp-Connection-Id": self._connection_id,
+                "Last-Event-ID": f"{self._generation}-{self._received}",
+            }
+            try:
+                link, response = await self._connect(headers)
+            except _Refused as error:
+                if error.status in (404, 410):
+                    self._end(f"the connection to {shown} was cut and the server does not know it any more")
+                    return
+                if error.status < 500 and error.status not in (409, 429):
+                    self._end(f"the connection to {shown} was cut and cannot be picked up: {error}")
+                    return
+                problem = error
+                continue
+            except TransportError as error:
+                problem = error
+                continue
+            count = response.headers.get("Acpella-Received", "")
+            again = self._sent.after(int(count)) if count.isdigit() else None
+            if again is None:
+                link.abort()
+                self._end(f"the connection to {shown} was cut for too long: messages to it are lost")
+                return
+            self._resuming = None
+            self._unacked = self._unacked_bytes = 0  # the server knows from the header
+            self._use(link)
+            for frame in again:
+                link.send(frame)
+            self._held = False
+            if not self._blocked:
+                self._receiver.resume_writing()
+            self._tell_link(True)
+            return
+        self._end(f"the connection to {shown} was cut and did not come back: {problem or why}")
+
+    def _tell_link(self, up: bool) -> None:
+        if self._on_link is not None:
+            try:
+                self._on_link(up)
+            except Exception:
+                log.exception("on_link failed")
+
+    def _end(self, reason: str, *, clean: bool = False) -> None:
+        if not self._over:
+            self._over = True
+            self._receiver.ended(ConnectionClosed(reason, clean=clean))
+
+    # -- the end -----------------------------------------------------------------------------------
+
+    async def close(self) -> None:
+        """Say goodbye and close the socket."""
+        self._closing = True
+        if self._beat is not None:
+            self._beat.cancel()
+        resuming, self._resuming = self._resuming, None
+        if resuming is not None and resuming is not asyncio.current_task():
+            resuming.cancel()
+            await asyncio.wait([resuming], timeout=CLOSE_WITHIN)
+        link = self._link
+        if link is not None:
+            link.goodbye()
+            try:
+                await asyncio.wait([link.ended], timeout=CLOSE_WITHIN)
+            finally:
+                link.abort()
+
+
+class _Refused(Exception):
+    """The server answered the handshake with another status than 101."""
+
+    def __init__(self, status: int, error: TransportError) -> None:
+        self.status = status
+        self.error = error
+        super().__init__(str(error))
+
+
+def _refused(endpoint: Endpoint, response: "Response") -> _Refused:
+    body = bytes(response.body or b"")[:MAX_ERROR_BODY]
+    error = endpoint.refused(response.status_code, body, location=response.headers.get("Location"))
+    return _Refused(response.status_code, error)
+
+
+class _Link(asyncio.Protocol):
+    """One socket. Cuts whole frames out of what it reads, so that many are delivered at once."""
+
+    transport: asyncio.Transport
+
+    def __init__(self, channel: WebSocketChannel, protocol: "ClientProtocol") -> None:
+        self._channel = channel
+        self._protocol = protocol
+        self._head: bytearray | None = bytearray()  # of the handshake; None when it is done
+        self._refusing = False  # the answer to the handshake is no; its body follows
+        self._leaving = False
+        self._buffer = bytearray()  # unfinished frames
+        self._need = 2
+        self._fragments: list[bytes] | None = None
+        self._delivering = False
+        self._reason = ""
+        self.heard = time.monotonic()
+        loop = asyncio.get_running_loop()
+        self.handshake: asyncio.Future[Response] = loop.create_future()
+        self.ended: asyncio.Future[None] = loop.create_future()
+
+    # -- asyncio's side ------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self._flush()
+
+    def data_received(self, data: bytes) -> None:
+        self.heard = time.monotonic()
+        if self._head is not None:
+            self._shake_hands(data)
+        else:
+            self._buffer += data
+            if len(self._buffer) >= self._need and self._delivering:
+                self._cut_frames()
+
+    def eof_received(self) -> None:
+        if self._head is not None:
+            self._protocol.receive_eof()
+            self._check_handshake()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.handshake.done():
+            self.handshake.set_exception(exc or ConnectionResetError("the server closed the connection"))
+            self.handshake.exception()  # nobody may be waiting any more
+        if not self.ended.done():
+            self.ended.set_result(None)
+        rcvd = self._protocol.close_rcvd
+        if rcvd is not None:
+            why = f"the server closed it with code {rcvd.code}" + (f", {rcvd.reason}" if rcvd.reason else "")
+            self._channel.lost(self, 1001 if rcvd.code == 1005 else rcvd.code, why)
+        else:
+            sent = self._protocol.close_sent
+            code = sent.code if sent is not None else 1006
+            why = self._reason or (sent.reason if sent is not None else "") or "the line broke"
+            self._channel.lost(self, code, why)
+
+    def pause_writing(self) -> None:
+        self._channel.blocked(self, True)
+
+    def resume_writing(self) -> None:
+        self._channel.blocked(self, False)
+
+    # -- handshake -------------------------------------------------------------------------------
+
+    def _shake_hands(self, data: bytes) -> None:
+        assert self._head is not None
+        self._head += data
+        end = self._head.find(b"\r\n\r\n")
+        if end >= 0 and self._head.startswith((b"HTTP/1.1 101", b"HTTP/1.0 101")):
+            self._protocol.receive_data(bytes(self._head[: end + 4]))
+            self._buffer += self._head[end + 4 :]  # frames may follow at once
+            self._head = None
+        elif end >= 0 or self._refusing or len(self._head) > MAX_ERROR_BODY:
+            self._refusing = True
+            self._protocol.receive_data(bytes(self._head))
+            self._head = bytearray()
+        self._check_handshake()
+
+    def _check_handshake(self) -> None:
+        from websockets.http11 import Response
+
+        for event in self._protocol.events_received():
+            if isinstance(event, Response) and not self.handshake.done():
+                self.handshake.set_result(event)
+        problem = self._protocol.handshake_exc
+        if problem is not None and not self.handshake.done():
+            self.handshake.set_exception(
+                TransportError(f"{self._channel._endpoint.shown} does not speak WebSocket: {problem}")  # pyright: ignore[reportPrivateUsage] - its own
+            )
+            self.handshake.exception()
+
+    # -- frames ------------------------------------------------------------------------------------
+
+    def deliver(self) -> None:
+        """Give what arrives to the channel from now on."""
+        self._delivering = True
+        self._cut_frames()
+
+    def pause(self, paused: bool) -> None:
+        if not self.transport.is_closing():
+            if paused:
+                self.transport.pause_reading()
+            else:
+                self.transport.resume_reading()
+
+    def _cut_frames(self) -> None:
+        """Plain text frames are sliced out here; all others are the library's."""
+        data = bytes(self._buffer)
+        size = len(data)
+        at = 0
+        texts: list[bytes] = []
+        self._need = 2
+        while size - at >= 2:
+            length = data[at + 1]
+            start = at + 2
+            if length == 126:
+                start += 2
+                length = int.from_bytes(data[at + 2 : start])
+            elif length == 127:
+                start += 8
+                length = int.from_bytes(data[at + 2 : start])
+            elif length > 127:  # masked: the library refuses it
+                length, start = size - start, start
+            end = start + length
+            if start > size or end > size:
+                self._need = max(2, end - at) if start <= size else 2
+                if start <= size and length > MAX_MESSAGE:
+                    self._other_frame(data[at:start], texts)
+                break
+            if data[at] == _TEXT and self._fragments is None:
+                if length > MAX_MESSAGE:
+                    self._other_frame(data[at:start], texts)
+                    break
+                texts.append(data[start:end])
+            else:
+                self._other_frame(data[at:end], texts)
+            at = end
+        del self._buffer[:at]
+        if texts:
+            self._channel.received(texts)
+
+    def _other_frame(self, frame: bytes, texts: list[bytes]) -> None:
+        from websockets.frames import Frame, Opcode
+
+        if self._protocol.parser_exc is not None or self._protocol.close_rcvd is not None:
+            return
+        self._protocol.receive_data(frame)
+        for event in self._protocol.events_received():
+            if not isinstance(event, Frame):
+                continue
+            if event.opcode is Opcode.TEXT:
+                self._fragments = [bytes(event.data)]
+            elif event.opcode is Opcode.BINARY:
+                self._fragments = None if event.fin else self._fragments  # T-062: not for us
+            elif event.opcode is Opcode.CONT and self._fragments is not None:
+                self._fragments.append(bytes(event.data))
+            if event.fin and self._fragments is not None and event.opcode in (Opcode.TEXT, Opcode.CONT):
+                texts.append(b"".join(self._fragments))
+                self._fragments = None
+        self._flush()
+
+    def send(self, text: bytes) -> None:
+        from websockets.protocol import State
+
+        if self._protocol.state is State.OPEN:
+            self._protocol.send_text(text)
+            self._flush()
+
+    def ping(self) -> None:
+        from websockets.protocol import State
+
+        if self._protocol.state is State.OPEN:
+            self._protocol.send_ping(b"")
+            self._flush()
+
+    def goodbye(self) -> None:
+        from websockets.protocol import State
+
+        self._leaving = True
+        if self._protocol.state is State.OPEN:
+            self._protocol.send_close(1000)
+            self._flush()
+        if not self.transport.is_closing():
+            self.transport.resume_reading()  # for its answer
+
+    def abort(self, reason: str = "") -> None:
+        self._reason = reason or self._reason
+        if hasattr(self, "transport"):
+            self.transport.abort()
+
+    def _flush(self) -> None:
+        for data in self._protocol.data_to_send():
+            if data:
+                self.transport.write(data)
+            else:
+                self.transport.close()
+        if self._protocol.close_expected() and (not self._leaving or self._protocol.close_rcvd is not None):
+            self.transport.close()  # after what is buffered
