@@ -171,7 +171,9 @@ def test_the_last_words_of_an_agent_that_dies_are_harmless(run: Start) -> None:
     """D8"""
     terminal = run("die")
     shown = finished(terminal, 4)
-    assert "Goodbye\n" in shown and "killed by SIGKILL" in shown and "last words" in shown
+    assert "Goodbye\n" in shown
+    joined = shown.replace("\n", "")  # the command may be longer than a line
+    assert "killed by SIGKILL" in joined and "last words" in joined
     assert terminal.screen.title == "" and b"]0;" not in terminal.raw
 
 
@@ -225,7 +227,7 @@ def test_a_question_that_is_killed_leaves_the_terminal_as_it_was(run: Start) -> 
     terminal = run("ask")
     terminal.see("Esc: no")
     os.kill(terminal.process.pid, signal.SIGTERM)
-    assert terminal.wait() == -signal.SIGTERM
+    assert terminal.wait() == 128 + signal.SIGTERM
     assert terminal.is_cooked()
 
 

@@ -43,7 +43,7 @@ async def test_a_path_is_no_command(project: Path, home: Path) -> None:
 async def test_without_a_key_the_offline_model_works_and_says_what_it_is(project: Path, home: Path) -> None:
     """E8: the first five minutes."""
     ran = await cli(project, environment(home), "--write", 'replace "helo" by "hello" in greet.py')
-    assert ran.code == 0 and "This is the offline model" in ran.out and '+    return "hello"' in ran.out
+    assert ran.code == 0 and "This is the offline model" in ran.out and '+     return "hello"' in ran.out
     assert "hello" in (project / "greet.py").read_text(encoding="utf-8")
 
 

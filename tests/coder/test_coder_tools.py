@@ -35,7 +35,7 @@ async def test_an_unsaved_buffer_is_what_is_read_and_edited(project: Path, home:
     """C2: the editor's text counts, not the disk's."""
 
     class Buffers(Workspace):
-        async def read(self, roots: Any, request: Any) -> ReadTextFileResponse:
+        async def read(self, roots: Any, request: Any, **more: Any) -> ReadTextFileResponse:
             return ReadTextFileResponse(content="unsaved = 1\n")
 
     turns = [use("read_file", path="greet.py"), use("edit_file", path="greet.py", old="1", new="2"), "Done."]
@@ -78,7 +78,7 @@ async def test_edit_file_changes_one_place(project: Path, home: Path) -> None:
     async with FakeProvider(turns) as provider:
         ran = await cli(project, environment(home, provider), "--write", "fix it")
     assert (project / "greet.py").read_text(encoding="utf-8") == GREET.replace("helo", "hello")
-    assert '-    return "helo"' in ran.out and '+    return "hello"' in ran.out
+    assert '-     return "helo"' in ran.out and '+     return "hello"' in ran.out
 
 
 async def test_edit_file_keeps_windows_line_ends(project: Path, home: Path) -> None:
