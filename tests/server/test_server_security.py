@@ -396,7 +396,12 @@ async def test_sessions_stay_below_the_roots(tmp_path: Path) -> None:
         assert (await client.call(50, "session/new", outside))["error"]["code"] == -32602
         for number, place in enumerate((work, work / "inner", work / "inner" / ".." / "new")):
             inside = {"cwd": str(place), "mcpServers": []}
-            assert "result" in await client.call(f"a{number}", "session/new", inside), place
+            made = await client.call(f"a{number}", "session/new", inside)
+            assert "result" in made, place
+        move = {"sessionId": made["result"]["sessionId"], "path": "/etc"}
+        assert (await client.call(51, "_agent/working_dir/update", move))["error"]["code"] == -32602
+        move["path"] = str(work / "inner")
+        assert "result" in await client.call(52, "_agent/working_dir/update", move)
 
 
 async def test_commands_of_clients_are_not_started_for_strangers() -> None:
@@ -415,6 +420,30 @@ async def test_commands_of_clients_are_not_started_for_strangers() -> None:
             assert ("result" in answer) is allowed, options
             if not allowed:
                 assert "MCP" in answer["error"]["message"]
+            later = await client.call(2, "_agent/mcp/add", {"sessionId": "s", "server": server_of_theirs})
+            assert ("starts no MCP" in later["error"]["message"]) is not allowed, options
+
+
+async def test_addresses_of_clients_are_not_reached_for_strangers() -> None:
+    """An MCP server with a URL would be a request from the server's machine to any address (SSRF)."""
+    inner = {"type": "http", "name": "x", "url": "http://169.254.169.254/", "headers": []}
+    for options, allowed in (
+        ({"token": ALICE}, False),
+        ({}, True),
+        ({"token": ALICE, "limits": {"mcp_urls": "yes"}}, True),
+        ({"limits": {"mcp_urls": "no"}}, False),
+    ):
+        talker = Talker(mcp=["http", "sse"])
+        async with serving(talker, **options) as server, socket(ws_url(server), bearer(ALICE)) as client:
+            await client.call(0, "initialize", HELLO)
+            for number, kind in enumerate(("http", "sse")):
+                params = {"cwd": "/tmp", "mcpServers": [{**inner, "type": kind}]}
+                answer = await client.call(f"n{number}", "session/new", params)
+                assert ("result" in answer) is allowed, (options, kind)
+                if not allowed:
+                    assert "MCP" in answer["error"]["message"]
+            later = await client.call(2, "_agent/mcp/add", {"sessionId": "s", "server": inner})
+            assert ("connects to no MCP" in later["error"]["message"]) is not allowed
 
 
 async def test_a_child_does_not_get_the_servers_tokens(

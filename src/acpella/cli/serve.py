@@ -88,6 +88,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="whether clients may name MCP servers that are programs to start here; auto: without a token",
     )
+    who.add_argument(
+        "--mcp-urls",
+        choices=("auto", "yes", "no"),
+        default=None,
+        help="whether clients may name MCP servers by URL, to be reached from here; auto: without a token",
+    )
     how = parser.add_argument_group("how it runs")
     how.add_argument(
         "--config", metavar="PATH", help="settings in TOML; the environment and options go before"
@@ -172,6 +178,8 @@ def _settings(arguments: argparse.Namespace) -> "ServerSettings":
         changes["roots"] = (*settings.roots, *(str(Path(root).absolute()) for root in arguments.root))
     if arguments.mcp_commands is not None:
         changes["mcp_commands"] = arguments.mcp_commands
+    if arguments.mcp_urls is not None:
+        changes["mcp_urls"] = arguments.mcp_urls
     if arguments.no_finish_turns:
         changes["finish_turns"] = False
     return settings.but(**changes)
