@@ -227,13 +227,9 @@ def _is_dotted(name: str) -> bool:
 
 
 def _built_in() -> Any:
-    try:
-        make: Any = vars(importlib.import_module("acpella.coder"))["agent"]
-    except (ImportError, KeyError):
-        raise ValueError(
-            "the built-in agent is not part of this installation; name what to host (acpella serve --help)"
-        ) from None
-    return make()
+    from acpella.coder import agent
+
+    return agent()
 
 
 def _imported(reference: str) -> Any:
