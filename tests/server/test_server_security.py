@@ -13,6 +13,7 @@ import pytest
 import acpella
 from acpella.server import Requester, Runner, ServerSettings, Tokens, asgi
 from acpella.server.auth import Bucket, Gate, Refusal, is_loopback
+from acpella.sessions import RememberedPermissions
 from server.serving import (
     EVENTS,
     HELLO,
@@ -344,6 +345,27 @@ async def test_logins_count_by_user() -> None:
             place = {"cwd": "/tmp", "mcpServers": []}
             assert "result" in await alice.call(2, "session/new", place)
             assert (await bob.call(2, "session/new", place))["error"]["code"] == -32000
+
+
+async def test_answers_for_good_count_by_user(tmp_path: Path) -> None:
+    """What Alice always allows, Bob is asked about (C21)."""
+    file = tmp_path / "permissions.toml"
+    talker = Talker(settings={"permission_file": str(file)})
+    always = {"outcome": {"outcome": "selected", "optionId": "allow_always"}}
+    async with serving(talker, auth=USERS) as server:
+        for token in (ALICE, BOB):
+            async with socket(ws_url(server), bearer(token)) as client:
+                session = await client.start()
+                await client.prompt(session, "ask")
+                while (message := await client.message()).get("method") != "session/request_permission":
+                    assert "result" not in message, "it was not asked"
+                await client.send({"jsonrpc": "2.0", "id": message["id"], "result": always})
+                await client.until_answer(2)
+                await client.prompt(session, "ask", id=3)
+                seen = await client.until_answer(3)
+                assert "session/request_permission" not in [message.get("method") for message in seen]
+    assert talker.answers == [True] * 4
+    assert sorted(RememberedPermissions(file).owners()) == ["talker for alice", "talker for bob"]
 
 
 async def test_ids_are_long_random_and_not_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
