@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 import acpella
+import acpella.coder
 from acpella.server import Requester, Runner, ServerSettings, Tokens, asgi
 from acpella.server.auth import Bucket, Gate, Refusal, is_loopback
 from acpella.sessions import RememberedPermissions
@@ -255,6 +256,39 @@ async def test_sessions_of_an_agent_belong_to_who_made_them() -> None:
             await bob.call("delete", "session/delete", {"sessionId": session})
             assert session not in str(await bob.call("list", "session/list"))
             assert session in str(await alice.call("list", "session/list"))
+
+
+async def test_extension_methods_know_only_the_sessions_of_who_asks() -> None:
+    """C15, C19: the built-in agent's, for somebody who has learned another's session id."""
+    limits = {"mcp_commands": "yes", "mcp_urls": "yes"}
+    coder = acpella.coder.agent(model="offline", store="memory")
+    async with serving(coder, auth=USERS, limits=limits) as server:
+        async with socket(ws_url(server), bearer(ALICE)) as alice, socket(ws_url(server), bearer(BOB)) as bob:
+            session = await alice.start()
+            await alice.prompt(session, "a secret")
+            await alice.until_answer(2)
+            await bob.start()
+            program = {"name": "theirs", "command": sys.executable, "args": ["-c", ""], "env": []}
+            for method, more in (
+                ("_session/get", {}),
+                ("_session/export", {}),
+                ("_agent/mcp/list", {}),
+                ("_agent/mcp/add", {"server": program}),
+                ("_agent/mcp/remove", {"name": "theirs"}),
+                ("_agent/working_dir/update", {"path": "/"}),
+                ("session/set_mode", {"modeId": "full"}),
+                ("session/set_config_option", {"configId": "auto-approve", "value": True}),
+            ):
+                params = {"sessionId": session, **more}
+                answer = await bob.call(method, method, params)
+                assert answer["error"]["code"] == -32002, method
+                assert "secret" not in str(answer), method
+            await bob.call("delete", "_session/delete", {"sessionId": session})
+            assert session not in str(await bob.call("list", "_session/list"))
+            assert "a secret" in str(await alice.call("get", "_session/get", {"sessionId": session}))
+            assert (await alice.call("mcp", "_agent/mcp/list", {"sessionId": session}))["result"] == {
+                "servers": []
+            }
 
 
 KEEPER = """
@@ -576,13 +610,13 @@ async def test_thousands_of_unknown_connections_leave_no_trace() -> None:
     async with serving(Talker()) as server:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         head = "GET /acp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nAcp-Connection-Id: "
-        for start in range(0, 2_000, 100):
+        for start in range(0, 10_000, 100):
             writer.write("".join(f"{head}{start + n:032x}\r\n\r\n" for n in range(100)).encode())
             for _ in range(100):
                 assert (await reader.readuntil(b"no such connection\n")).startswith(b"HTTP/1.1 404")
         writer.close()
         assert len(server.app.host) == 0
-        assert server.app.metrics.value("acpella_requests_total", 'method="GET",status="404"') == 2_000
+        assert server.app.metrics.value("acpella_requests_total", 'method="GET",status="404"') == 10_000
 
 
 async def test_too_many_requests_at_once_are_refused_one_by_one() -> None:
