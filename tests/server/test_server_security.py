@@ -94,7 +94,9 @@ def test_short_tokens_and_bad_token_files_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     for text, message in (
         ("alice tiny\n", r"tokens:1: a token has at least 32"),
-        (f"# nobody\n\nalice {ALICE} more\n", "tokens:3: expected a user and a token"),
+        (f"# nobody\n\nalice {ALICE} more words\n", "tokens:3: expected a user and a token"),
+        (f"alice {ALICE} until=tomorrow\n", "tokens:1: after the token may come until="),
+        (f"alice {ALICE} 2030-12-31\n", "tokens:1: after the token may come until="),
         ("alice sha256:zz\n", "64 hexadecimal"),
         ("# nothing\n", "holds no token"),
     ):
@@ -113,6 +115,20 @@ def test_short_tokens_and_bad_token_files_are_refused(tmp_path: Path) -> None:
     assert (tokens.user_of(ALICE), tokens.user_of(BOB)) == (None, "bob")
     file.write_text("bob tiny\n")  # a mistake changes nothing
     assert tokens.user_of(BOB) == "bob"
+
+
+async def test_a_token_ends_when_its_line_says(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    file.touch(0o600)
+    file.write_text(f"alice {ALICE} until=9999-12-31\nbob {BOB} until=2020-01-01T12:00+02:00\n")
+    tokens = Tokens.from_file(file)
+    async with serving(Talker(), auth=tokens) as server:
+        async with Http(server.url, bearer(ALICE)) as alice, Http(server.url, bearer(BOB)) as bob:
+            await alice.initialize()
+            assert (await bob.post("initialize", HELLO, id=0)).status_code == 401
+            file.write_text(f"alice {ALICE} until=2020-01-01\nbob {BOB}\n")
+            assert (await alice.post("session/list", id=1)).status_code == 401
+            await bob.initialize()
 
 
 async def test_a_hook_of_the_programs_own_decides() -> None:

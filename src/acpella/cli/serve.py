@@ -59,7 +59,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "where other users of the machine do not see it",
     )
     who.add_argument(
-        "--token-file", metavar="PATH", help="several users: lines of USER TOKEN, or USER sha256:HASH"
+        "--token-file",
+        metavar="PATH",
+        help="several users: lines of USER TOKEN [until=DATE], or USER sha256:HASH [until=DATE]",
     )
     who.add_argument(
         "--allow-host",
