@@ -507,8 +507,10 @@ async def test_addresses_of_clients_are_not_reached_for_strangers() -> None:
     ):
         talker = Talker(mcp=["http", "sse"])
         async with serving(talker, **options) as server, socket(ws_url(server), bearer(ALICE)) as client:
-            await client.call(0, "initialize", HELLO)
+            hello = (await client.call(0, "initialize", HELLO))["result"]
+            offers = hello["agentCapabilities"].get("mcpCapabilities", {})
             for number, kind in enumerate(("http", "sse")):
+                assert offers.get(kind, False) is allowed, "C11: what is offered is taken"
                 params = {"cwd": "/tmp", "mcpServers": [{**inner, "type": kind}]}
                 answer = await client.call(f"n{number}", "session/new", params)
                 assert ("result" in answer) is allowed, (options, kind)

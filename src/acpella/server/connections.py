@@ -660,10 +660,11 @@ class HostedConnection:
             self._known.add(waiting.session)
         elif waiting.method in ("session/list", "_session/list") and self.host.policy.filters_lists:
             result = self.host.policy.filtered(msgspec.json.decode(envelope.result), self.principal)
-            answer = {"jsonrpc": "2.0", "id": msgspec.Raw(bytes(envelope.id)), "result": result}
-            return msgspec.json.encode(answer)
+            return _answer(envelope, result)
         elif waiting.method == "initialize":
             self.loads = _can_load(envelope.result)
+            if not self.host.policy.takes_urls:
+                return _answer(envelope, self.host.policy.offered(msgspec.json.decode(envelope.result)))
         return line
 
     def _give_answer(self, waiting: _Pending, line: bytes) -> None:
@@ -676,6 +677,11 @@ class HostedConnection:
             self.main.put((line,))
         else:
             self._stream_for(waiting.session).put((line,))
+
+
+def _answer(envelope: Envelope, result: Any) -> bytes:
+    """The same answer with another result."""
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": msgspec.Raw(bytes(envelope.id)), "result": result})
 
 
 def error_answer(key: bytes, code: int, text: str) -> bytes:

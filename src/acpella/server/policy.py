@@ -118,6 +118,18 @@ class Policy:
     def filters_lists(self) -> bool:
         return self._owners is not None and not self._one_user()
 
+    @property
+    def takes_urls(self) -> bool:
+        return self._urls
+
+    def offered(self, result: Any) -> Any:
+        """An answer to `initialize` without what this server refuses."""
+        offers = _part(_part(result, "agentCapabilities"), "mcpCapabilities")
+        for kind in ("http", "sse"):
+            if kind in offers:
+                offers[kind] = False
+        return result
+
     def check(self, method: str, params: Params, principal: str) -> None:
         """Raises `Violation` for what this user must not ask."""
         session = params.session
@@ -170,6 +182,11 @@ class Policy:
             return False
         real = Path(os.path.realpath(place))
         return any(real == root or root in real.parents for root in self._roots)
+
+
+def _part(value: Any, key: str) -> dict[str, Any]:
+    part = cast("dict[str, Any]", value).get(key) if isinstance(value, dict) else None
+    return cast("dict[str, Any]", part) if isinstance(part, dict) else {}
 
 
 def _items(value: Any) -> list[Any]:
