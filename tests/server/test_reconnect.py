@@ -399,20 +399,21 @@ async def test_numbers_that_are_none_do_no_harm() -> None:
             await eventually(lambda: connection.readers == 0, "the server notices")
 
 
-async def test_acks_are_not_requests_that_are_counted() -> None:
+async def test_acks_and_answers_are_not_requests_that_are_counted() -> None:
     """A client that confirms much must not be refused for it."""
     limits = {"requests_per_second": 0.001, "request_burst": 3}
-    async with serving(Talker(), limits=limits) as server:
-        async with Http(server.url) as client:
-            await client.initialize(Acpella_Resume="1")
+    for place, status in (("", 200), ("/rpc?client_id=one", 202)):
+        async with serving(Talker(), limits=limits) as server, Http(server.url + place) as client:
+            hello = await client.post("initialize", HELLO, id=0, Acpella_Resume="1")
+            assert hello.status_code == status
+            if not place:
+                client.connection = {"Acp-Connection-Id": hello.headers["acp-connection-id"]}
             ack = {"lastEventId": f"{server.app.host.gen}-0"}
-            codes = [(await client.post("$/acpella/ack", ack)).status_code for _ in range(10)]
-            assert codes == [202] * 10
-            assert [(await client.post("session/list", id=n)).status_code for n in range(3)] == [
-                202,
-                202,
-                429,
-            ]
+            sent = [await client.post("$/acpella/ack", ack) for _ in range(10)]
+            sent += [await client.post(body={"id": "unasked", "result": {}}) for _ in range(10)]
+            assert [answer.status_code for answer in sent] == [202] * 20
+            listed = [await client.post("session/list", id=n) for n in range(3)]
+            assert [answer.status_code for answer in listed] == [202, 202, 429]
 
 
 async def test_a_client_comes_back_with_its_cookies_and_loads() -> None:

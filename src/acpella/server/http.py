@@ -48,8 +48,7 @@ async def post(host: Host, request: Request) -> None:
     except NotAMessage as wrong:
         await request.reply(501 if wrong.is_array else 400, wrong.to_wire(), kind=JSON)
         return
-    if not message.is_response and message.method != ACK:
-        check_rate(host, request)
+    check_rate(host, request, message)
     connection_id = _header(host, request, CONNECTION)
     if message.method == "initialize":
         if connection_id is not None:
@@ -68,8 +67,10 @@ async def post(host: Host, request: Request) -> None:
     await request.reply(202)
 
 
-def check_rate(host: Host, request: Request) -> None:
-    """Raises `Refusal` when a user sends too much."""
+def check_rate(host: Host, request: Request, message: Message | None = None) -> None:
+    """Raises `Refusal` when a user asks too much. What the agent asked for, and acks, do not count."""
+    if message is not None and (message.is_response or message.method == ACK):
+        return
     if not host.requests.spend("http:" + request.principal):
         host.metrics.add("acpella_refused_total", 'reason="rate"')
         raise Refusal(429, "too many requests; wait a little", headers=[(b"retry-after", b"1")])
