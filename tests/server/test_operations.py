@@ -89,6 +89,18 @@ def test_log_lines_are_json_and_hide_secrets() -> None:
         assert "abcdef123456" not in text
 
 
+def test_a_client_cannot_write_lines_of_its_own_into_the_log() -> None:
+    """It names methods and paths; without care one with a line break looks like a line of ours."""
+    method = "session/x\r\n2030-01-01 INFO acpella.audit: forged\u2028\x1b[2J" + "y" * 100_000
+    record = logging.LogRecord("acpella.audit", logging.INFO, "", 1, "%s", (method,), None)
+    record.facts = {"user": "a\nb"}
+    for formatter in (_Lines("%(levelname)s %(message)s"), _Json()):
+        line = formatter.format(record)
+        assert len(line.splitlines()) == 1
+        assert "\x1b" not in line
+        assert len(line) < 5_000
+
+
 # -- the command ------------------------------------------------------------------------------------
 
 

@@ -397,7 +397,7 @@ class HostedConnection:
         try:
             self.host.policy.check(message.method, message.params, self.principal)
         except Violation as violation:
-            audit.warning("refused %s: %s", message.method, violation.message, extra=self.facts())
+            audit.warning("refused %s: %s", message.method[:100], violation.message, extra=self.facts())
             self.host.metrics.add("acpella_refused_total", 'reason="policy"')
             return self._refuse(message, answered, violation.code, violation.message)
         return True
@@ -417,8 +417,8 @@ class HostedConnection:
                 self.turns += 1
             elif message.method == "initialize":
                 self._hello = (message.id, self._now())
-            if message.method.startswith("session/"):
-                audit.info("%s", message.method, extra=self.facts(session=_short(message.session)))
+            if message.method.startswith(("session/", "_session/", "_agent/")):
+                audit.info("%s", message.method[:100], extra=self.facts(session=_short(message.session)))
         # Where rules hold, the agent must read what was checked: of two equal keys others may take the first.
         frame = message.frame
         if message.method is not None and self.host.policy.rewrites:
