@@ -107,6 +107,16 @@ async def test_a_server_that_is_not_there_is_told(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["ws", "http"])
+async def test_a_refusal_is_told_to_an_editor_that_has_left_already(scheme: str) -> None:
+    """`echo MESSAGE | acpella connect URL` must not end in silence."""
+    async with asyncio.timeout(30), hosting(Agent("closed"), token="t" * 40) as runner:
+        async with bridge(f"{scheme}://127.0.0.1:{runner.port}/acp") as editor:
+            editor.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}})
+            code, said = await editor.end()
+            assert code == 3 and "wants a token" in said
+
+
+@pytest.mark.parametrize("scheme", ["ws", "http"])
 async def test_a_server_that_ends_the_connection_ends_the_bridge(scheme: str, tmp_path: Path) -> None:
     async with asyncio.timeout(30):
         async with hosting(Agent("short")) as runner:

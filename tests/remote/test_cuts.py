@@ -34,8 +34,10 @@ def counting_agent() -> Agent:
 
 
 @asynccontextmanager
-async def hosting(agent: Agent | list[str], **settings: Any) -> AsyncIterator[Runner]:
-    runner = Runner(agent, port=0, settings=ServerSettings(**settings))
+async def hosting(
+    agent: Agent | list[str], *, token: str | None = None, **settings: Any
+) -> AsyncIterator[Runner]:
+    runner = Runner(agent, port=0, settings=ServerSettings(**settings), token=token)
     runner.bind()
     running = asyncio.create_task(runner.run(signals=False))
     await runner.started.wait()

@@ -83,6 +83,17 @@ async def test_a_client_that_says_nothing_is_dropped() -> None:
         await eventually(lambda: len(server.app.host) == 0, "the connection is gone")
 
 
+async def test_a_half_open_socket_is_noticed() -> None:
+    """T-066: the client is gone without a word, and leaves pings unanswered."""
+    async with serving(Talker(), limits={"ping_seconds": 0.2}) as server, socket(ws_url(server)) as client:
+        await client.start()
+        transport: Any = client.socket.transport
+        transport.pause_reading()
+        await eventually(lambda: len(server.app.host) == 0, "the connection is gone")
+        transport.resume_reading()
+        assert await client.closed() in (1006, 1011)
+
+
 async def test_a_client_that_does_not_read_is_dropped() -> None:
     """T-13, T-091, T-092: its agent waits, then it loses its connection."""
     talker = Talker()

@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import re
+import shlex
 import signal
 import socket as sockets
 import subprocess
@@ -88,6 +89,18 @@ def test_log_lines_are_json_and_hide_secrets() -> None:
         assert "abcdef123456" not in text
 
 
+def test_a_client_cannot_write_lines_of_its_own_into_the_log() -> None:
+    """It names methods and paths; without care one with a line break looks like a line of ours."""
+    method = "session/x\r\n2030-01-01 INFO acpella.audit: forged\u2028\x1b[2J" + "y" * 100_000
+    record = logging.LogRecord("acpella.audit", logging.INFO, "", 1, "%s", (method,), None)
+    record.facts = {"user": "a\nb"}
+    for formatter in (_Lines("%(levelname)s %(message)s"), _Json()):
+        line = formatter.format(record)
+        assert len(line.splitlines()) == 1
+        assert "\x1b" not in line
+        assert len(line) < 5_000
+
+
 # -- the command ------------------------------------------------------------------------------------
 
 
@@ -133,6 +146,32 @@ async def test_the_command_serves_a_module_a_file_or_a_command(tmp_path: Path, t
         _, text = await asyncio.to_thread(process.communicate, timeout=20)
         assert "Traceback" not in text
         assert process.returncode in (0, -signal.SIGTERM)
+
+
+async def test_without_a_target_the_built_in_agent_is_served(tmp_path: Path) -> None:
+    """C1, E3: one agent over HTTP, over WebSocket, and on stdio through the bridge."""
+    (tmp_path / "a.txt").write_text("forty-two")
+    python = [sys.executable, "-m", "acpella"]
+    homes = {name: str(tmp_path) for name in ("XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "HOME")}
+    env = {**homes, "ACPELLA_MODEL": "offline"}
+    with command("--port", "0", "--root", str(tmp_path), cwd=tmp_path, env=env) as process:
+        url = await asyncio.to_thread(url_of, process)
+        bridge = shlex.join([*python, "connect", url])
+        for agent in (url, url.replace("http", "ws"), bridge):
+            ran = await asyncio.to_thread(
+                subprocess.run,
+                [*python, "run", "-a", agent, "read a.txt"],
+                capture_output=True,
+                text=True,
+                cwd=tmp_path,
+                env={**os.environ, **env},
+                timeout=60,
+            )
+            assert ran.returncode == 0, ran.stderr
+            assert "forty-two" in ran.stdout
+        process.send_signal(signal.SIGTERM)
+        _, text = await asyncio.to_thread(process.communicate, timeout=20)
+        assert "Traceback" not in text
 
 
 async def test_a_token_of_the_environment_is_asked_for(tmp_path: Path) -> None:

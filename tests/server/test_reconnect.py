@@ -2,6 +2,8 @@
 
 import asyncio
 import random
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ import websockets
 
 from acpella.server import Runner
 from server.serving import (
+    EVENTS,
     HELLO,
     Http,
     Json,
@@ -336,6 +339,81 @@ async def test_a_repeated_post_is_taken_once() -> None:
         await eventually(lambda: len(heard) == 3, "three were taken")
         await client.post("_heard", {"n": 4}, Acpella_Message="4")
         await eventually(lambda: heard == [1, 2, 3, 4], "in order, each once")
+
+
+LAZY = """
+import json, os, sys, time
+def say(message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+say({"id": json.loads(sys.stdin.readline())["id"], "result": {"protocolVersion": 1}})
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.01)
+for line in sys.stdin:
+    say({"method": "_got", "params": {"n": json.loads(line)["params"]["n"]}})
+"""
+
+
+async def test_a_post_that_was_not_taken_can_be_repeated_with_its_number(tmp_path: Path) -> None:
+    """After 503 the number counts as unused, whatever came with a higher one."""
+    (tmp_path / "lazy.py").write_text(LAZY)
+    awake = tmp_path / "awake"
+    command = [sys.executable, str(tmp_path / "lazy.py"), str(awake)]
+    async with serving(command, limits={"stall_seconds": 0.3}) as server, Http(server.url) as client:
+        await client.initialize(Acpella_Resume="1")
+
+        async def post(number: int) -> int:
+            params = {"n": number, "filling": "x" * 200_000}
+            return (await client.post("_much", params, Acpella_Message=str(number))).status_code
+
+        taken = 0
+        while await post(taken + 1) == 202:
+            taken += 1
+        assert taken < 10
+        awake.touch()
+        assert await post(taken + 2) == 202
+        assert [await post(taken + 1), await post(taken + 1), await post(1)] == [202] * 3
+        assert await post(taken + 3) == 202
+        async with client.stream() as stream:
+            got = [(await stream.message())["params"]["n"] for _ in range(taken + 3)]
+        assert got == [*range(1, taken + 1), taken + 2, taken + 1, taken + 3]
+
+
+async def test_numbers_that_are_none_do_no_harm() -> None:
+    """Some characters are digits to Python and no numbers; others are numbers without end."""
+    async with serving(Talker()) as server, Http(server.url) as client:
+        await client.initialize(Acpella_Resume="1")
+        gen = server.app.host.gen
+        connection: Any = server.app.host.find(client.connection["Acp-Connection-Id"], "")
+        for number in ("\u00b2", "9" * 900, "-1", "", "1e3"):
+            odd = {
+                "Acpella-Message": number.encode("latin-1"),
+                "Last-Event-ID": f"{gen}-{number}".encode("latin-1"),
+            }
+            headers: Any = {**client.connection, **odd}
+            message = {"jsonrpc": "2.0", "method": "_odd"}
+            assert (await client.http.post(client.url, json=message, headers=headers)).status_code == 202
+            async with client.http.stream("GET", client.url, headers={**headers, **EVENTS}) as response:
+                assert response.status_code == 200
+            ack = {"lastEventId": f"{gen}-{number}"}
+            assert (await client.post("$/acpella/ack", ack)).status_code == 202
+            await eventually(lambda: connection.readers == 0, "the server notices")
+
+
+async def test_acks_and_answers_are_not_requests_that_are_counted() -> None:
+    """A client that confirms much must not be refused for it."""
+    limits = {"requests_per_second": 0.001, "request_burst": 3}
+    for place, status in (("", 200), ("/rpc?client_id=one", 202)):
+        async with serving(Talker(), limits=limits) as server, Http(server.url + place) as client:
+            hello = await client.post("initialize", HELLO, id=0, Acpella_Resume="1")
+            assert hello.status_code == status
+            if not place:
+                client.connection = {"Acp-Connection-Id": hello.headers["acp-connection-id"]}
+            ack = {"lastEventId": f"{server.app.host.gen}-0"}
+            sent = [await client.post("$/acpella/ack", ack) for _ in range(10)]
+            sent += [await client.post(body={"id": "unasked", "result": {}}) for _ in range(10)]
+            assert [answer.status_code for answer in sent] == [202] * 20
+            listed = [await client.post("session/list", id=n) for n in range(3)]
+            assert [answer.status_code for answer in listed] == [202, 202, 429]
 
 
 async def test_a_client_comes_back_with_its_cookies_and_loads() -> None:

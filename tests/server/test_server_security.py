@@ -11,8 +11,10 @@ import httpx2
 import pytest
 
 import acpella
+import acpella.coder
 from acpella.server import Requester, Runner, ServerSettings, Tokens, asgi
 from acpella.server.auth import Bucket, Gate, Refusal, is_loopback
+from acpella.sessions import RememberedPermissions
 from server.serving import (
     EVENTS,
     HELLO,
@@ -92,7 +94,9 @@ def test_short_tokens_and_bad_token_files_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     for text, message in (
         ("alice tiny\n", r"tokens:1: a token has at least 32"),
-        (f"# nobody\n\nalice {ALICE} more\n", "tokens:3: expected a user and a token"),
+        (f"# nobody\n\nalice {ALICE} more words\n", "tokens:3: expected a user and a token"),
+        (f"alice {ALICE} until=tomorrow\n", "tokens:1: after the token may come until="),
+        (f"alice {ALICE} 2030-12-31\n", "tokens:1: after the token may come until="),
         ("alice sha256:zz\n", "64 hexadecimal"),
         ("# nothing\n", "holds no token"),
     ):
@@ -111,6 +115,20 @@ def test_short_tokens_and_bad_token_files_are_refused(tmp_path: Path) -> None:
     assert (tokens.user_of(ALICE), tokens.user_of(BOB)) == (None, "bob")
     file.write_text("bob tiny\n")  # a mistake changes nothing
     assert tokens.user_of(BOB) == "bob"
+
+
+async def test_a_token_ends_when_its_line_says(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    file.touch(0o600)
+    file.write_text(f"alice {ALICE} until=9999-12-31\nbob {BOB} until=2020-01-01T12:00+02:00\n")
+    tokens = Tokens.from_file(file)
+    async with serving(Talker(), auth=tokens) as server:
+        async with Http(server.url, bearer(ALICE)) as alice, Http(server.url, bearer(BOB)) as bob:
+            await alice.initialize()
+            assert (await bob.post("initialize", HELLO, id=0)).status_code == 401
+            file.write_text(f"alice {ALICE} until=2020-01-01\nbob {BOB}\n")
+            assert (await alice.post("session/list", id=1)).status_code == 401
+            await bob.initialize()
 
 
 async def test_a_hook_of_the_programs_own_decides() -> None:
@@ -256,6 +274,39 @@ async def test_sessions_of_an_agent_belong_to_who_made_them() -> None:
             assert session in str(await alice.call("list", "session/list"))
 
 
+async def test_extension_methods_know_only_the_sessions_of_who_asks() -> None:
+    """C15, C19: the built-in agent's, for somebody who has learned another's session id."""
+    limits = {"mcp_commands": "yes", "mcp_urls": "yes"}
+    coder = acpella.coder.agent(model="offline", store="memory")
+    async with serving(coder, auth=USERS, limits=limits) as server:
+        async with socket(ws_url(server), bearer(ALICE)) as alice, socket(ws_url(server), bearer(BOB)) as bob:
+            session = await alice.start()
+            await alice.prompt(session, "a secret")
+            await alice.until_answer(2)
+            await bob.start()
+            program = {"name": "theirs", "command": sys.executable, "args": ["-c", ""], "env": []}
+            for method, more in (
+                ("_session/get", {}),
+                ("_session/export", {}),
+                ("_agent/mcp/list", {}),
+                ("_agent/mcp/add", {"server": program}),
+                ("_agent/mcp/remove", {"name": "theirs"}),
+                ("_agent/working_dir/update", {"path": "/"}),
+                ("session/set_mode", {"modeId": "full"}),
+                ("session/set_config_option", {"configId": "auto-approve", "value": True}),
+            ):
+                params = {"sessionId": session, **more}
+                answer = await bob.call(method, method, params)
+                assert answer["error"]["code"] == -32002, method
+                assert "secret" not in str(answer), method
+            await bob.call("delete", "_session/delete", {"sessionId": session})
+            assert session not in str(await bob.call("list", "_session/list"))
+            assert "a secret" in str(await alice.call("get", "_session/get", {"sessionId": session}))
+            assert (await alice.call("mcp", "_agent/mcp/list", {"sessionId": session}))["result"] == {
+                "servers": []
+            }
+
+
 KEEPER = """
 import json, sys
 sessions = json.load(open(sys.argv[1])) if len(sys.argv) > 2 else []
@@ -346,6 +397,27 @@ async def test_logins_count_by_user() -> None:
             assert (await bob.call(2, "session/new", place))["error"]["code"] == -32000
 
 
+async def test_answers_for_good_count_by_user(tmp_path: Path) -> None:
+    """What Alice always allows, Bob is asked about (C21)."""
+    file = tmp_path / "permissions.toml"
+    talker = Talker(settings={"permission_file": str(file)})
+    always = {"outcome": {"outcome": "selected", "optionId": "allow_always"}}
+    async with serving(talker, auth=USERS) as server:
+        for token in (ALICE, BOB):
+            async with socket(ws_url(server), bearer(token)) as client:
+                session = await client.start()
+                await client.prompt(session, "ask")
+                while (message := await client.message()).get("method") != "session/request_permission":
+                    assert "result" not in message, "it was not asked"
+                await client.send({"jsonrpc": "2.0", "id": message["id"], "result": always})
+                await client.until_answer(2)
+                await client.prompt(session, "ask", id=3)
+                seen = await client.until_answer(3)
+                assert "session/request_permission" not in [message.get("method") for message in seen]
+    assert talker.answers == [True] * 4
+    assert sorted(RememberedPermissions(file).owners()) == ["talker for alice", "talker for bob"]
+
+
 async def test_ids_are_long_random_and_not_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     """T-084, T-085: nor tokens, nor messages."""
     caplog.set_level(logging.DEBUG, "acpella")
@@ -396,7 +468,12 @@ async def test_sessions_stay_below_the_roots(tmp_path: Path) -> None:
         assert (await client.call(50, "session/new", outside))["error"]["code"] == -32602
         for number, place in enumerate((work, work / "inner", work / "inner" / ".." / "new")):
             inside = {"cwd": str(place), "mcpServers": []}
-            assert "result" in await client.call(f"a{number}", "session/new", inside), place
+            made = await client.call(f"a{number}", "session/new", inside)
+            assert "result" in made, place
+        move = {"sessionId": made["result"]["sessionId"], "path": "/etc"}
+        assert (await client.call(51, "_agent/working_dir/update", move))["error"]["code"] == -32602
+        move["path"] = str(work / "inner")
+        assert "result" in await client.call(52, "_agent/working_dir/update", move)
 
 
 async def test_commands_of_clients_are_not_started_for_strangers() -> None:
@@ -415,6 +492,32 @@ async def test_commands_of_clients_are_not_started_for_strangers() -> None:
             assert ("result" in answer) is allowed, options
             if not allowed:
                 assert "MCP" in answer["error"]["message"]
+            later = await client.call(2, "_agent/mcp/add", {"sessionId": "s", "server": server_of_theirs})
+            assert ("starts no MCP" in later["error"]["message"]) is not allowed, options
+
+
+async def test_addresses_of_clients_are_not_reached_for_strangers() -> None:
+    """An MCP server with a URL would be a request from the server's machine to any address (SSRF)."""
+    inner = {"type": "http", "name": "x", "url": "http://169.254.169.254/", "headers": []}
+    for options, allowed in (
+        ({"token": ALICE}, False),
+        ({}, True),
+        ({"token": ALICE, "limits": {"mcp_urls": "yes"}}, True),
+        ({"limits": {"mcp_urls": "no"}}, False),
+    ):
+        talker = Talker(mcp=["http", "sse"])
+        async with serving(talker, **options) as server, socket(ws_url(server), bearer(ALICE)) as client:
+            hello = (await client.call(0, "initialize", HELLO))["result"]
+            offers = hello["agentCapabilities"].get("mcpCapabilities", {})
+            for number, kind in enumerate(("http", "sse")):
+                assert offers.get(kind, False) is allowed, "C11: what is offered is taken"
+                params = {"cwd": "/tmp", "mcpServers": [{**inner, "type": kind}]}
+                answer = await client.call(f"n{number}", "session/new", params)
+                assert ("result" in answer) is allowed, (options, kind)
+                if not allowed:
+                    assert "MCP" in answer["error"]["message"]
+            later = await client.call(2, "_agent/mcp/add", {"sessionId": "s", "server": inner})
+            assert ("connects to no MCP" in later["error"]["message"]) is not allowed
 
 
 async def test_a_child_does_not_get_the_servers_tokens(
@@ -525,13 +628,13 @@ async def test_thousands_of_unknown_connections_leave_no_trace() -> None:
     async with serving(Talker()) as server:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         head = "GET /acp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nAcp-Connection-Id: "
-        for start in range(0, 2_000, 100):
+        for start in range(0, 10_000, 100):
             writer.write("".join(f"{head}{start + n:032x}\r\n\r\n" for n in range(100)).encode())
             for _ in range(100):
                 assert (await reader.readuntil(b"no such connection\n")).startswith(b"HTTP/1.1 404")
         writer.close()
         assert len(server.app.host) == 0
-        assert server.app.metrics.value("acpella_requests_total", 'method="GET",status="404"') == 2_000
+        assert server.app.metrics.value("acpella_requests_total", 'method="GET",status="404"') == 10_000
 
 
 async def test_too_many_requests_at_once_are_refused_one_by_one() -> None:

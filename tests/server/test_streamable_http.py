@@ -33,6 +33,42 @@ async def test_what_is_no_message_is_refused_with_the_status_that_says_why() -> 
         assert (await send(url, content=body, headers=charset)).status_code == 200
 
 
+NO_MESSAGES = [
+    b"",
+    b"null",
+    b'"initialize"',
+    b"{}",
+    b'{"jsonrpc":"2.0","id":{},"method":"x"}',
+    b'{"jsonrpc":"2.0","id":true,"method":"x"}',
+    b'{"jsonrpc":"2.0","id":1,"method":5}',
+    b'{"jsonrpc":"2.0","result":{}}',
+    b'{"jsonrpc":"2.0","id":1,"method":"x","params":NaN}',
+    b'{"jsonrpc":"2.0","id":1,"method":"\xff"}',
+    b'{"jsonrpc":"2.0","id":1,"method":"x","params":' + b"[" * 5_000 + b"]" * 5_000 + b"}",
+    b'{"a":' * 50_000,
+    b'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"x"}',
+]
+
+
+async def test_a_connection_survives_every_kind_of_wrong_message() -> None:
+    async with serving(Talker()) as server, Http(server.url) as client:
+        await client.initialize()
+        headers = {**PLAIN, **client.connection}
+        for body in NO_MESSAGES:
+            answer = await client.http.post(server.url, content=body, headers=headers)
+            assert answer.status_code == 400, body[:60]
+            assert answer.json()["error"]["code"] in (-32600, -32700), body[:60]
+        for odd in (
+            {"Content-Encoding": "gzip"},
+            {"Content-Type": ""},
+            {"Content-Type": "application/json-patch+json"},
+        ):
+            answer = await client.http.post(server.url, content=b"{}", headers={**headers, **odd})
+            assert answer.status_code == 415, odd
+        async with client.stream() as stream:
+            assert await client.new(stream)
+
+
 async def test_a_long_body_without_a_length_is_cut_off() -> None:
     """T-090: a body that only turns out to be too long while it is read."""
 

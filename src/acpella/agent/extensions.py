@@ -71,7 +71,7 @@ class Extensions:
     async def _export(self, params: Any) -> dict[str, Any]:
         session_id = checked_id(_text(params, "sessionId"))
         live = self._agent.live(session_id)
-        if live is not None:
+        if live is not None and live.wire.principal == self._wire.principal:
             await live.save()
         return await self._agent.export_session(session_id, principal=self._wire.principal)
 

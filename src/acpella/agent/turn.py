@@ -54,6 +54,7 @@ from .tool_call import Location, ToolRun
 
 if TYPE_CHECKING:
     from acpella.local import Jail
+    from acpella.sessions import Decision
 
     from .app import Agent
     from .wire_v1 import WireV1
@@ -293,9 +294,19 @@ class Turn:
         """
         return Permission(self._permit(call or self.tool(title or "Continue?"), title, key))
 
+    def remembered(self, key: str) -> "Decision | None":
+        """What the user has decided for good about this key."""
+        return self.agent.remembered.get(self._decider, key)
+
+    @property
+    def _decider(self) -> str:
+        """Under what name decisions are kept: each user of a server decides alone."""
+        principal = self.wire.principal
+        return f"{self.agent.name} for {principal}" if principal else self.agent.name
+
     async def _permit(self, call: ToolRun, title: str | None, key: str | None) -> bool:
         key = key or call.name or title or call.title
-        remembered = self.agent.remembered.get(self.agent.name, key)
+        remembered = self.remembered(key)
         allowed = remembered == "allow" if remembered is not None else await self._ask_user(call, title, key)
         if not allowed:
             call.fail()
@@ -314,7 +325,7 @@ class Turn:
         chosen = next((option.kind for option in _OPTIONS if option.option_id == outcome.option_id), None)
         if chosen in ("allow_always", "reject_always"):
             decision = "allow" if chosen == "allow_always" else "deny"
-            self.agent.remembered.remember(self.agent.name, key, decision)
+            self.agent.remembered.remember(self._decider, key, decision)
         return chosen in ("allow_once", "allow_always")
 
     async def elicit(

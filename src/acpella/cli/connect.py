@@ -145,9 +145,9 @@ class _Bridge:
                 pass
             finally:
                 await self._editor.close()
-        if by_editor:
-            return exits.DONE
         failure = getattr(self._server, "failure", None)
+        if by_editor and failure is None:
+            return exits.DONE
         _say(str(failure or reason))
         return exits.NOT_FOUND if isinstance(failure, TransportError) else exits.CRASHED
 

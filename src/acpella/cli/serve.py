@@ -59,7 +59,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "where other users of the machine do not see it",
     )
     who.add_argument(
-        "--token-file", metavar="PATH", help="several users: lines of USER TOKEN, or USER sha256:HASH"
+        "--token-file",
+        metavar="PATH",
+        help="several users: lines of USER TOKEN [until=DATE], or USER sha256:HASH [until=DATE]",
     )
     who.add_argument(
         "--allow-host",
@@ -87,6 +89,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         choices=("auto", "yes", "no"),
         default=None,
         help="whether clients may name MCP servers that are programs to start here; auto: without a token",
+    )
+    who.add_argument(
+        "--mcp-urls",
+        choices=("auto", "yes", "no"),
+        default=None,
+        help="whether clients may name MCP servers by URL, to be reached from here; auto: without a token",
     )
     how = parser.add_argument_group("how it runs")
     how.add_argument(
@@ -172,6 +180,8 @@ def _settings(arguments: argparse.Namespace) -> "ServerSettings":
         changes["roots"] = (*settings.roots, *(str(Path(root).absolute()) for root in arguments.root))
     if arguments.mcp_commands is not None:
         changes["mcp_commands"] = arguments.mcp_commands
+    if arguments.mcp_urls is not None:
+        changes["mcp_urls"] = arguments.mcp_urls
     if arguments.no_finish_turns:
         changes["finish_turns"] = False
     return settings.but(**changes)
@@ -219,13 +229,9 @@ def _is_dotted(name: str) -> bool:
 
 
 def _built_in() -> Any:
-    try:
-        make: Any = vars(importlib.import_module("acpella.coder"))["agent"]
-    except (ImportError, KeyError):
-        raise ValueError(
-            "the built-in agent is not part of this installation; name what to host (acpella serve --help)"
-        ) from None
-    return make()
+    from acpella.coder import agent
+
+    return agent()
 
 
 def _imported(reference: str) -> Any:

@@ -267,8 +267,7 @@ class Loop:
             raise ToolError(why)
 
     async def _may(self, call: ToolRun, key: str) -> bool:
-        agent = self._turn.agent
-        if self._auto_approve() and agent.remembered.get(agent.name, key) != "deny":
+        if self._auto_approve() and self._turn.remembered(key) != "deny":
             return True
         return await self._turn.permit(call, key=key)
 

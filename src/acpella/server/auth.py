@@ -6,11 +6,13 @@ import hmac
 import inspect
 import ipaddress
 import logging
+import math
 import os
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -68,6 +70,7 @@ class Tokens:
         Raises:
             ValueError: one is shorter than 32 characters.
         """
+        self._ends: dict[bytes, float] = {}
         self._users: dict[bytes, str] = {}
         for token, user in tokens.items():
             self._users[_hash_of(token)] = user
@@ -85,7 +88,8 @@ class Tokens:
     def from_file(cls, path: str | os.PathLike[str]) -> "Tokens":
         """Read lines of `USER TOKEN` or `USER sha256:HASH`; `#` begins a remark.
 
-        The file is read again when it has changed.
+        A third word such as `until=2030-12-31` or `until=2030-12-31T18:00+00:00` ends a token then (a date at
+        its beginning, UTC if no zone is named). The file is read again when it has changed.
 
         Raises:
             ValueError: the file is missing or wrong; the message never holds a token.
@@ -99,21 +103,24 @@ class Tokens:
         except (OSError, UnicodeDecodeError) as error:
             raise ValueError(f"the token file {place} cannot be read: {error}") from None
         tokens: dict[str, str] = {}
+        ends: dict[bytes, float] = {}
         for number, line in enumerate(text.splitlines(), 1):
             words = line.split()
             if not words or words[0].startswith("#"):
                 continue
-            if len(words) != 2:
+            if len(words) not in (2, 3):
                 raise ValueError(f"{place}:{number}: expected a user and a token")
             try:
-                _hash_of(words[1])
+                key = _hash_of(words[1])
+                if len(words) == 3:
+                    ends[key] = _end_of(words[2])
             except ValueError as error:
                 raise ValueError(f"{place}:{number}: {error}") from None
             tokens[words[1]] = words[0]
         if not tokens:
             raise ValueError(f"the token file {place} holds no token")
         read = cls(tokens)
-        read._file, read._stamp = place, stamp
+        read._file, read._stamp, read._ends = place, stamp, ends
         return read
 
     def _refresh(self) -> None:
@@ -121,7 +128,8 @@ class Tokens:
             return
         self._stamp = stamp
         try:
-            self._users = Tokens.from_file(self._file)._users
+            fresh = Tokens.from_file(self._file)
+            self._users, self._ends = fresh._users, fresh._ends
         except ValueError as error:
             log.error("the tokens of before stay valid: %s", error)
 
@@ -136,7 +144,8 @@ class Tokens:
         given = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
         found: str | None = None
         for known, user in self._users.items():
-            if hmac.compare_digest(known, given):
+            is_over = self._ends.get(known, math.inf) <= time.time()
+            if hmac.compare_digest(known, given) and not is_over:
                 found = user
         return found
 
@@ -157,6 +166,18 @@ def _stamp_of(path: Path) -> tuple[int, int]:
     except OSError:
         return (0, 0)
     return (status.st_mtime_ns, status.st_size)
+
+
+def _end_of(word: str) -> float:
+    """The moment in `until=…`, in seconds since 1970."""
+    name, _, text = word.partition("=")
+    try:
+        if name != "until":
+            raise ValueError
+        end = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError("after the token may come until=2030-12-31 (or a time of that day)") from None
+    return (end if end.tzinfo else end.replace(tzinfo=UTC)).timestamp()
 
 
 def _hash_of(token: str) -> bytes:

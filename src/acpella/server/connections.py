@@ -50,6 +50,9 @@ UNUSED = 60.0
 MAX_ASKED = 1024
 """Questions of one agent whose answers are looked for. Without it, one that only asks fills the memory."""
 
+MAX_NUMBERS = 1024
+"""Messages whose numbers are kept, to know one that is sent again. It comes soon, or never."""
+
 ACK = "$/acpella/ack"
 
 _UPDATE_HEAD = b'{"jsonrpc":"2.0","method":"session/update",'
@@ -152,8 +155,8 @@ class HostedConnection:
         self.readers = 0
         self.heard = 0
         """Messages that the client sent, for one that wants to know what got lost."""
-        self.highest = 0
-        """The highest number that the client gave a message."""
+        self._numbers: dict[int, None] = {}  # that the client gave its last messages, oldest first
+        self._numbers_before = 0  # every number up to this one counts as taken
         self.last_seen = self._now()
         self.initialized = False
         self._used = False  # after initialize
@@ -327,11 +330,32 @@ class HostedConnection:
 
     # -- from the client -----------------------------------------------------------------------
 
-    async def send(self, message: Message, *, answered: Callable[[bytes], None] | None = None) -> None:
+    async def until_writable(self) -> None:
+        """Wait for an agent that is behind with reading. Raises `Overflow` if it takes nothing."""
+        if self._writable.is_set():
+            return
+        try:
+            async with asyncio.timeout(self._settings.stall_seconds):
+                await self._writable.wait()
+        except TimeoutError:
+            raise Overflow from None
+
+    def is_new(self, number: int) -> bool:
+        """Whether the message of this number was not taken before; from now on it was."""
+        if number <= self._numbers_before or number in self._numbers:
+            return False
+        self._numbers[number] = None
+        if len(self._numbers) > MAX_NUMBERS:
+            oldest = next(iter(self._numbers))
+            del self._numbers[oldest]
+            self._numbers_before = max(self._numbers_before, oldest)
+        return True
+
+    def send(self, message: Message, *, answered: Callable[[bytes], None] | None = None) -> None:
         """Hand a client's message to the agent, unless it is for the server or must not pass.
 
-        With `answered`, the answer goes there and on no stream. Raises `Overflow` when the agent takes
-        nothing, `ConnectionClosed` when it is gone.
+        With `answered`, the answer goes there and on no stream. Raises `ConnectionClosed` when the agent is
+        gone.
         """
         self.last_seen = self._now()
         if message.method == ACK:
@@ -355,12 +379,6 @@ class HostedConnection:
                 self._delayed.append((message, answered))
             return
         self._forward(message, answered)
-        if not self._writable.is_set():
-            try:
-                async with asyncio.timeout(self._settings.stall_seconds):
-                    await self._writable.wait()
-            except TimeoutError:
-                raise Overflow from None
 
     def _must_wait(self, message: Message) -> bool:
         """A cancellation must not overtake the prompt that it is for."""
@@ -379,7 +397,7 @@ class HostedConnection:
         try:
             self.host.policy.check(message.method, message.params, self.principal)
         except Violation as violation:
-            audit.warning("refused %s: %s", message.method, violation.message, extra=self.facts())
+            audit.warning("refused %s: %s", message.method[:100], violation.message, extra=self.facts())
             self.host.metrics.add("acpella_refused_total", 'reason="policy"')
             return self._refuse(message, answered, violation.code, violation.message)
         return True
@@ -399,8 +417,8 @@ class HostedConnection:
                 self.turns += 1
             elif message.method == "initialize":
                 self._hello = (message.id, self._now())
-            if message.method.startswith("session/"):
-                audit.info("%s", message.method, extra=self.facts(session=_short(message.session)))
+            if message.method.startswith(("session/", "_session/", "_agent/")):
+                audit.info("%s", message.method[:100], extra=self.facts(session=_short(message.session)))
         # Where rules hold, the agent must read what was checked: of two equal keys others may take the first.
         frame = message.frame
         if message.method is not None and self.host.policy.rewrites:
@@ -418,7 +436,7 @@ class HostedConnection:
             stream = self.streams.get(None if self.multiplexed else params.get("sessionId"))
         except (KeyError, TypeError, AttributeError, msgspec.DecodeError):
             return
-        if stream is not None and gen == self.host.gen and number.isdigit():
+        if stream is not None and gen == self.host.gen and number.isdecimal() and len(number) <= 18:
             self._stalled_since = self._now() if self._stalled_since is not None else None
             stream.ack(int(number))
 
@@ -642,10 +660,11 @@ class HostedConnection:
             self._known.add(waiting.session)
         elif waiting.method in ("session/list", "_session/list") and self.host.policy.filters_lists:
             result = self.host.policy.filtered(msgspec.json.decode(envelope.result), self.principal)
-            answer = {"jsonrpc": "2.0", "id": msgspec.Raw(bytes(envelope.id)), "result": result}
-            return msgspec.json.encode(answer)
+            return _answer(envelope, result)
         elif waiting.method == "initialize":
             self.loads = _can_load(envelope.result)
+            if not self.host.policy.takes_urls:
+                return _answer(envelope, self.host.policy.offered(msgspec.json.decode(envelope.result)))
         return line
 
     def _give_answer(self, waiting: _Pending, line: bytes) -> None:
@@ -658,6 +677,11 @@ class HostedConnection:
             self.main.put((line,))
         else:
             self._stream_for(waiting.session).put((line,))
+
+
+def _answer(envelope: Envelope, result: Any) -> bytes:
+    """The same answer with another result."""
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": msgspec.Raw(bytes(envelope.id)), "result": result})
 
 
 def error_answer(key: bytes, code: int, text: str) -> bytes:

@@ -48,8 +48,7 @@ async def post(host: Host, request: Request) -> None:
     except NotAMessage as wrong:
         await request.reply(501 if wrong.is_array else 400, wrong.to_wire(), kind=JSON)
         return
-    if not message.is_response and message.method != ACK:
-        check_rate(host, request)
+    check_rate(host, request, message)
     connection_id = _header(host, request, CONNECTION)
     if message.method == "initialize":
         if connection_id is not None:
@@ -62,28 +61,34 @@ async def post(host: Host, request: Request) -> None:
     session_id = _header(host, request, SESSION)
     if message.session is not None and session_id is not None and session_id != message.session:
         raise Refusal(400, "Acp-Session-Id and params.sessionId differ")
-    if _is_repeat(request, connection):
-        await request.reply(202)
-        return
     if session_id is not None and message.method in ("session/load", "session/resume"):
         connection.expect_stream(session_id)  # it knows of session streams, so it will open this one
-    await deliver(connection, message)
+    await deliver(connection, message, number=_number_of(request))
     await request.reply(202)
 
 
-def check_rate(host: Host, request: Request) -> None:
-    """Raises `Refusal` when a user sends too much."""
+def check_rate(host: Host, request: Request, message: Message | None = None) -> None:
+    """Raises `Refusal` when a user asks too much. What the agent asked for, and acks, do not count."""
+    if message is not None and (message.is_response or message.method == ACK):
+        return
     if not host.requests.spend("http:" + request.principal):
         host.metrics.add("acpella_refused_total", 'reason="rate"')
         raise Refusal(429, "too many requests; wait a little", headers=[(b"retry-after", b"1")])
 
 
 async def deliver(
-    connection: HostedConnection, message: Message, *, answered: Callable[[bytes], None] | None = None
+    connection: HostedConnection,
+    message: Message,
+    *,
+    answered: Callable[[bytes], None] | None = None,
+    number: int | None = None,
 ) -> None:
-    """Hand a message on. Raises `Refusal` when the agent cannot take it."""
+    """Hand a message on, unless that of its number was before. Raises `Refusal` when it cannot be taken."""
     try:
-        await connection.send(message, answered=answered)
+        if message.method != ACK:
+            await connection.until_writable()
+        if number is None or connection.closed is not None or connection.is_new(number):
+            connection.send(message, answered=answered)
     except Overflow:
         raise Refusal(503, "the agent takes no messages", headers=[(b"retry-after", b"5")]) from None
     except ConnectionClosed as closed:
@@ -107,15 +112,10 @@ def _header(host: Host, request: Request, name: str) -> str | None:
     return value or None
 
 
-def _is_repeat(request: Request, connection: HostedConnection) -> bool:
-    """Whether this message came before, and only its 202 was lost."""
+def _number_of(request: Request) -> int | None:
+    """The number by which a message is known that is sent again because its 202 was lost."""
     number = request.headers.get("acpella-message", "")
-    if not number.isdigit() or len(number) > 18:
-        return False
-    if int(number) <= connection.highest:
-        return True
-    connection.highest = int(number)
-    return False
+    return int(number) if number.isdecimal() and len(number) <= 18 else None
 
 
 async def _initialize(host: Host, request: Request, message: Message) -> None:
@@ -132,14 +132,14 @@ async def _initialize(host: Host, request: Request, message: Message) -> None:
     try:
         async with asyncio.timeout(host.settings.initialize_seconds):
             await connection.start()
-            await connection.send(message, answered=answered)
+            connection.send(message, answered=answered)
             line = await answer
     except TimeoutError:
         connection.close("the agent did not answer initialize", code=1011)
         body = error_answer(message.id, -32603, "the agent did not answer initialize in time")
         await request.reply(504, body, kind=JSON)
         return
-    except (AcpellaError, Overflow) as error:
+    except AcpellaError as error:
         log.error("connection %s: the agent could not be started: %s", connection.label, error)
         connection.close("the agent could not be started", code=1011)
         await request.reply(
@@ -211,7 +211,7 @@ async def open_stream(
 def cursor_of(host: Host, text: str) -> int:
     """The number in `<gen>-<number>`. Raises `OutOfWindow` for one of another server or time."""
     gen, _, number = text.strip().partition("-")
-    if gen != host.gen or not number.isdigit() or len(number) > 18:
+    if gen != host.gen or not number.isdecimal() or len(number) > 18:
         raise OutOfWindow
     return int(number)
 

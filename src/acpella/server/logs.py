@@ -15,13 +15,20 @@ _IN_THE_LINE = ("method", "path", "status")
 """Facts that the text of the line tells anyway."""
 
 
+MAX_LINE = 2000
+"""Characters of a line, tracebacks aside. What clients send appears in some."""
+
+
 class _Lines(logging.Formatter):
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return _one_line(super().formatMessage(record))
+
     def format(self, record: logging.LogRecord) -> str:
         line = super().format(record)
         facts = _facts(record)
         told = {name: value for name, value in facts.items() if name not in _IN_THE_LINE}
         shown = " ".join(f"{name}={value}" for name, value in told.items() if value not in (None, ""))
-        return redact(f"{line} ({shown})" if shown else line)
+        return redact(f"{line} ({_one_line(shown)})" if shown else line)
 
 
 class _Json(logging.Formatter):
@@ -31,12 +38,17 @@ class _Json(logging.Formatter):
             + f".{int(record.msecs):03d}Z",
             "level": record.levelname,
             "logger": record.name,
-            "message": redact(record.getMessage()),
+            "message": redact(record.getMessage()[:MAX_LINE]),
             **_facts(record),
         }
         if record.exc_info:
             told["error"] = redact(self.formatException(record.exc_info))
-        return json.dumps(told, ensure_ascii=False, default=str)
+        return json.dumps(told, default=str)
+
+
+def _one_line(text: str) -> str:
+    """Without the characters by which a client could write lines of its own into the log."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[:MAX_LINE])
 
 
 def _facts(record: logging.LogRecord) -> dict[str, Any]:

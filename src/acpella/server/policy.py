@@ -29,6 +29,8 @@ class Params(msgspec.Struct, frozen=True, gc=False):
     cwd: Any = None
     directories: Any = msgspec.field(default=None, name="additionalDirectories")
     mcp_servers: Any = msgspec.field(default=None, name="mcpServers")
+    server: Any = None
+    path: Any = None
 
     @property
     def session(self) -> str | None:
@@ -102,26 +104,44 @@ class Policy:
     ) -> None:
         self._roots = [Path(os.path.realpath(os.path.expanduser(root))) for root in settings.roots]
         self._one_user = one_user
-        allowed = settings.mcp_commands
-        self._commands = allowed == "yes" or (allowed == "auto" and not asks_for_credentials)
+        self._commands = _decided(settings.mcp_commands, asks_for_credentials)
+        self._urls = _decided(settings.mcp_urls, asks_for_credentials)
         self._owners = owners
 
     @property
     def rewrites(self) -> bool:
         """Whether something is checked here that a hosted command might read otherwise."""
-        return self._owners is not None and bool(not self._one_user() or self._roots or not self._commands)
+        rules = self._roots or not self._commands or not self._urls
+        return self._owners is not None and bool(not self._one_user() or rules)
 
     @property
     def filters_lists(self) -> bool:
         return self._owners is not None and not self._one_user()
+
+    @property
+    def takes_urls(self) -> bool:
+        return self._urls
+
+    def offered(self, result: Any) -> Any:
+        """An answer to `initialize` without what this server refuses."""
+        offers = _part(_part(result, "agentCapabilities"), "mcpCapabilities")
+        for kind in ("http", "sse"):
+            if kind in offers:
+                offers[kind] = False
+        return result
 
     def check(self, method: str, params: Params, principal: str) -> None:
         """Raises `Violation` for what this user must not ask."""
         session = params.session
         if session is not None and not self.may_use(session, principal):
             raise Violation(-32002, "no such session")
-        if method in OPENING or method == "_agent/working_dir/update":
-            self._check_places(params)
+        if method in OPENING:
+            self._check_places([params.cwd, *_items(params.directories)])
+            self._check_servers(params.mcp_servers)
+        elif method == "_agent/working_dir/update":
+            self._check_places([params.path])
+        elif method == "_agent/mcp/add":
+            self._check_servers([params.server])
 
     def may_use(self, session_id: str, principal: str) -> bool:
         if self._owners is None or self._one_user():
@@ -144,14 +164,18 @@ class Policy:
         ]
         return {**result, "sessions": mine}
 
-    def _check_places(self, params: Params) -> None:
-        for place in [params.cwd, *_items(params.directories)]:
+    def _check_places(self, places: list[Any]) -> None:
+        for place in places:
             if self._roots and isinstance(place, str) and not self._is_inside(place):
                 raise Violation(-32602, f"this server's sessions may not work in {place!r}")
-        if not self._commands and any(_is_command(server) for server in _items(params.mcp_servers)):
-            raise Violation(
-                -32602, "this server starts no MCP servers that clients name; only those with a URL are taken"
-            )
+
+    def _check_servers(self, servers: Any) -> None:
+        """MCP servers run programs here, or make this machine ask any address that it can reach."""
+        kinds = {_kind_of(server) for server in _items(servers)}
+        if not self._commands and "command" in kinds:
+            raise Violation(-32602, "this server starts no MCP servers that clients name")
+        if not self._urls and "url" in kinds:
+            raise Violation(-32602, "this server connects to no MCP servers that clients name")
 
     def _is_inside(self, place: str) -> bool:
         if "\0" in place or not os.path.isabs(place):
@@ -160,9 +184,23 @@ class Policy:
         return any(real == root or root in real.parents for root in self._roots)
 
 
+def _part(value: Any, key: str) -> dict[str, Any]:
+    part = cast("dict[str, Any]", value).get(key) if isinstance(value, dict) else None
+    return cast("dict[str, Any]", part) if isinstance(part, dict) else {}
+
+
 def _items(value: Any) -> list[Any]:
     return cast("list[Any]", value) if isinstance(value, list) else []
 
 
-def _is_command(server: object) -> bool:
-    return isinstance(server, dict) and "command" in server
+def _decided(setting: str, asks_for_credentials: bool) -> bool:
+    return setting == "yes" or (setting == "auto" and not asks_for_credentials)
+
+
+def _kind_of(server: object) -> str:
+    """What an MCP server needs of this machine; those of the type `acp` need only their client."""
+    if not isinstance(server, dict):
+        return ""
+    if "command" in server:
+        return "command"
+    return "url" if "url" in server else ""

@@ -23,12 +23,12 @@ log = logging.getLogger(__name__)
 async def client_id_post(host: Host, request: Request) -> None:
     """A message; its answer comes on the event stream."""
     client_id = _client_id(host, request)
-    check_rate(host, request)
     try:
         message = await read_body(host, request)
     except NotAMessage as wrong:
         await request.reply(501 if wrong.is_array else 400, wrong.to_wire(), kind=JSON)
         return
+    check_rate(host, request, message)
     connection = host.find(_key(request, client_id), request.principal)
     if connection is None and message.method != "initialize":
         raise Refusal(404, "no such client; initialize first")
@@ -112,12 +112,12 @@ async def stream_profile(host: Host, request: Request) -> None:
 
 
 async def _stream_post(host: Host, request: Request, connection: HostedConnection | None) -> None:
-    check_rate(host, request)
     try:
         message = await read_body(host, request)
     except NotAMessage as wrong:
         await request.reply(501 if wrong.is_array else 400, wrong.to_wire(), kind=JSON)
         return
+    check_rate(host, request, message)
     if connection is None:
         connection = host.new(request.principal, kind="stream", multiplexed=False)
     try:

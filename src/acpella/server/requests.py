@@ -80,7 +80,7 @@ class Request:
     async def body(self, *, limit: int, seconds: float) -> bytes:
         """All of the body. Raises `Refusal` when it is too long or too slow."""
         announced = self.headers.get("content-length", "")
-        if announced.isdigit() and int(announced) > limit:
+        if announced.isdecimal() and int(announced) > limit:
             await self._hear_out()
             raise Refusal(413, f"a message may have at most {limit} bytes")
         if self.headers.get("content-encoding", "identity") != "identity":
@@ -110,7 +110,9 @@ class Request:
         if not self.http_1 or self.is_websocket or self.body_read:
             return False
         length = self.headers.get("content-length", "0")
-        is_short = length.isdigit() and int(length) <= SHORT_BODY and "transfer-encoding" not in self.headers
+        is_short = (
+            length.isdecimal() and int(length) <= SHORT_BODY and "transfer-encoding" not in self.headers
+        )
         return status == 408 or not is_short
 
     async def _hear_out(self) -> None:

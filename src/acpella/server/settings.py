@@ -40,6 +40,10 @@ class ServerSettings:
     """Whether clients may name MCP servers that are programs, to be started here: `yes`, `no`, or `auto`,
     which is yes only while nobody is asked for credentials. Any command is theirs to run then."""
 
+    mcp_urls: str = "auto"
+    """Whether clients may name MCP servers by URL, for the agent to connect to from here: `yes`, `no`, or
+    `auto`, as above. They reach whatever this machine reaches then, its own network included."""
+
     session_owners: str = ""
     """A file that remembers which user made which session of a hosted command; none: memory."""
 
@@ -142,8 +146,9 @@ class ServerSettings:
         for name in _AT_LEAST_ONE:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if self.mcp_commands not in ("auto", "yes", "no"):
-            raise ValueError(f"mcp_commands is auto, yes or no, not {self.mcp_commands!r}")
+        for name in ("mcp_commands", "mcp_urls"):
+            if getattr(self, name) not in ("auto", "yes", "no"):
+                raise ValueError(f"{name} is auto, yes or no, not {getattr(self, name)!r}")
         if not self.path.startswith("/") or self.path.endswith("/"):
             raise ValueError(f"path begins with a slash and ends without one, unlike {self.path!r}")
 

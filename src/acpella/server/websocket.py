@@ -204,7 +204,8 @@ class _Socket:
                 await self._send_now(error_answer(message.id, -32600, "this connection is initialized"))
             return
         try:
-            await connection.send(message)
+            connection.send(message)
+            await connection.until_writable()
         except Overflow:
             raise _Stop(1008, "the agent takes no messages") from None
         except ConnectionClosed:
