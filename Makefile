@@ -21,7 +21,7 @@ check: $(VENV)/.installed  ## format, lint, layers, types
 	$(BIN)/pyright
 
 unit: $(VENV)/.installed $(PEERS)  ## the tests alone
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 bench: $(VENV)/.installed $(PEERS)  ## the speed table, against the official SDKs
 	$(BIN)/python benchmarks/run.py

@@ -4,6 +4,7 @@ import asyncio
 import warnings
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Generator
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
@@ -210,7 +211,8 @@ class PromptTurn:
             if not task.done():
                 self._keep = False
                 self._drop_waiting()
-                await self.cancel()
+                with suppress(ConnectionClosed):  # then there is nothing left to cancel
+                    await self.cancel()
 
     async def _until_done(self, task: asyncio.Task[None]) -> None:
         try:
