@@ -133,6 +133,24 @@ def test_a_time_limit(run: Any) -> None:
     assert ran.returncode == 7
 
 
+def test_a_reader_that_has_seen_enough_ends_it_quietly(tmp_path: Path) -> None:
+    agent = tmp_path / "flood.py"
+    agent.write_text(
+        "import acpella\n\nasync def reply(turn):\n    for n in range(20_000):\n        yield f'{n}\\n'\n\n"
+        "acpella.run(reply)\n",
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-m", "acpella", "run", "-a", str(agent), "go"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, env=environment(tmp_path)
+    )
+    assert process.stdout is not None and process.stdout.readline() == b"0\n"
+    process.stdout.close()
+    assert process.wait(20) == 0
+    assert process.stderr is not None and process.stderr.read() == b""
+    process.stderr.close()
+
+
 def test_an_empty_prompt_is_a_usage_error(run: Any) -> None:
     ran = run("-a", example("echo.py"), stdin="")
     assert ran.returncode == 2 and "the prompt is empty" in ran.stderr
