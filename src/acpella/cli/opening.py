@@ -14,7 +14,16 @@ from .catalogue import Catalogue, Entry, new_key
 if TYPE_CHECKING:
     from acpella.client.settings import ClientSettings
 
-__all__ = ["NoSession", "find_settings", "idle_seconds", "kept_session", "owner_config", "resolve"]
+__all__ = [
+    "NoSession",
+    "find_settings",
+    "idle_seconds",
+    "kept_session",
+    "new_entry",
+    "owner_config",
+    "resolve",
+    "settings_of",
+]
 
 
 class NoSession(ValueError):
@@ -112,7 +121,7 @@ def owner_config(
         raise NoSession(
             f"the command of {entry.agent} held secrets, which are not kept; name it again with --agent"
         )
-    command, env = command_of(target, _settings_of(entry, settings)) if target else ([], {})
+    command, env = command_of(target, settings_of(entry, settings)) if target else ([], {})
     return owners.Config(
         key=entry.key,
         agent=entry.agent,
@@ -127,7 +136,7 @@ def owner_config(
     )
 
 
-def _settings_of(entry: Entry, settings: "ClientSettings") -> "ClientSettings":
+def settings_of(entry: Entry, settings: "ClientSettings") -> "ClientSettings":
     """The settings that name the session's agent."""
     from acpella.client.settings import ClientSettings
 
