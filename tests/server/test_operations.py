@@ -135,6 +135,14 @@ async def test_the_command_serves_a_module_a_file_or_a_command(tmp_path: Path, t
         assert process.returncode in (0, -signal.SIGTERM)
 
 
+async def test_the_command_alone_serves_the_built_in_agent(tmp_path: Path) -> None:
+    own = {"XDG_DATA_HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), "ACPELLA_MODEL": "offline"}
+    with command("--port", "0", cwd=tmp_path, env=own) as process:
+        url = await asyncio.to_thread(url_of, process)
+        async with socket(url.replace("http", "ws")) as client:
+            assert await client.start()
+
+
 async def test_a_token_of_the_environment_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "served.py").write_text(AGENT)
     words = ("--port", "0", "--log-format", "json", "served:agent")

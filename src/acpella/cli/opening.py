@@ -121,13 +121,17 @@ def owner_config(
         raise NoSession(
             f"the command of {entry.agent} held secrets, which are not kept; name it again with --agent"
         )
-    command, env = command_of(target, settings_of(entry, settings)) if target else ([], {})
+    known = settings_of(entry, settings)
+    command, env = command_of(target, known) if target else ([], {})
+    server = known.agents.get(target) if isinstance(target, str) else None
     return owners.Config(
         key=entry.key,
         agent=entry.agent,
         target=target,
         command=command,
         env=env,
+        url=server.url if server is not None else "",
+        headers=server.headers if server is not None else {},
         cwd=entry.cwd,
         where=entry.where or entry.cwd,
         session_id=entry.session_id,

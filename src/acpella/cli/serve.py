@@ -220,8 +220,8 @@ def _is_dotted(name: str) -> bool:
 
 def _built_in() -> Any:
     try:
-        make: Any = vars(importlib.import_module("acpella.coder"))["agent"]
-    except (ImportError, KeyError):
+        make: Any = importlib.import_module("acpella.coder").agent
+    except (ImportError, AttributeError):
         raise ValueError(
             "the built-in agent is not part of this installation; name what to host (acpella serve --help)"
         ) from None
