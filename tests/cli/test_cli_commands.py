@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -235,12 +236,14 @@ def test_an_answer_for_good_is_remembered_listed_and_revoked(shell: Shell) -> No
     process = shell.start("run", "-a", shell.scripted, "ask deploy", stdin=terminal, stderr=terminal)
     os.close(terminal)
     shown = ""
-    while "> " not in shown.rpartition("\n")[2]:
+    while "Esc: no]" not in shown:
+        ready, _, _ = select.select([asking], [], [], 20)
+        assert ready, shown
         shown += os.read(asking, 4096).decode()
     number = next(
         line.split()[0] for line in shown.splitlines() if "always" in line.lower() and "llow" in line
     )
-    os.write(asking, f"{number}\n".encode())
+    os.write(asking, number.encode())
     out, _ = process.communicate(timeout=20)
     os.close(asking)
     assert "allowed" in out and "not allowed" not in out
