@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from acpella.errors import Unsupported
 from acpella.schema import AuthMethod, AuthMethodEnvVar, AuthMethodTerminal
 
+from ..lines import ago
 from ..show.clean import one_line
 from ..show.lines import Row
 from . import kept
@@ -122,7 +123,7 @@ async def _sessions(chat: "Conversation", rest: str) -> None:
         if not found or not (can.load_session or can.session_capabilities.resume):
             raise
     latest = sorted(found.items(), key=lambda item: item[1][1], reverse=True)[:30]
-    pairs = [(key, f"{one_line(title, 60)}  {one_line(at, 30)}") for key, (title, at) in latest]
+    pairs = [(key, f"{one_line(title, 60)}  {one_line(ago(at), 30)}") for key, (title, at) in latest]
     if not pairs:
         chat.tell([[("no sessions for this directory", "dim")]])
         return
