@@ -142,3 +142,9 @@ def test_always_is_remembered_between_chats(shell: Shell, chat: Start) -> None:
     shown = second.see(r"allowed\n")
     assert "Esc: no" not in shown
     leave(second)
+
+
+def test_a_kept_session_that_needs_a_login_says_where_to_log_in(shell: Shell, chat: Start) -> None:
+    terminal = chat("-a", shell.forgetful + " --login", "-s", "fix", ready="")
+    terminal.see(r"(?s)log in first.*without\s+-s\s+and\s+-c")
+    assert terminal.wait() == 5

@@ -131,7 +131,7 @@ class Conversation:
             await prepare(self.arguments, self.need_session())
         except AuthRequired as error:
             if self.entry is not None:  # its owner ends, as there is no session to own
-                text = f"log in first: `acpella chat -a {self.entry.agent}`, then /login"
+                text = "`acpella chat` without -s and -c can do that, with /login"
                 raise AuthRequired(f"{error.message}; {text}", data=error.data) from None
             self._tell_login(error)
         self._state = ""
