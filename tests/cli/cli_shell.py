@@ -73,6 +73,10 @@ class Shell:
             return []
         return [tuple(json.loads(line)[:2]) for line in self.log.read_text(encoding="utf-8").splitlines()]
 
+    def notes(self) -> list[tuple[str, str, int]]:
+        """The same, with the process that it happened in."""
+        return [tuple(json.loads(line)) for line in self.log.read_text(encoding="utf-8").splitlines()]
+
     def until(self, true: Callable[[], Any], what: str = "") -> None:
         deadline = time.monotonic() + 20
         while not true():

@@ -283,3 +283,28 @@ def test_nothing_heavy_is_imported_for_a_pipe(shell: Shell) -> None:
         env=shell.env,
     )
     assert (ran.stdout, ran.stderr) == ("You said: hi\n", "\n")
+
+
+@pytest.mark.parametrize("words", [["sessions", "show", "fix"], ["status"], ["sessions", "list"]])
+def test_whoever_stops_reading_is_not_told_off(shell: Shell, words: list[str]) -> None:
+    for _ in range(3):
+        assert shell("run", "-a", shell.scripted, "-s", "fix", "hello").returncode == 0
+    reading, writing = os.pipe()
+    os.close(reading)  # as `| true` does
+    process = subprocess.Popen(
+        [sys.executable, "-m", "acpella", *words],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=shell.repo,
+        env={**shell.env, "PYTHONUNBUFFERED": "1"},
+    )
+    os.close(writing)
+    _, told = process.communicate(timeout=40)
+    assert (process.returncode, told) == (0, "")
+
+
+def test_without_a_command_the_help_is_shown(shell: Shell) -> None:
+    done = shell()
+    assert done.returncode == 2
+    assert "send one prompt to an agent" in done.stderr

@@ -71,10 +71,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         parse = getattr(module, "parse", None)
         arguments = parser.parse_args(words[1:]) if parse is None else parse(parser, words[1:])
         _check_environment()
-        code = module.run(arguments)
+        try:
+            code = module.run(arguments)
+        except BrokenPipeError as error:
+            from .failures import report
+
+            code = report(error)
         if argv is None and words[0] in SHORT:
             _leave(code)
         return code
+    if not words:
+        _parser().print_help(sys.stderr)
+        return 2
     _parser().parse_args(words)  # --help, --version, or a mistake
     return 2
 

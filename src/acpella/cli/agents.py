@@ -32,7 +32,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     for sub in (adding, removing):
         sub.add_argument("--here", action="store_true", help="in ./.acpella/settings.json, not in the user's")
     checking = actions.add_parser("doctor", help="does it start, answer, need a login? what does it offer?")
-    checking.add_argument("agent", nargs="?", metavar="NAME|COMMAND", help="default: the default agent")
+    checking.add_argument("agent", nargs="?", metavar="NAME|COMMAND|URL", help="default: the default agent")
     checking.add_argument(
         "--timeout", type=float, default=30.0, metavar="SECONDS", help="for its first answer"
     )
@@ -57,7 +57,7 @@ def _list(arguments: argparse.Namespace) -> int:
     rows = [
         {
             "name": name,
-            "command": redact(shlex.join([server.command, *server.args])),
+            "command": redact(server.url or shlex.join([server.command, *server.args])),
             "env": sorted(server.env),
             "default": number == 0,
             "builtIn": name == BUILT_IN and settings.path is None,

@@ -52,6 +52,8 @@ def command_of(target: str | list[str], settings: "ClientSettings") -> tuple[lis
         return target, {}
     if target in settings.agents:
         server = settings.agents[target]
+        if server.url:
+            return [], {}
         return [server.command, *server.args], server.env
     from acpella.client.targets import open_target
     from acpella.transport import ProcessChannel

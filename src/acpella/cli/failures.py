@@ -1,6 +1,8 @@
 """What went wrong, said to the person at the terminal."""
 
 import asyncio
+import os
+import sys
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -18,6 +20,9 @@ DOCTOR = (
 
 def report(error: BaseException, *, silent: str = "", doctor: bool = True) -> int:
     """Tell it, and give the exit code; `silent` stands for an error without a text."""
+    if isinstance(error, BrokenPipeError):  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return exits.DONE
     if isinstance(error, RpcError):
         from .owners import from_wire
 

@@ -14,7 +14,16 @@ from .catalogue import Catalogue, Entry, new_key
 if TYPE_CHECKING:
     from acpella.client.settings import ClientSettings
 
-__all__ = ["NoSession", "find_settings", "idle_seconds", "kept_session", "owner_config", "resolve"]
+__all__ = [
+    "NoSession",
+    "find_settings",
+    "idle_seconds",
+    "kept_session",
+    "new_entry",
+    "owner_config",
+    "resolve",
+    "settings_of",
+]
 
 
 class NoSession(ValueError):
@@ -112,13 +121,17 @@ def owner_config(
         raise NoSession(
             f"the command of {entry.agent} held secrets, which are not kept; name it again with --agent"
         )
-    command, env = command_of(target, _settings_of(entry, settings)) if target else ([], {})
+    known = settings_of(entry, settings)
+    command, env = command_of(target, known) if target else ([], {})
+    server = known.agents.get(target) if isinstance(target, str) else None
     return owners.Config(
         key=entry.key,
         agent=entry.agent,
         target=target,
         command=command,
         env=env,
+        url=server.url if server is not None else "",
+        headers=server.headers if server is not None else {},
         cwd=entry.cwd,
         where=entry.where or entry.cwd,
         session_id=entry.session_id,
@@ -127,7 +140,7 @@ def owner_config(
     )
 
 
-def _settings_of(entry: Entry, settings: "ClientSettings") -> "ClientSettings":
+def settings_of(entry: Entry, settings: "ClientSettings") -> "ClientSettings":
     """The settings that name the session's agent."""
     from acpella.client.settings import ClientSettings
 

@@ -134,6 +134,8 @@ class OwnedAgent:
             )
         from acpella.client.targets import open_target
 
+        if config.url:
+            return open_target(config.url, headers=config.headers)[1]
         _, channel = open_target(config.target, cwd=config.where, on_stderr=on_stderr)
         return channel
 

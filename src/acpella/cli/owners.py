@@ -52,6 +52,9 @@ class Config(msgspec.Struct, kw_only=True):
     command: list[str] = []
     """What the target means, with its environment; empty for one that is not a command."""
     env: dict[str, str] = {}
+    url: str = ""
+    """Where an agent of the settings is, if it is no command."""
+    headers: dict[str, str] = {}
     cwd: str
     where: str
     session_id: str = ""

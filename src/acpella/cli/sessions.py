@@ -65,11 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         "close": _close,
     }[arguments.action]
     owners.sweep()
-    try:
-        return guarded(lambda: work(arguments))
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return exits.DONE
+    return guarded(lambda: work(arguments))
 
 
 def _wanted(arguments: argparse.Namespace, catalogue: Catalogue) -> Entry:

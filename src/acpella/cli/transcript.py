@@ -17,8 +17,16 @@ class Transcript:
         self._screen = Text()
         self._result = Result()
         self._said: list[str] = []
+        self._broken: BrokenPipeError | None = None
 
     def update(self, update: SessionUpdate) -> None:
+        try:
+            if self._broken is None:
+                self._show(update)
+        except BrokenPipeError as error:  # the connection would log it for each update
+            self._broken = error
+
+    def _show(self, update: SessionUpdate) -> None:
         if isinstance(update, UserMessageChunk):
             if isinstance(update.content, TextContent):
                 self._said.append(update.content.text)
@@ -28,6 +36,9 @@ class Transcript:
         self._screen.update(update, self._result.tool_calls)
 
     def end(self) -> None:
+        """Raises `BrokenPipeError` if nobody read it to the end."""
+        if self._broken is not None:
+            raise self._broken
         self._flush()
         self._screen.end("end_turn")
 

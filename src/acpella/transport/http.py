@@ -48,6 +48,9 @@ _PLAIN_UPDATE = b'{"jsonrpc":"2.0","method":"session/update"'
 _ESTABLISHING = ("session/load", "session/resume")
 _ENDING = ("session/close", "session/delete")
 
+LINGER = 1.0
+"""Seconds that the stream of a closed session stays: whoever closes one often deletes it next."""
+
 
 class _Params(msgspec.Struct):
     session_id: str | None = msgspec.field(default=None, name="sessionId")
@@ -588,10 +591,14 @@ class HttpChannel:
             self._start(self._settle(session, data), "load")
             return False
         elif method in _ENDING and session in self._streams:
-            ending = self._streams[session].task
-            if ending is not None:
-                self._loop.call_soon(ending.cancel)
+            self._loop.call_later(LINGER, self._end_stream, self._streams[session])
         return True
+
+    def _end_stream(self, stream: _Stream) -> None:
+        """The session was closed; unless more was asked about it since, nothing comes on its stream."""
+        asked = any(session == stream.session for _, session in self._pending.values())
+        if stream.task is not None and not asked:
+            stream.task.cancel()
 
     async def _settle(self, session: str, answer: bytes) -> None:
         """Deliver the answer to a load after its replay, which comes on another stream (T-042)."""

@@ -2,12 +2,13 @@
 
 import argparse
 import asyncio
+import shlex
 import sys
 from importlib.util import find_spec
 
 from .. import exits
 
-__all__ = ["declare", "run"]
+__all__ = ["declare", "parse", "run"]
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -17,10 +18,25 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "-a",
         "--agent",
-        metavar="NAME|COMMAND",
-        help="a name of the settings, a command, or a Python file; default: the first of the settings",
+        metavar="NAME|COMMAND|URL",
+        help="a name of the settings, a command, a Python file, or a URL (its token: ACPELLA_TOKEN); "
+        "default: the first of the settings, or the built-in one",
     )
-    add("--resume", metavar="ID", help="go on with a session of before")
+    add(
+        "-c",
+        "--continue",
+        dest="last",
+        action="store_true",
+        help="go on with the last session of this repository",
+    )
+    add(
+        "-s",
+        "--session",
+        metavar="NAME",
+        help="a session of this repository by name, kept alive in the background; made if it is not there",
+    )
+    add("--new", action="store_true", help="with -s: begin afresh under that name")
+    add("--resume", metavar="ID", help="go on with a session of before, by the agent's id")
     add("--write", action="store_true", help="let the agent write files in this directory")
     add(
         "--yolo",
@@ -47,8 +63,19 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "--settings",
         metavar="PATH",
-        help="the settings file; default: ./.acpella/settings.json, then the user's",
+        help="the settings file; default: .acpella/settings.json here or in the repository, then the user's",
     )
+
+
+def parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
+    """Read the command line; what contradicts itself is said."""
+    arguments = parser.parse_args(words)
+    named = arguments.session is not None
+    if sum(map(bool, (arguments.last, named, arguments.resume))) > 1:
+        parser.error("--continue, --session and --resume exclude each other")
+    if arguments.new and not named:
+        parser.error("--new goes with --session NAME")
+    return arguments
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -65,25 +92,29 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         return asyncio.run(_run(arguments))
     except (AcpellaError, TimeoutError, OSError, ValueError) as error:
-        return _fail(str(error) or "it took too long", exits.code_for(error))
+        from ..failures import report
+
+        return report(error, silent="it took too long")
     except KeyboardInterrupt:
         return exits.CANCELLED
 
 
 def _fail(text: str, code: int) -> int:
-    from ..show.clean import clean
-
-    print(f"acpella: {clean(text)}", file=sys.stderr)  # noqa: T201 - this is what the user must know
+    print(f"acpella: {text}", file=sys.stderr)  # noqa: T201 - this is what the user must know
     return code
 
 
 async def _run(arguments: argparse.Namespace) -> int:
-    from acpella.client import ClientSettings, SettingsError
-
+    from ..agents_known import default_agent
+    from ..opening import find_settings, settings_of
+    from . import kept
     from .conversation import Conversation
 
-    settings = ClientSettings.find(arguments.settings)
-    target = arguments.agent or next(iter(settings.agents), None)
-    if target is None:
-        raise SettingsError("no agent: name one with --agent, or add one to the settings file")
-    return await Conversation(arguments, settings, target).run()
+    settings = find_settings(arguments.settings, arguments.cwd, agent=arguments.agent)
+    entry = kept.find(arguments, settings)
+    if entry is None:
+        return await Conversation(arguments, settings, arguments.agent or default_agent(settings)).run()
+    arguments.cwd = entry.cwd
+    target = entry.target or arguments.agent or entry.agent
+    target = target if isinstance(target, str) else shlex.join(target)
+    return await Conversation(arguments, settings_of(entry, settings), target, entry).run()

@@ -1,5 +1,6 @@
 """The chat's own slash commands. One that the agent has, too, is the agent's; ours is `/:name` then."""
 
+import asyncio
 import base64
 import os
 import subprocess
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from acpella.errors import Unsupported
 from acpella.schema import AuthMethod, AuthMethodEnvVar, AuthMethodTerminal
 
+from ..lines import ago
 from ..show.clean import one_line
 from ..show.lines import Row
+from . import kept
 from .choices import Choices, choose_option, models_of, modes_of, options_of
 
 if TYPE_CHECKING:
@@ -104,11 +107,23 @@ async def _sessions(chat: "Conversation", rest: str) -> None:
     if rest:
         await chat.open_session(rest)
         return
-    found = await agent.list_sessions(cwd=chat.cwd)
-    pairs = [
-        (info.session_id, f"{one_line(info.title or 'no title', 60)}  {one_line(info.updated_at or '', 30)}")
-        for info in found[:30]
-    ]
+    found: dict[str, tuple[str, str]] = {}
+    for entry in await asyncio.to_thread(kept.known, chat.cwd, agent.name):
+        name = f"{entry.name}: " if entry.name else ""
+        found[entry.session_id] = (name + (entry.title or "no title"), entry.updated_at)
+    try:
+        for info in await agent.list_sessions(cwd=chat.cwd):
+            title, at = found.get(info.session_id, ("no title", ""))
+            found[info.session_id] = (
+                title if title != "no title" else info.title or title,
+                info.updated_at or at,
+            )
+    except Unsupported:
+        can = agent.capabilities
+        if not found or not (can.load_session or can.session_capabilities.resume):
+            raise
+    latest = sorted(found.items(), key=lambda item: item[1][1], reverse=True)[:30]
+    pairs = [(key, f"{one_line(title, 60)}  {one_line(ago(at), 30)}") for key, (title, at) in latest]
     if not pairs:
         chat.tell([[("no sessions for this directory", "dim")]])
         return
@@ -124,6 +139,8 @@ async def _new(chat: "Conversation", rest: str) -> None:
 
 
 async def _restart(chat: "Conversation", rest: str) -> None:
+    if chat.entry is not None:
+        await kept.stop(chat.entry)
     await chat.restart()
 
 

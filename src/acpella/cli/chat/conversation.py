@@ -18,22 +18,26 @@ from acpella.client import (
     Result,
     UpdatesDropped,
 )
-from acpella.errors import AcpellaError, AuthRequired, ConnectionClosed, TransportError
+from acpella.errors import AcpellaError, AuthRequired, ConnectionClosed, RpcError, TransportError
 from acpella.schema import CurrentModeUpdate, SessionUpdate, UsageUpdate
 
 from .. import exits
 from ..ask import Asker
+from ..catalogue import Entry
 from ..keys import interrupt
+from ..opening import new_entry
+from ..owners import from_wire
 from ..show.clean import clean, one_line
 from ..show.facts import OwnTerminal, usage_text
 from ..show.lines import Row, cell_len, wrap
 from ..show.screen import Screen
+from . import kept
 from .choices import Choices, models_of, modes_of, options_of
 from .commands import COMMANDS, foreground, names, run_command, set_mode
 from .complete import Offers
 from .interface import Interface, open_history
 from .mentions import Files, to_prompt
-from .opening import open_agent, open_session, prepare
+from .opening import mcp_servers, open_agent, open_session, prepare
 
 __all__ = ["Conversation"]
 
@@ -50,15 +54,20 @@ LEAVE_TIME = 6.0
 class Conversation:
     """One chat, from the start of the agent to the end."""
 
-    def __init__(self, arguments: argparse.Namespace, settings: ClientSettings, target: str) -> None:
+    def __init__(
+        self, arguments: argparse.Namespace, settings: ClientSettings, target: str, entry: Entry | None = None
+    ) -> None:
         self.arguments = arguments
         self.settings = settings
         self.target = target
+        self.entry = entry
+        """The session that is kept alive by an owner; None if the agent is this chat's own."""
         self.cwd = os.path.abspath(arguments.cwd)
         self.env: dict[str, str] = {}
         self.agent: ConnectedAgent | None = None
         self.session: ClientSession | None = None
         self.said: deque[tuple[str, str]] = deque(maxlen=MAX_SAID)
+        self._noted: Entry | None = None  # the session of this chat's own agent, in the catalogue
         self._usage: UsageUpdate | None = None
         self._files = Files(Path(self.cwd))
         self._waiting: deque[str] = deque()
@@ -117,9 +126,13 @@ class Conversation:
     async def _work(self) -> None:
         await self._start_agent()
         try:
-            await self.open_session(self.arguments.resume)
+            kept = self.entry.session_id if self.entry is not None else ""
+            await self.open_session(kept or self.arguments.resume)
             await prepare(self.arguments, self.need_session())
         except AuthRequired as error:
+            if self.entry is not None:  # its owner ends, as there is no session to own
+                text = "`acpella chat` without -s and -c can do that, with /login"
+                raise AuthRequired(f"{error.message}; {text}", data=error.data) from None
             self._tell_login(error)
         self._state = ""
         self.refresh()
@@ -134,15 +147,24 @@ class Conversation:
 
     async def _start_agent(self) -> None:
         await self._close_agent()
-        agent = open_agent(
-            self.arguments,
-            self.settings,
-            self.target,
-            self.asker,
-            env=self.env,
-            on_stderr=self._stderr if self.arguments.verbose else None,
-        )
-        self.agent = await self._open.enter_async_context(agent)
+        on_stderr = self._stderr if self.arguments.verbose else None
+        if self.entry is not None:
+            self.agent = await kept.attach(
+                self.arguments,
+                self.settings,
+                self.entry,
+                self.asker,
+                self._open,
+                env=self.env,
+                mcp_servers=mcp_servers(self.arguments, self.settings),
+                on_queued=self._tell_queue,
+                on_stderr=on_stderr,
+            )
+        else:
+            agent = open_agent(
+                self.arguments, self.settings, self.target, self.asker, env=self.env, on_stderr=on_stderr
+            )
+            self.agent = await self._open.enter_async_context(agent)
         self._watch = asyncio.ensure_future(self._wait_for_death(self.agent))
 
     async def _close_agent(self) -> None:
@@ -160,6 +182,8 @@ class Conversation:
     async def _after_death(self) -> None:
         """Say what happened, and offer to go on where we were."""
         error, self._died = self._died, None
+        if self._watch is not None:
+            self._watch.cancel()  # it need not be told twice
         self._fail(f"the agent ended: {error}")
         last = self.session.id if self.session is not None else None
         self.agent = self.session = None
@@ -177,6 +201,8 @@ class Conversation:
     async def restart(self, session_id: str | None = None) -> None:
         """Start the agent again and open the session that was open, if it can be."""
         last = session_id or (self.session.id if self.session is not None else None)
+        if self.entry is not None:
+            last = self.entry.session_id or None
         self._state = "starting"
         self.refresh()
         try:
@@ -204,14 +230,24 @@ class Conversation:
 
     async def open_session(self, session_id: str | None, *, again: bool = True) -> None:
         """Begin a session, or go on with one; `again` shows what was said in it."""
+        if self.entry is not None and (session_id or "") != self.entry.session_id:
+            self.entry = await asyncio.to_thread(kept.other, self.entry, session_id)
+            await self._start_agent()  # every session that stays has an owner of its own
+            self._state = ""
         agent = self.need_agent()
+        again = again and session_id is not None
+        if self.entry is not None:
+            session_id = session_id or kept.owned_session(agent)
+            if again and await asyncio.to_thread(kept.is_busy, self.entry):
+                again = False
+                self.tell([[("a prompt runs in this session; what was said before is not shown", "dim")]])
         told = Result()
 
         def replay(update: SessionUpdate) -> None:
             told.fold(update)
             self.screen.update(update, told.tool_calls)
 
-        if session_id is not None and again:
+        if again:
             self.screen.forget()
             self.screen.start()
             self.screen.show_user = True
@@ -220,11 +256,13 @@ class Conversation:
                 self.arguments, self.settings, agent, session_id, on_update=replay if again else None
             )
         finally:
-            if session_id is not None and again:
+            if again:
                 self.screen.end()
                 self.screen.show_user = False
         session.on_update = self._aside
         self.session = session
+        if self.entry is not None:
+            self.entry.session_id = session.id
         self._usage = told.context
         self.refresh()
 
@@ -244,6 +282,12 @@ class Conversation:
             self._tell_login(error)
         except ConnectionClosed as error:
             self._died = self._died or error  # told by `_after_death`
+        except RpcError as error:
+            told = from_wire(error)  # of an owner, which tells why its agent ended
+            if isinstance(told, ConnectionClosed):
+                self._died = self._died or told
+            else:
+                self._fail(str(told) or "it took too long")
         except (AcpellaError, TimeoutError, OSError, ValueError) as error:
             self._fail(str(error) or "it took too long")
         self.refresh()
@@ -257,6 +301,7 @@ class Conversation:
         reason = "end_turn"
         self.screen.start()
         self.said.append(("user", text))
+        await self._remember(text)
         try:
             async for update in turn:
                 if isinstance(update, UsageUpdate):
@@ -269,6 +314,17 @@ class Conversation:
             self.screen.end(reason, turn.result.usage)
             if turn.result.text:
                 self.said.append(("agent", turn.result.text))
+        if session.title:
+            await self._remember(text)
+
+    async def _remember(self, text: str) -> None:
+        """Let `--continue` find this session."""
+        session = self.need_session()
+        entry = self.entry or self._noted
+        if entry is None or entry.session_id != session.id:
+            entry = self._noted = new_entry(self.settings, cwd=self.cwd, agent=self.target)
+            entry.session_id = session.id
+        await asyncio.to_thread(kept.remember, entry, prompt=text, title=session.title)
 
     async def _shell(self, command: str) -> None:
         """A command of the user's own, with the terminal to itself."""
@@ -372,6 +428,8 @@ class Conversation:
     def status(self) -> Row:
         """What fits: first the agent, then its mode and model, how full it is, and where we are."""
         name = one_line(self.agent.name if self.agent is not None else self.target, 40)
+        if self.entry is not None and self.entry.name:
+            name = f"{name}: {one_line(self.entry.name, 30)}"
         parts = [f"{name} ({self._state})" if self._state else name]
         if self.session is not None:
             known = (modes_of(self.session), models_of(self.session))
@@ -397,6 +455,10 @@ class Conversation:
         self._fail(error.message)
         ways = [m.id for m in self.agent.auth_methods] if self.agent is not None else []
         self.tell([[(f"/login {ways[0] if len(ways) == 1 else ''}".rstrip() + " logs in", "yellow")]])
+
+    def _tell_queue(self, before: int) -> None:
+        """Other shells were first."""
+        self.tell([[(f"waiting for {before} prompt{'s' if before != 1 else ''} before this one", "dim")]])
 
     def _aside(self, update: SessionUpdate) -> None:
         """An update outside a turn."""

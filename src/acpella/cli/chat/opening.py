@@ -15,7 +15,7 @@ from acpella.schema import SessionUpdate
 from ..ask import Asker
 from ..offers import offers
 
-__all__ = ["open_agent", "open_session", "prepare"]
+__all__ = ["mcp_servers", "open_agent", "open_session", "prepare"]
 
 
 def open_agent(
@@ -47,10 +47,7 @@ async def open_session(
     on_update: Callable[[SessionUpdate], Awaitable[None] | None] | None = None,
 ) -> ClientSession:
     """A new session, or one of before: told again to `on_update` if that is given and the agent can."""
-    from ..mcp_servers import from_settings, from_word
-
-    servers: list[Any] = [from_word(text) for text in arguments.mcp]
-    servers += [from_settings(entry) for entry in settings.mcp_servers]
+    servers = mcp_servers(arguments, settings)
     if session_id is None:
         return await agent.new_session(arguments.cwd, mcp_servers=servers)
     can_resume = agent.capabilities.session_capabilities.resume is not None
@@ -59,6 +56,13 @@ async def open_session(
     return await agent.load_session(
         session_id, arguments.cwd, mcp_servers=servers, on_update=on_update or _ignore
     )
+
+
+def mcp_servers(arguments: argparse.Namespace, settings: ClientSettings) -> list[Any]:
+    """The MCP servers of the command line and of the settings."""
+    from ..mcp_servers import from_settings, from_word
+
+    return [from_word(text) for text in arguments.mcp] + [from_settings(s) for s in settings.mcp_servers]
 
 
 async def prepare(arguments: argparse.Namespace, session: ClientSession) -> None:

@@ -1,0 +1,144 @@
+"""Sessions that stay, in a chat: which one is meant, the way to its owner, and what is remembered."""
+
+import argparse
+import asyncio
+import dataclasses
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from typing import Any
+
+import msgspec
+
+from acpella._redact import redact
+from acpella.client import ClientSettings, ConnectedAgent, connect
+from acpella.errors import ConnectionClosed, RpcError
+from acpella.transport import UnixChannel
+
+from .. import owners, places
+from ..ask import Asker
+from ..catalogue import Catalogue, Entry, new_key
+from ..offers import offers
+from ..opening import NoSession, kept_session, owner_config
+from ..run import OWNER_TRIES, OWNER_WITHIN, TITLE
+
+__all__ = ["attach", "find", "is_busy", "known", "other", "owned_session", "remember", "stop"]
+
+
+def find(arguments: argparse.Namespace, settings: ClientSettings) -> Entry | None:
+    """The session that the command line names, if an owner keeps it or shall keep it.
+
+    Raises:
+        NoSession: there is none to go on with, or nothing can be remembered here.
+    """
+    catalogue = Catalogue()
+    if arguments.resume:
+        known = [entry for entry in catalogue.entries() if entry.session_id == arguments.resume]
+        alive = [entry for entry in known if owners.ask(entry.key, "_owner/status") is not None]
+        return alive[0] if alive else None
+    if arguments.session is None and not arguments.last:
+        return None
+    try:
+        return kept_session(
+            catalogue,
+            settings,
+            cwd=arguments.cwd,
+            agent=arguments.agent,
+            name=arguments.session,
+            new=arguments.new,
+        )
+    except OSError as error:
+        raise NoSession(f"sessions cannot be remembered: {error}; set XDG_STATE_HOME") from None
+
+
+def known(cwd: str, agent: str) -> list[Entry]:
+    """The sessions of this repository with an agent that are remembered here."""
+    return Catalogue(warn=lambda _: None).entries(root=places.repository(cwd), agent=agent)
+
+
+def other(entry: Entry, session_id: str | None) -> Entry:
+    """Another session of the same agent: one of before, or a new one."""
+    catalogue = Catalogue()
+    for known in catalogue.entries(root=entry.root):
+        if session_id and known.session_id == session_id:
+            return known
+    fresh = msgspec.structs.replace(
+        entry, key=new_key(), session_id=session_id or "", name="", title="", created_at="", updated_at=""
+    )
+    return catalogue.add(fresh)
+
+
+async def attach(
+    arguments: argparse.Namespace,
+    settings: ClientSettings,
+    entry: Entry,
+    asker: Asker,
+    stack: AsyncExitStack,
+    *,
+    env: dict[str, str],
+    mcp_servers: list[Any],
+    on_queued: Callable[[int], None],
+    on_stderr: Callable[[bytes], None] | None,
+) -> ConnectedAgent:
+    """The agent behind the owner of a session, which is started if there is none."""
+
+    def wait(told: Any) -> None:
+        on_queued(int(told["before"]))
+
+    def hear(told: Any) -> None:
+        if on_stderr is not None:
+            on_stderr(str(told["text"]).encode())
+
+    config = await asyncio.to_thread(
+        owner_config, entry, settings, agent=arguments.agent, mcp_servers=mcp_servers
+    )
+    config.env = {**config.env, **env}
+    allowed = offers(write=arguments.write, yolo=arguments.yolo, ask=asker.permission)
+    allowed["timeouts"] = dataclasses.replace(allowed["timeouts"], startup=OWNER_WITHIN)
+    for _ in range(OWNER_TRIES):
+        connected = await asyncio.to_thread(owners.reach, config)
+        agent = connect(
+            UnixChannel(connected, peer="the session's owner process"),
+            settings=ClientSettings(),
+            on_elicit=asker.elicitation,
+            notifications={"_owner/queued": wait, "_owner/stderr": hear},
+            **allowed,
+        )
+        agent.name = entry.agent
+        try:
+            return await stack.enter_async_context(agent)
+        except ConnectionClosed:  # it ended just when it was found
+            known = await asyncio.to_thread(Catalogue().get, entry.key)
+            if known is not None:
+                config.session_id = entry.session_id = known.session_id
+        except RpcError as error:
+            raise owners.from_wire(error) from None
+    raise ConnectionClosed("the session's owner ended again and again\n" + owners.log_tail(entry.key))
+
+
+async def stop(entry: Entry) -> None:
+    """End the owner and its agent."""
+    await asyncio.to_thread(owners.stop, entry.key)
+
+
+def is_busy(entry: Entry) -> bool:
+    """Whether a prompt of somebody else runs."""
+    return (owners.ask(entry.key, "_owner/status") or {}).get("running") is not None
+
+
+def owned_session(agent: ConnectedAgent) -> str:
+    """The id of the one session that an owner has; "new" if the agent has not made it yet."""
+    told = owners.table(owners.table(agent.hello.meta).get("acpella.owner"))
+    return str(told.get("sessionId") or "new")
+
+
+def remember(entry: Entry, *, prompt: str, title: str | None) -> None:
+    """Let `--continue` find the session, under the agent's title or else the start of the first prompt."""
+    text = " ".join(redact(prompt).split())
+    first = text if len(text) <= TITLE else text[: TITLE - 1] + "…"
+    try:
+        catalogue = Catalogue(warn=lambda _: None)  # nothing may be written across the chat
+        known = catalogue.get(entry.key) or catalogue.add(entry)
+        entry.key = known.key
+        catalogue.update(known.key, title=title or known.title or first)
+    except OSError:
+        pass  # nothing can be kept here; the chat itself needs no memory
