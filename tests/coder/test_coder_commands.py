@@ -117,6 +117,11 @@ async def test_the_tools_can_be_asked_for(home: Path) -> None:
         ("python3 x.py", "run:python3 x.py"),
         ("find . -exec rm {} +", "run:find . -exec rm {} +"),
         ("echo 'un", "run:echo 'un"),
+        ("git fetch --upload-pack ./evil .", "run:git fetch --upload-pack ./evil ."),
+        ("git fetch --upl ./evil .", "run:git fetch --upl ./evil ."),
+        ("git diff --output x", "run:git diff --output x"),
+        ("go test -exec ./evil", "run:go test -exec ./evil"),
+        ("tree -o x", "run:tree -o x"),
     ],
 )
 async def test_always_covers_no_more_than_it_says(command: str, key: str) -> None:

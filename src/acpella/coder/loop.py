@@ -36,7 +36,7 @@ from .models import (
 from .modes import offered, refusal
 from .prompt import system_prompt
 from .tools._builtin import BuiltIn
-from .tools.base import CoderTool, ToolError
+from .tools.base import Announcement, CoderTool, ToolError
 
 __all__ = ["Loop", "Pace"]
 
@@ -233,7 +233,7 @@ class Loop:
                 if tool.danger == "none":
                     return await self._run(tool, call, use)
                 async with self._bench.alone:
-                    work = self._run_with_permission(tool, call, use, told.permission_key or use.name)
+                    work = self._run_with_permission(tool, call, use, told)
                     return await self._bench.guard(tool, work)
             except _EXPECTED as error:
                 why = _in_words(error)
@@ -246,12 +246,12 @@ class Loop:
             return _failed(use, why)
 
     async def _run_with_permission(
-        self, tool: CoderTool, call: ToolRun, use: ToolUse, key: str
+        self, tool: CoderTool, call: ToolRun, use: ToolUse, told: Announcement
     ) -> ToolMessage:
         self._check_mode(tool)
         if isinstance(tool, BuiltIn):
             await tool.preview(self._turn, call, use.arguments)
-        if not await self._may(call, key):
+        if not await self._may(call, told.permission_key or use.name, told.covers):
             return _failed(use, "the user refused this; do not try it again, ask what to do instead")
         self._check_mode(tool)  # it may have changed while the user was asked
         return await self._run(tool, call, use)
@@ -266,11 +266,11 @@ class Loop:
         if why is not None:
             raise ToolError(why)
 
-    async def _may(self, call: ToolRun, key: str) -> bool:
+    async def _may(self, call: ToolRun, key: str, covers: str) -> bool:
         agent = self._turn.agent
         if self._auto_approve() and agent.remembered.get(agent.name, key) != "deny":
             return True
-        return await self._turn.permit(call, key=key)
+        return await self._turn.permit(call, key=key, covers=covers)
 
 
 class _Heard:

@@ -71,7 +71,9 @@ class McpCoderTool:
     def announce(self, arguments: dict[str, Any], cwd: Path) -> Announcement:
         tool = self._tool
         return Announcement(
-            title=_short(f"{tool.server}: {tool.title}"), permission_key=f"mcp:{tool.server}:{tool.tool}"
+            title=_short(f"{tool.server}: {tool.title}"),
+            permission_key=f"mcp:{tool.server}:{tool.tool}",
+            covers=_short(f"`{tool.tool}` of {tool.server}, with any arguments"),
         )
 
     async def run(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> ToolOutput:

@@ -29,6 +29,8 @@ class Announcement:
     locations: list[str | tuple[str, int]] = field(default_factory=list[str | tuple[str, int]])
     permission_key: str = ""
     """What an "always" answer stands for: the tool's name, or finer ("run:git status")."""
+    covers: str = ""
+    """The same in words, for the user who is asked: "`git status`, with any arguments"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,12 @@ class _Changing(BuiltIn):
 
     def announce(self, arguments: dict[str, Any], cwd: Path) -> Announcement:
         name, locations = _where({**arguments, "line": None})
-        return Announcement(title=f"{self._verb} {name}", locations=locations, permission_key=self.spec.name)
+        return Announcement(
+            title=f"{self._verb} {name}",
+            locations=locations,
+            permission_key=self.spec.name,
+            covers=f"`{self.spec.name}`, for any file",
+        )
 
     async def preview(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> None:
         change = self._previewed[call.id] = await self._change(turn, arguments)
