@@ -33,7 +33,7 @@ from .models import (
     ToolUse,
     Usage,
 )
-from .modes import offered, refusal
+from .modes import asks, offered, refusal
 from .prompt import system_prompt
 from .tools._builtin import BuiltIn
 from .tools.base import Announcement, CoderTool, ToolError
@@ -200,7 +200,7 @@ class Loop:
                 results[index] = await self._use(uses[index])
 
         try:
-            for batch in _batches(uses[:USES], self._tools):
+            for batch in _batches(uses[:USES], self._tools, self._turn.session.mode):
                 if len(batch) == 1:
                     await use(batch[0])
                     continue
@@ -230,7 +230,7 @@ class Loop:
         )
         async with run as call:
             try:
-                if tool.danger == "none":
+                if not asks(self._turn.session.mode, tool):
                     return await self._run(tool, call, use)
                 async with self._bench.alone:
                     work = self._run_with_permission(tool, call, use, told)
@@ -336,13 +336,13 @@ class _Heard:
         return AssistantMessage([Text(f"{self.text} [{why}]".lstrip())])
 
 
-def _batches(uses: list[ToolUse], tools: dict[str, CoderTool]) -> list[list[int]]:
+def _batches(uses: list[ToolUse], tools: dict[str, CoderTool], mode: str | None) -> list[list[int]]:
     """Indexes of uses that may run together, in order."""
     batches: list[list[int]] = []
     together = False
     for index, use in enumerate(uses):
         tool = tools.get(use.name)
-        harmless = tool is None or tool.danger == "none"
+        harmless = tool is None or not asks(mode, tool)
         if harmless and together:
             batches[-1].append(index)
         else:
