@@ -51,6 +51,9 @@ AT_ONCE = 8
 USES = 64
 """Tool uses of one answer that are run; a model that asks for more has lost its way."""
 
+NAME_CHARS = 128
+"""Characters of a tool's name that are shown; no tool has more, but a model may ask for any."""
+
 StopWord = Literal["end", "tool_use", "max_tokens", "refusal"]
 
 _EXPECTED = (ToolError, JailError, CommandError, Unsupported, RpcError, OSError, TimeoutError)
@@ -210,8 +213,9 @@ class Loop:
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
         finally:
-            for one, result in zip(uses, results, strict=True):
-                self._history.add(result or _failed(one, "not run: the turn was interrupted"))
+            for index, (one, result) in enumerate(zip(uses, results, strict=True)):
+                why = "the turn was interrupted" if index < USES else f"at most {USES} tools run per answer"
+                self._history.add(result or _failed(one, f"not run: {why}"))
 
     async def _use(self, use: ToolUse) -> ToolMessage:
         tool = self._tools.get(use.name)
@@ -219,9 +223,10 @@ class Loop:
             why = (
                 f"the arguments could not be read: {use.invalid}"
                 if tool is not None
-                else f"there is no tool {use.name!r}; there are: {', '.join(self._tools)}"
+                else f"there is no tool {use.name[:NAME_CHARS]!r}; there are: {', '.join(self._tools)}"
             )
-            async with self._turn.tool(use.name, name=use.name) as call:
+            name = use.name[:NAME_CHARS]
+            async with self._turn.tool(name or "(no name)", name=name) as call:
                 call.fail(why)
             return _failed(use, why)
         told = tool.announce(use.arguments, self._turn.session.cwd)

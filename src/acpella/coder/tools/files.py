@@ -10,7 +10,7 @@ from acpella.agent.tool_call import ToolRun
 from acpella.schema import ImageContent, ToolKind
 
 from ..models import Image, ToolSpec
-from ._builtin import BuiltIn, clip, number, object_schema, say, string
+from ._builtin import LARGEST, BuiltIn, clip, number, object_schema, say, string
 from .base import Announcement, Danger, ToolError, ToolOutput
 
 __all__ = ["EditFile", "ListFiles", "ReadFile", "WriteFile"]
@@ -41,7 +41,7 @@ def _where(arguments: dict[str, Any]) -> tuple[str, list[str | tuple[str, int]]]
     path, line = arguments.get("path"), arguments.get("line")
     if not isinstance(path, str) or not path or "\0" in path or len(path) > PATH_CHARS:
         return "a file", []
-    if isinstance(line, int) and line > 0:
+    if isinstance(line, int) and 0 < line <= LARGEST:
         return path, [(path, line)]
     return path, [path]
 
