@@ -117,6 +117,11 @@ async def test_the_tools_can_be_asked_for(home: Path) -> None:
         ("python3 x.py", "run:python3 x.py"),
         ("find . -exec rm {} +", "run:find . -exec rm {} +"),
         ("echo 'un", "run:echo 'un"),
+        ("git fetch --upload-pack ./evil .", "run:git fetch --upload-pack ./evil ."),
+        ("git fetch --upl ./evil .", "run:git fetch --upl ./evil ."),
+        ("git diff --output x", "run:git diff --output x"),
+        ("go test -exec ./evil", "run:go test -exec ./evil"),
+        ("tree -o x", "run:tree -o x"),
     ],
 )
 async def test_always_covers_no_more_than_it_says(command: str, key: str) -> None:
@@ -153,6 +158,22 @@ async def test_mcp_tools_are_asked_for_and_off_where_nothing_may_run(project: Pa
         await cli(project, environment(home, provider), "--yolo", "--mcp", server, "--mode", "sandbox", "go")
     assert "try__numbers" not in tool_names(provider) and "says the server" in told(provider)
     assert "try__numbers works outside of the sandbox" in told(provider)
+
+
+@pytest.mark.parametrize("mode", ["read-only", "safe", "sandbox"])
+async def test_what_a_server_calls_harmless_is_asked_for_where_a_mode_promises_it(
+    project: Path, home: Path, mode: str
+) -> None:
+    """B5, B9: only the server says that its tool changes nothing; in `full` that is enough."""
+    server = f"try={sys.executable} {Path(__file__).parents[1] / 'mcp_servers' / 'server.py'}"
+    turns = [use("try__echo", text="says the server"), "Done."]
+    async with FakeProvider(turns) as provider:
+        ran = await cli(project, environment(home, provider), "--mcp", server, "--mode", mode, "go")
+    assert "refused: try: Say it back" in ran.err and "the user refused" in told(provider)
+    async with FakeProvider(turns) as provider:
+        env = environment(home, provider)
+        ran = await cli(project, env, "--mcp", server, "--mode", mode, "go", agent=("--auto-approve",))
+    assert "refused" not in ran.err and told(provider) == "says the server"
 
 
 async def test_mcp_servers_are_added_and_removed_while_the_session_runs(project: Path, home: Path) -> None:

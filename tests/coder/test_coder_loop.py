@@ -252,6 +252,38 @@ async def test_auto_approve_asks_nothing_but_keeps_what_is_always_refused(projec
     assert "the user refused" in told(provider, 1) and (project / "x").exists()
 
 
+async def test_the_question_says_what_always_covers_and_hides_nothing(project: Path, home: Path) -> None:
+    """B6: a title has no room for long commands, so the whole of it is shown beneath."""
+    asked: list[Any] = []
+
+    async def ask(request: Any) -> Any:
+        asked.append(request)
+        return next(option for option in request.options if option.kind == "reject_once")
+
+    long = "echo " + "a" * 200 + "; touch ran"
+    commands = ["git status -s", "echo hi\ntouch ran", long, "echo ```\ntouch ran", "x" * 20_001]
+    turns = [
+        *(use("run", command=command) for command in commands),
+        use("write_file", path="new.txt", text="x"),
+        "Done.",
+    ]
+    async with FakeProvider(turns) as provider:
+        permissions = Permissions("ask", ask=ask)
+        async with connected(environment(home, provider), permissions=permissions) as agent:
+            await (await agent.new_session(project)).prompt("go")
+    names = [[option.name for option in request.options] for request in asked]
+    status = "`git status`, with any arguments"
+    assert names[0] == ["Allow", f"Always allow {status}", "Reject", f"Always reject {status}"]
+    assert [each[1] for each in names[1:4]] == ["Always allow exactly this"] * 3
+    assert names[4][1] == "Always allow `write_file`, for any file"
+    contents = [request.tool_call.content for request in asked]
+    assert not contents[0]
+    shown = [content[0].content.text for content in contents[1:4]]
+    assert shown[0] == "```sh\necho hi\ntouch ran\n```" and long in shown[1]
+    assert shown[2].startswith("````sh\n")
+    assert "write a script" in told(provider, 5) and not (project / "ran").exists()
+
+
 # -- models -------------------------------------------------------------------------------------
 
 

@@ -297,6 +297,9 @@ async def test_odd_names_and_arguments_do_no_harm(project: Path, home: Path) -> 
         ("fetch", {"url": "file:///etc/passwd"}),
         ("delegate", {"task": ""}),
         ("plan", {"entries": "x"}),
+        ("plan", {"entries": [{"content": "x" * 1001}]}),
+        ("run", {"command": "ls", "timeout": 10**400}),
+        ("read_file", {"path": "greet.py", "line": 10**30}),
     ]
     async with FakeProvider([uses(*tries), "Done.", "Again."]) as provider:
         async with connected(environment(home, provider), "--auto-approve") as agent:
@@ -306,7 +309,8 @@ async def test_odd_names_and_arguments_do_no_harm(project: Path, home: Path) -> 
     parts = provider.requests[1].body["messages"][-1]["content"]
     answers = [part["content"][0]["text"] for part in parts]
     assert answers[0] == "binary\ngreet.py\n\ufffd.txt" and answers[1] == "\ufffd.txt"
-    assert [part.get("is_error", False) for part in parts[3:]] == [True] * 11
+    assert [part.get("is_error", False) for part in parts[3:]] == [True] * 14
+    assert all("must be a whole number" in answer for answer in answers[-2:])
     assert sorted(os.listdir(project))[:2] == ["binary", "greet.py"]
 
 
@@ -317,3 +321,12 @@ async def test_a_tool_that_does_not_exist_and_arguments_that_are_none(project: P
         ran = await cli(project, environment(home, provider), "go")
     assert ran.code == 0 and "there is no tool 'fly'; there are: read_file, " in told(provider)
     assert "the arguments could not be read" in told(provider)
+
+
+async def test_a_model_that_asks_for_too_much_at_once_is_told(project: Path, home: Path) -> None:
+    wanted = uses(*[("read_file", {"path": "greet.py"})] * 99, ("fly" * 100_000, {}))
+    async with FakeProvider([wanted, use("fly" * 1000), "Done."]) as provider:
+        ran = await cli(project, environment(home, provider), "go")
+    assert ran.code == 0 and ran.out.count("✓ completed") == 64
+    assert told(provider, 1).count("not run: at most 64 tools run per answer") == 36
+    assert len(told(provider, 2)) < 1000

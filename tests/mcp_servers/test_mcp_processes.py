@@ -24,7 +24,7 @@ async def test_tools_are_listed_page_by_page_and_called(tmp_path: Path) -> None:
     async with editing(agent_with_servers()) as editor:
         session = await editor.new(cwd=str(tmp_path), mcpServers=[stdio(PLAIN)])
         tools = await use(editor, session, "tools")
-        assert tools[0] == ["srv__echo", "none", "read", "mcp:srv:echo"]
+        assert tools[0] == ["srv__echo", "claimed", "other", "mcp:srv:echo"]
         assert ["srv__crash", "execute", "other", "mcp:srv:crash"] in tools
         assert len(tools) == 12
         assert await texts(editor, session, 'srv__echo {"text": "grüß"}') == "grüß"

@@ -71,7 +71,7 @@ async def test_everything_a_tool_can_give_arrives(kind: str, tmp_path: Path) -> 
     async with our_server(kind) as server, editing(agent_with_servers(), patience=PATIENCE) as editor:
         session = await editor.new(cwd=str(tmp_path), mcpServers=[server])
         tools = await use(editor, session, "tools")
-        assert ["srv__echo", "none", "read", "mcp:srv:echo"] in tools
+        assert ["srv__echo", "claimed", "other", "mcp:srv:echo"] in tools
         assert await texts(editor, session, 'srv__echo {"text": "hi"}') == "hi"
         call = editor.updates("tool_call")[0]
         assert call["title"] == "srv: Say it back"

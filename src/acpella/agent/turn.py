@@ -285,14 +285,20 @@ class Turn:
     # -- asking ------------------------------------------------------------------------------
 
     def permit(
-        self, call: ToolRun | None, title: str | None = None, *, key: str | None = None
+        self,
+        call: ToolRun | None,
+        title: str | None = None,
+        *,
+        key: str | None = None,
+        covers: str | None = None,
     ) -> "Permission":
         """Ask the user whether the agent may do something: `if await turn.permit(call, "Write a.py"):`.
 
-        "Always" answers are remembered under `key`: by default the tool's name, or the title. A call that
-        was refused ends as failed.
+        "Always" answers are remembered under `key`: by default the tool's name, or the title. `covers` says
+        in words what that is, for the names of these answers: "Always allow `git status`". A call that was
+        refused ends as failed.
         """
-        return Permission(self._permit(call or self.tool(title or "Continue?"), title, key))
+        return Permission(self._permit(call or self.tool(title or "Continue?"), title, key, covers))
 
     def remembered(self, key: str) -> "Decision | None":
         """What the user has decided for good about this key."""
@@ -304,17 +310,26 @@ class Turn:
         principal = self.wire.principal
         return f"{self.agent.name} for {principal}" if principal else self.agent.name
 
-    async def _permit(self, call: ToolRun, title: str | None, key: str | None) -> bool:
+    async def _permit(self, call: ToolRun, title: str | None, key: str | None, covers: str | None) -> bool:
         key = key or call.name or title or call.title
         remembered = self.remembered(key)
-        allowed = remembered == "allow" if remembered is not None else await self._ask_user(call, title, key)
+        if remembered is not None:
+            allowed = remembered == "allow"
+        else:
+            allowed = await self._ask_user(call, title, key, covers)
         if not allowed:
             call.fail()
         return allowed
 
-    async def _ask_user(self, call: ToolRun, title: str | None, key: str) -> bool:
+    async def _ask_user(self, call: ToolRun, title: str | None, key: str, covers: str | None) -> bool:
+        options = [
+            msgspec.structs.replace(option, name=f"{option.name} {covers}")
+            if covers and option.kind in ("allow_always", "reject_always")
+            else option
+            for option in _OPTIONS
+        ]
         request = RequestPermissionRequest(
-            session_id=self.session.id, tool_call=call.as_update(title), options=_OPTIONS
+            session_id=self.session.id, tool_call=call.as_update(title), options=options
         )
         try:
             outcome = (await self.ask(methods.REQUEST_PERMISSION, request, timeout=0)).outcome

@@ -25,12 +25,15 @@ from acpella.schema import (
 from .forms import choices_of, read_value, show_value
 from .show.clean import clean, one_line
 from .show.facts import Output, diff_rows, output_rows, short_path
-from .show.lines import Row, has_colour, paint, plain, wrap
+from .show.lines import Row, has_colour, paint, plain, rows, wrap
 
 __all__ = ["Asker", "Stage", "refuse"]
 
 MAX_QUESTION_DIFF = 30
 """Lines of a diff above a question, so that the question itself stays in sight."""
+
+MAX_QUESTION_COMMAND = 200
+"""Lines of a command above a question; what is longer says so."""
 
 _LETTERS = {"allow_once": "a", "allow_always": "A", "reject_once": "r", "reject_always": "R"}
 _ALSO = {"y": "a", "Y": "a", "n": "r", "N": "r"}
@@ -90,14 +93,17 @@ class Asker:
             path = short_path(location.path, self.cwd)
             if path not in title:
                 self._write([[("    ", ""), (path, "dim")]])
-        if (command := _command(call.raw_input)) and command != title:
-            self._write(output_rows(Output(clean(command))))
+        command = _command(call.raw_input)
+        if command and command != title:
+            self._write(_whole(clean(command)))
         for item in call.content or []:
             if isinstance(item, Diff):
                 self._write(diff_rows(item, cwd=self.cwd, limit=MAX_QUESTION_DIFF))
                 if self.stage is not None:
                     self.stage.saw_diff(call.tool_call_id)
             elif (text := getattr(getattr(item, "content", None), "text", None)) and isinstance(text, str):
+                if command and text.strip("`sh\n") == command.strip("`sh\n"):
+                    continue  # the command again, for editors that do not show what goes into a call
                 self._write(output_rows(Output(clean(text))))
 
     async def _choose(self, options: Sequence[PermissionOption], keys: dict[str, int]) -> int | None:
@@ -354,6 +360,14 @@ def _keys_for(options: Sequence[PermissionOption]) -> dict[str, int]:
         if kinds.count(kind) == 1:  # of two that allow for ever, no letter chooses one by chance
             keys[letter] = kinds.index(kind)
     return keys
+
+
+def _whole(command: str) -> list[Row]:
+    """All of a command, so that nobody says yes to what lies beyond the edge of the screen."""
+    lines = wrap(command, max(_width() - 5, 10))
+    left_out = len(lines) - MAX_QUESTION_COMMAND
+    shown = rows(lines[:MAX_QUESTION_COMMAND], "", "    ")
+    return shown if left_out <= 0 else [*shown, [("    ", ""), (f"… {left_out} more lines", "yellow bold")]]
 
 
 def _command(raw: Any) -> str:

@@ -33,10 +33,10 @@ from .models import (
     ToolUse,
     Usage,
 )
-from .modes import offered, refusal
+from .modes import asks, offered, refusal
 from .prompt import system_prompt
 from .tools._builtin import BuiltIn
-from .tools.base import CoderTool, ToolError
+from .tools.base import Announcement, CoderTool, ToolError
 
 __all__ = ["Loop", "Pace"]
 
@@ -50,6 +50,9 @@ AT_ONCE = 8
 
 USES = 64
 """Tool uses of one answer that are run; a model that asks for more has lost its way."""
+
+NAME_CHARS = 128
+"""Characters of a tool's name that are shown; no tool has more, but a model may ask for any."""
 
 StopWord = Literal["end", "tool_use", "max_tokens", "refusal"]
 
@@ -200,7 +203,7 @@ class Loop:
                 results[index] = await self._use(uses[index])
 
         try:
-            for batch in _batches(uses[:USES], self._tools):
+            for batch in _batches(uses[:USES], self._tools, self._turn.session.mode):
                 if len(batch) == 1:
                     await use(batch[0])
                     continue
@@ -210,8 +213,9 @@ class Loop:
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
         finally:
-            for one, result in zip(uses, results, strict=True):
-                self._history.add(result or _failed(one, "not run: the turn was interrupted"))
+            for index, (one, result) in enumerate(zip(uses, results, strict=True)):
+                why = "the turn was interrupted" if index < USES else f"at most {USES} tools run per answer"
+                self._history.add(result or _failed(one, f"not run: {why}"))
 
     async def _use(self, use: ToolUse) -> ToolMessage:
         tool = self._tools.get(use.name)
@@ -219,9 +223,10 @@ class Loop:
             why = (
                 f"the arguments could not be read: {use.invalid}"
                 if tool is not None
-                else f"there is no tool {use.name!r}; there are: {', '.join(self._tools)}"
+                else f"there is no tool {use.name[:NAME_CHARS]!r}; there are: {', '.join(self._tools)}"
             )
-            async with self._turn.tool(use.name, name=use.name) as call:
+            name = use.name[:NAME_CHARS]
+            async with self._turn.tool(name or "(no name)", name=name) as call:
                 call.fail(why)
             return _failed(use, why)
         told = tool.announce(use.arguments, self._turn.session.cwd)
@@ -230,10 +235,10 @@ class Loop:
         )
         async with run as call:
             try:
-                if tool.danger == "none":
+                if not asks(self._turn.session.mode, tool):
                     return await self._run(tool, call, use)
                 async with self._bench.alone:
-                    work = self._run_with_permission(tool, call, use, told.permission_key or use.name)
+                    work = self._run_with_permission(tool, call, use, told)
                     return await self._bench.guard(tool, work)
             except _EXPECTED as error:
                 why = _in_words(error)
@@ -246,12 +251,12 @@ class Loop:
             return _failed(use, why)
 
     async def _run_with_permission(
-        self, tool: CoderTool, call: ToolRun, use: ToolUse, key: str
+        self, tool: CoderTool, call: ToolRun, use: ToolUse, told: Announcement
     ) -> ToolMessage:
         self._check_mode(tool)
         if isinstance(tool, BuiltIn):
             await tool.preview(self._turn, call, use.arguments)
-        if not await self._may(call, key):
+        if not await self._may(call, told.permission_key or use.name, told.covers):
             return _failed(use, "the user refused this; do not try it again, ask what to do instead")
         self._check_mode(tool)  # it may have changed while the user was asked
         return await self._run(tool, call, use)
@@ -266,10 +271,10 @@ class Loop:
         if why is not None:
             raise ToolError(why)
 
-    async def _may(self, call: ToolRun, key: str) -> bool:
+    async def _may(self, call: ToolRun, key: str, covers: str) -> bool:
         if self._auto_approve() and self._turn.remembered(key) != "deny":
             return True
-        return await self._turn.permit(call, key=key)
+        return await self._turn.permit(call, key=key, covers=covers)
 
 
 class _Heard:
@@ -335,13 +340,13 @@ class _Heard:
         return AssistantMessage([Text(f"{self.text} [{why}]".lstrip())])
 
 
-def _batches(uses: list[ToolUse], tools: dict[str, CoderTool]) -> list[list[int]]:
+def _batches(uses: list[ToolUse], tools: dict[str, CoderTool], mode: str | None) -> list[list[int]]:
     """Indexes of uses that may run together, in order."""
     batches: list[list[int]] = []
     together = False
     for index, use in enumerate(uses):
         tool = tools.get(use.name)
-        harmless = tool is None or tool.danger == "none"
+        harmless = tool is None or not asks(mode, tool)
         if harmless and together:
             batches[-1].append(index)
         else:

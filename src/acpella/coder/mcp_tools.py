@@ -62,16 +62,18 @@ class McpCoderTool:
 
     @property
     def kind(self) -> ToolKind:
-        return "read" if self._tool.read_only else "other"
+        return "other"  # not "read", even where the server says so: editors say yes to that by themselves
 
     @property
     def danger(self) -> Danger:
-        return "none" if self._tool.read_only else "execute"
+        return "claimed" if self._tool.read_only else "execute"
 
     def announce(self, arguments: dict[str, Any], cwd: Path) -> Announcement:
         tool = self._tool
         return Announcement(
-            title=_short(f"{tool.server}: {tool.title}"), permission_key=f"mcp:{tool.server}:{tool.tool}"
+            title=_short(f"{tool.server}: {tool.title}"),
+            permission_key=f"mcp:{tool.server}:{tool.tool}",
+            covers=_short(f"`{tool.tool}` of {tool.server}, with any arguments"),
         )
 
     async def run(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> ToolOutput:

@@ -6,7 +6,7 @@ from acpella.agent import Mode
 
 from .tools.base import CoderTool
 
-__all__ = ["MODES", "offered", "refusal"]
+__all__ = ["MODES", "asks", "offered", "refusal"]
 
 MODES = [
     Mode("full", "Full", "Reads, writes and runs commands; asks before it changes anything"),
@@ -20,7 +20,7 @@ MODES = [
 
 def refusal(mode: str | None, tool: CoderTool) -> str | None:
     """Why the mode forbids the tool, for the model and the user; None if it does not."""
-    if tool.danger == "none" or mode == "full":
+    if tool.danger in ("none", "claimed") or mode == "full":
         return None
     name = tool.spec.name
     if mode == "sandbox":
@@ -33,6 +33,11 @@ def refusal(mode: str | None, tool: CoderTool) -> str | None:
         return None
     what = {"write": "writes", "execute": "runs commands", "network": "uses the network"}[tool.danger]
     return f"{name} {what}, which the mode `{mode}` forbids; the user can switch with /mode full"
+
+
+def asks(mode: str | None, tool: CoderTool) -> bool:
+    """Whether the user is asked before the tool runs."""
+    return tool.danger != "none" and (tool.danger != "claimed" or mode != "full")
 
 
 def offered(mode: str | None, tools: Iterable[CoderTool]) -> list[CoderTool]:

@@ -19,6 +19,8 @@ from typing import NamedTuple, Self
 
 from acpella.errors import AcpellaError
 
+from .guard import Guard
+
 __all__ = ["COMMAND_TIMEOUT", "OUTPUT_LIMIT", "CommandError", "ExitStatus", "Result", "Terminal", "run"]
 
 log = logging.getLogger(__name__)
@@ -76,8 +78,8 @@ class Terminal:
     """A running command with its output, stdout and stderr as they came.
 
     Its input is empty. Whatever it starts is in its process group and ends with `kill` and `release`, but for
-    processes that leave the group on purpose (`setsid`). Release each terminal, or use it as
-    `async with await Terminal.start(...)`.
+    processes that leave the group on purpose (`setsid`). They end with this process, too, should it be
+    killed. Release each terminal, or use it as `async with await Terminal.start(...)`.
     """
 
     def __init__(
@@ -91,6 +93,8 @@ class Terminal:
         """Use `Terminal.start`."""
         self._process = process
         self._pipe: int | None = pipe
+        self._guard = Guard(process.pid)
+        self._released = False
         self._limit = limit
         self._loop = asyncio.get_running_loop()
         self._pidfd: int | None = None
@@ -249,6 +253,8 @@ class Terminal:
         for _ in range(16):  # 1 MiB, the most that a pipe holds: all that the command itself has written
             if not self._read():
                 break
+        if self._released or not self._signal(0):
+            self._guard.stop()  # before the number is given to somebody else
         self._done.set()
 
     # -- how it ends -------------------------------------------------------------------------
@@ -294,9 +300,11 @@ class Terminal:
         try:
             await self.kill()
         finally:
+            self._released = True
             self._close_pipe()
             if self._exited.is_set():
                 self._finish()
+                self._guard.stop()
 
     def _signal(self, number: int) -> bool:
         """Signal the whole group; False if nobody is left in it."""

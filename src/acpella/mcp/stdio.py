@@ -3,8 +3,6 @@
 import asyncio
 import logging
 import os
-import subprocess
-import sys
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from acpella.errors import ConnectionClosed
+from acpella.local.guard import Guard
 from acpella.transport import ProcessChannel
 
 from .settings import LINE_LIMIT
@@ -48,9 +47,6 @@ _INHERITED = frozenset(
     | {"NODE_EXTRA_CA_CERTS", "PROCESSOR_ARCHITECTURE", "USERNAME", "USERPROFILE", "VIRTUAL_ENV"}
 )
 _INHERITED_KINDS = ("LC_", "XDG_")
-
-# Ends the group in steps when our end of the pipe closes without a word: we were killed.
-_GUARD = 'read -r word || { sleep 1; kill -s TERM -- "-$1"; sleep 1; kill -s KILL -- "-$1"; } 2>/dev/null'
 
 
 def server_environment(env: Mapping[str, str]) -> dict[str, str]:
@@ -107,7 +103,7 @@ class StdioServer:
         outgoing, to_send = anyio.create_memory_object_stream[SessionMessage](0)
         try:
             await self._channel.open(self, write_high=WRITE_HIGH)
-            guard = _start_guard(self._channel.pid)
+            guard = Guard(self._channel.pid)
             try:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(self._deliver, received)
@@ -120,7 +116,7 @@ class StdioServer:
                 try:
                     await self._channel.close()
                 finally:
-                    _stop_guard(guard)
+                    guard.stop()
         finally:
             for stream in (received, incoming, outgoing, to_send):
                 stream.close()
@@ -190,30 +186,3 @@ class StdioServer:
                 await self._writable.wait()
                 text: str = item.message.model_dump_json(by_alias=True, exclude_unset=True)
                 self._channel.write(text.encode() + b"\n")
-
-
-def _start_guard(group: int | None) -> "subprocess.Popen[bytes] | None":
-    """A shell that sleeps until we are gone; nothing else lives on when this process is killed."""
-    if group is None or sys.platform == "win32":
-        return None
-    try:
-        return subprocess.Popen(
-            ["/bin/sh", "-c", _GUARD, "sh", str(group)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={"PATH": os.defpath},
-            start_new_session=True,
-        )
-    except OSError as error:
-        log.warning("an MCP server might outlive this process if it is killed: %s", error)
-        return None
-
-
-def _stop_guard(guard: "subprocess.Popen[bytes] | None") -> None:
-    if guard is None:
-        return
-    guard.kill()
-    guard.wait()
-    assert guard.stdin is not None
-    guard.stdin.close()

@@ -412,6 +412,32 @@ async def test_a_cancelled_run_leaves_nothing(tmp_path: Path) -> None:
 # -- many ------------------------------------------------------------------------------------
 
 
+async def test_a_command_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
+    """Its whole group, even if it ignores SIGTERM; one that has ended by itself is nobody's concern."""
+    owner = (
+        "import asyncio, os, signal, sys\n"
+        "from acpella.local import Terminal\n"
+        "async def main():\n"
+        "    ended = await Terminal.start('true', cwd='.')\n"
+        "    await ended.wait()\n"
+        "    told = asyncio.Event()\n"
+        "    said = lambda text: (print(text, end='', flush=True), told.set())\n"
+        "    stubborn = 'trap \"\" TERM; sleep 71.3 & echo $$ $!; wait'\n"
+        "    terminal = await Terminal.start('sh', ['-c', stubborn], cwd='.', on_output=said)\n"
+        "    await told.wait()\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "asyncio.run(main())\n"
+    )
+    process = await asyncio.create_subprocess_exec(
+        PYTHON, "-c", owner, cwd=tmp_path, stdout=asyncio.subprocess.PIPE
+    )
+    async with asyncio.timeout(20):
+        out, _ = await process.communicate()
+    shell, sleep = map(int, out.split())
+    assert process.returncode == -signal.SIGKILL
+    await until(lambda: not alive(shell) and not alive(sleep))
+
+
 async def test_fifty_at_once_leave_no_process_and_no_descriptor(tmp_path: Path) -> None:
     fds, processes = descriptors(), children()
     with warnings.catch_warnings(record=True) as caught:

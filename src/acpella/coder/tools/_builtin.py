@@ -12,10 +12,14 @@ from .base import Danger, ToolError, ToolOutput
 if TYPE_CHECKING:
     from ..bench import Bench
 
-__all__ = ["BuiltIn", "clip", "number", "object_schema", "say", "string"]
+__all__ = ["LARGEST", "BuiltIn", "clip", "number", "object_schema", "say", "string"]
 
 OUTPUT_CHARS = 30_000
 """Characters of one result that the model is told; without it one log fills the context window."""
+
+
+LARGEST = 2**31 - 1
+"""No line and no time limit is larger, and clocks and the protocol cannot take everything."""
 
 
 class BuiltIn:
@@ -63,8 +67,8 @@ def number(arguments: dict[str, Any], name: str) -> int | None:
         value = int(value)
     if value is None:
         return None
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ToolError(f"`{name}` must be a whole number from 0 on")
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= LARGEST:
+        raise ToolError(f"`{name}` must be a whole number from 0 to {LARGEST}")
     return value
 
 

@@ -13,8 +13,12 @@ from ..models import Image, Text, ToolSpec
 
 __all__ = ["Announcement", "CoderTool", "Danger", "ToolError", "ToolOutput"]
 
-Danger: TypeAlias = Literal["none", "write", "execute", "network"]
-"""What a tool may do to the world. Modes forbid by it, and everything but "none" asks permission."""
+Danger: TypeAlias = Literal["none", "claimed", "write", "execute", "network"]
+"""What a tool may do to the world. Modes forbid by it, and everything but "none" asks permission.
+
+"claimed" is a tool of others that says it changes nothing: no mode forbids it, but those that promise
+something ask, as nobody here can check that.
+"""
 
 
 class ToolError(AcpellaError):
@@ -29,6 +33,8 @@ class Announcement:
     locations: list[str | tuple[str, int]] = field(default_factory=list[str | tuple[str, int]])
     permission_key: str = ""
     """What an "always" answer stands for: the tool's name, or finer ("run:git status")."""
+    covers: str = ""
+    """The same in words, for the user who is asked: "`git status`, with any arguments"."""
 
 
 @dataclass(frozen=True, slots=True)

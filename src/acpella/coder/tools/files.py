@@ -10,7 +10,7 @@ from acpella.agent.tool_call import ToolRun
 from acpella.schema import ImageContent, ToolKind
 
 from ..models import Image, ToolSpec
-from ._builtin import BuiltIn, clip, number, object_schema, say, string
+from ._builtin import LARGEST, BuiltIn, clip, number, object_schema, say, string
 from .base import Announcement, Danger, ToolError, ToolOutput
 
 __all__ = ["EditFile", "ListFiles", "ReadFile", "WriteFile"]
@@ -41,7 +41,7 @@ def _where(arguments: dict[str, Any]) -> tuple[str, list[str | tuple[str, int]]]
     path, line = arguments.get("path"), arguments.get("line")
     if not isinstance(path, str) or not path or "\0" in path or len(path) > PATH_CHARS:
         return "a file", []
-    if isinstance(line, int) and line > 0:
+    if isinstance(line, int) and 0 < line <= LARGEST:
         return path, [(path, line)]
     return path, [path]
 
@@ -131,7 +131,12 @@ class _Changing(BuiltIn):
 
     def announce(self, arguments: dict[str, Any], cwd: Path) -> Announcement:
         name, locations = _where({**arguments, "line": None})
-        return Announcement(title=f"{self._verb} {name}", locations=locations, permission_key=self.spec.name)
+        return Announcement(
+            title=f"{self._verb} {name}",
+            locations=locations,
+            permission_key=self.spec.name,
+            covers=f"`{self.spec.name}`, for any file",
+        )
 
     async def preview(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> None:
         change = self._previewed[call.id] = await self._change(turn, arguments)

@@ -14,6 +14,10 @@ from .base import Announcement, Danger, ToolError, ToolOutput
 __all__ = ["MakePlan"]
 
 ENTRIES = 50
+
+ENTRY_CHARS = 1000
+"""Characters of one entry; the whole plan is sent again at every change."""
+
 _STATES: tuple[str, ...] = get_args(PlanEntryStatus)
 
 
@@ -55,6 +59,8 @@ def _entry(given: object) -> PlanEntry:
     content, status = entry.get("content"), cast("PlanEntryStatus", entry.get("status", "pending"))
     if not isinstance(content, str) or not content.strip():
         raise ToolError("each entry needs a `content` that says what is to be done")
+    if len(content) > ENTRY_CHARS:
+        raise ToolError(f"an entry has at most {ENTRY_CHARS} characters; say it in a sentence")
     if status not in _STATES:
         raise ToolError(f"the status of an entry is one of {', '.join(_STATES)}, not {status!r}")
     return PlanEntry(content=content, priority="medium", status=status)

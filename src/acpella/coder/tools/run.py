@@ -33,7 +33,15 @@ _SUBCOMMANDS = {
 }
 """Programs whose second word says what they do, and those words that an "always" may stand for."""
 
+_PROGRAMS = ("--exec", "--receive-pack", "--upload-pack", "--toolexec", "--vettool", "--config")
+_FILES = ("--output", "--output-directory")
+"""Options that make another program, or a writing one, of these; git takes their beginnings, too."""
+
 SHOWN = 100
+"""Characters of a command in the title of its call; the rest is shown beneath."""
+
+LONGEST = 20_000
+"""Characters of a command; nobody reads more before saying yes."""
 
 
 def permission_key(command: str) -> str:
@@ -52,11 +60,31 @@ def permission_key(command: str) -> str:
         return exact
     if not words:
         return exact
+    if any(_turns_it(word) for word in words[1:]):
+        return exact
     if words[0] in _SIMPLE:
         return f"run:{words[0]}"
     if len(words) > 1 and words[1] in _SUBCOMMANDS.get(words[0], "").split():
         return f"run:{words[0]} {words[1]}"
     return exact
+
+
+def _turns_it(word: str) -> bool:
+    """Whether a word may be an option that names a program to run or a file to write."""
+    if word in ("-o", "-exec", "-toolexec", "-vettool"):
+        return True
+    return len(word) > 2 and any(option.startswith(word) for option in (*_PROGRAMS, *_FILES))
+
+
+def _line(command: str) -> str:
+    line = " ".join(command.split())
+    return line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
+
+
+def _fenced(command: str) -> str:
+    """The command as Markdown shows it letter by letter; no backticks of its own end the block."""
+    fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", command)), 0)
+    return f"{fence}sh\n{command}\n{fence}"
 
 
 class Run(BuiltIn):
@@ -81,14 +109,24 @@ class Run(BuiltIn):
         command = arguments.get("command")
         if not isinstance(command, str) or not command.strip():
             return Announcement(title="Run a command", permission_key="run")
-        line = " ".join(command.split())
-        shown = line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
-        return Announcement(title=f"Run {shown}", permission_key=permission_key(command))
+        key = permission_key(command)
+        exact = key == f"run:{command.strip()}"
+        return Announcement(
+            title=f"Run {_line(command)}",
+            permission_key=key,
+            covers="exactly this" if exact else f"`{key.removeprefix('run:')}`, with any arguments",
+        )
 
     async def preview(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> None:
-        if not string(arguments, "command").strip():
+        command = string(arguments, "command")
+        if not command.strip():
             raise ToolError("`command` is empty; say what to run")
+        if len(command) > LONGEST:
+            raise ToolError(f"the command has more than {LONGEST} characters; write a script and run that")
         number(arguments, "timeout")
+        if _line(command) != command.strip():  # nobody should say yes to what the title leaves out
+            call.show(_fenced(command))
+            await call.progress()
 
     async def run(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> ToolOutput:
         command, timeout = string(arguments, "command"), number(arguments, "timeout")

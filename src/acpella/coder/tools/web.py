@@ -34,7 +34,9 @@ class Fetch(BuiltIn):
         if not isinstance(url, str) or not host:
             return Announcement(title="Fetch a page", permission_key="fetch")
         return Announcement(
-            title=f"Fetch {url if len(url) <= 200 else url[:199] + '…'}", permission_key=f"fetch:{host}"
+            title=f"Fetch {url if len(url) <= 200 else url[:199] + '…'}",
+            permission_key=f"fetch:{host}",
+            covers=f"any page of {_short(host)}",
         )
 
     async def run(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> ToolOutput:
@@ -51,6 +53,10 @@ class Fetch(BuiltIn):
         text = page.text or ""
         call.show(clip(text, SHOWN_CHARS) or "(empty)")
         return say(f"[{page.url}, {page.mime_type}]\n{text}")
+
+
+def _short(host: str) -> str:
+    return host if len(host) <= 60 else "…" + host[-59:]  # whose it is says its end
 
 
 def _host(url: object) -> str:
