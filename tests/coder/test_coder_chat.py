@@ -25,7 +25,7 @@ def chat(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 def test_a_conversation_without_a_key(chat: Terminal, project: Path) -> None:
     """B5, B6, C22: a change with its diff, a command, a mode that binds, the agent's own commands."""
-    chat.see(r"offline · ")
+    chat.see("· offline")
     chat.type('replace "helo" by "hello" in greet.py and then run python3 greet.py\r')
     asked = chat.see("4 R  Always reject `edit_file`, for any file")
     assert '2 -     return "helo"' in asked and '2 +     return "hello"' in asked
@@ -44,7 +44,7 @@ def test_a_conversation_without_a_key(chat: Terminal, project: Path) -> None:
 
 
 def test_a_long_command_is_shown_whole_before_the_answer(chat: Terminal, project: Path) -> None:
-    chat.see(r"offline · ")
+    chat.see("· offline")
     chat.type("run echo " + "a" * 120 + " && touch ran\r")
     chat.see(r"(?s)Run echo a+….*touch ran.*4 R")
     chat.type("r")
