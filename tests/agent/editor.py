@@ -250,6 +250,8 @@ async def editing(agent: Agent, *, leaves_tasks: bool = False, **options: Any) -
     if not leaves_tasks:
         await asyncio.sleep(0)  # what was cancelled just now ends
         left = asyncio.all_tasks() - before
+        if left:  # it may have a process to reap
+            _, left = await asyncio.wait(left, timeout=2)
         assert not left, f"tasks were left: {[task.get_name() for task in left]}"
 
 

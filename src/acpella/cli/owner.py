@@ -519,11 +519,11 @@ class Owner:
             running.deaf = True  # its client may have stopped reading
             if running.client is not None:
                 self._client_full(running.client, False)
+            self._cancel(running)  # before the answers: to an agent they would look like a plain no
             for asked, (whose, method) in list(self._asked.items()):
                 if whose is running.client:
                     del self._asked[asked]
                     self._refuse(asked, method)
-            self._cancel(running)
         client.answer(request_id, {"running": running is not None, "queued": len(queued)})
 
     def _stop(self, client: ClientEnd, request_id: bytes, params: bytes) -> None:
