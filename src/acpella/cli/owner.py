@@ -216,15 +216,15 @@ class Owner:
             self._used = self._loop.time()
         for job in [job for job in self._queue if job.client is client]:
             self._queue.remove(job)
-        for request_id, (whose, method) in list(self._asked.items()):
-            if whose is client:
-                del self._asked[request_id]
-                self._refuse(request_id, method)
         if self._job is not None and self._job.client is client:
             log.info("the client went away; its turn is cancelled")
             self._cancel(self._job)
             self._job.client = None
             self._client_full(client, False)
+        for request_id, (whose, method) in list(self._asked.items()):
+            if whose is client:
+                del self._asked[request_id]
+                self._refuse(request_id, method)
         if not self._clients and (self._failure is not None or self._agent.refusal is not None):
             self._ending.set()  # everybody knows why; the next one tries anew
         self._rest()
