@@ -1,5 +1,6 @@
 """Which session a command is about: the last one of this repository, one by name, one by id."""
 
+import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ __all__ = [
     "find_settings",
     "idle_seconds",
     "kept_session",
+    "named_session",
     "new_entry",
     "owner_config",
     "resolve",
@@ -42,6 +44,32 @@ def find_settings(
             if candidate.is_file():
                 return with_builtin(ClientSettings.load(candidate.absolute()), agent)
     return with_builtin(ClientSettings.find(path), agent)
+
+
+def named_session(
+    arguments: argparse.Namespace, settings: "ClientSettings", catalogue: Catalogue
+) -> Entry | None:
+    """The session that the command line names, if an owner process keeps it or shall keep it.
+
+    Raises:
+        NoSession: there is none to go on with, or nothing can be remembered here.
+    """
+    if arguments.resume:
+        known = [entry for entry in catalogue.entries() if entry.session_id == arguments.resume]
+        return next((e for e in known if owners.ask(e.key, "_owner/status") is not None), None)
+    if arguments.session is None and not arguments.last:
+        return None
+    try:
+        return kept_session(
+            catalogue,
+            settings,
+            cwd=arguments.cwd,
+            agent=arguments.agent,
+            name=arguments.session,
+            new=arguments.new,
+        )
+    except OSError as error:
+        raise NoSession(f"sessions cannot be remembered: {error}; set XDG_STATE_HOME") from None
 
 
 def kept_session(

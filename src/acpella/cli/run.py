@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import exits
+from .arguments import check_session, declare_conversation
 
 if TYPE_CHECKING:
     from .catalogue import Catalogue, Entry
@@ -38,13 +39,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.epilog = f"exit codes:\n{codes}"
     add = parser.add_argument
     add("prompt", nargs="*", metavar="PROMPT", help="what to ask; several words are joined")
-    add(
-        "-a",
-        "--agent",
-        metavar="NAME|COMMAND|URL",
-        help="a name of the settings, a command, a Python file, or a URL (its token: ACPELLA_TOKEN); "
-        "default: the first of the settings, or the built-in one",
-    )
+    declare_conversation(parser)
     add(
         "-o",
         "--output",
@@ -53,58 +48,15 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="text: answer and doings; simple: answer only; jsonl (or json): every frame of the protocol",
     )
     add("--list-commands", action="store_true", help="show the agent's slash commands and end")
-    add("--write", action="store_true", help="let the agent write files in this directory")
-    add(
-        "--yolo",
-        action="store_true",
-        help="let the agent write, run commands, and answer yes to all its questions",
-    )
-    add(
-        "-c",
-        "--continue",
-        dest="last",
-        action="store_true",
-        help="go on with the last session of this repository",
-    )
-    add(
-        "-s",
-        "--session",
-        metavar="NAME",
-        help="a session of this repository by name, kept alive in the background; made if it is not there",
-    )
-    add("--new", action="store_true", help="with -s: begin afresh under that name")
     add(
         "--no-wait",
         action="store_true",
         help="with -s or -c: leave the prompt there and return; `acpella status` tells how it went",
     )
-    add("--resume", metavar="ID", help="go on with a session of before, by the agent's id")
     add("--save-session", metavar="PATH", help="write the id of the session to a file")
-    add("--mode", metavar="ID", help="switch the agent to this mode first")
-    add(
-        "--option",
-        action="append",
-        default=[],
-        metavar="ID=VALUE",
-        help="set an option of the agent first; may be repeated",
-    )
     add("--file", metavar="PATH", help="read the prompt, or more of it, from a file; - for stdin")
     add("--image", action="append", default=[], metavar="PATH", help="send an image along; may be repeated")
-    add(
-        "--mcp",
-        action="append",
-        default=[],
-        metavar="NAME=COMMAND",
-        help="give the agent an MCP server; may be repeated",
-    )
-    add("-v", "--verbose", action="store_true", help="show what the agent writes to stderr")
     add("--timeout", type=_seconds, default=0.0, metavar="SECONDS", help="give up after so long")
-    add("--cwd", default=".", metavar="PATH", help="the directory that the session is about")
-    add(
-        "--settings",
-        metavar="PATH",
-        help="the settings file; default: .acpella/settings.json here or in the repository, then the user's",
-    )
 
 
 def _seconds(text: str) -> float:
@@ -122,12 +74,8 @@ def parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespa
     end = words.index("--") if "--" in words else len(words)
     arguments = parser.parse_intermixed_args(words[:end])
     arguments.prompt += words[end + 1 :]
-    named = arguments.session is not None
-    if sum(map(bool, (arguments.last, named, arguments.resume))) > 1:
-        parser.error("--continue, --session and --resume exclude each other")
-    if arguments.new and not named:
-        parser.error("--new goes with --session NAME")
-    if arguments.no_wait and not (named or arguments.last):
+    check_session(parser, arguments)
+    if arguments.no_wait and arguments.session is None and not arguments.last:
         parser.error("--no-wait needs a session that stays: add --session NAME or --continue")
     if arguments.no_wait and arguments.list_commands:
         parser.error("--no-wait and --list-commands exclude each other")
@@ -139,14 +87,14 @@ def run(arguments: argparse.Namespace) -> int:
     from acpella.errors import AcpellaError
 
     from .catalogue import Catalogue
-    from .opening import find_settings
+    from .opening import find_settings, named_session
 
     try:
         # before the event loop starts, so that Ctrl-C works while the user types
         prompt = [] if arguments.list_commands else _prompt(arguments)
         settings = find_settings(arguments.settings, arguments.cwd, agent=arguments.agent)
         catalogue = Catalogue()
-        entry = _kept(arguments, settings, catalogue)
+        entry = named_session(arguments, settings, catalogue)
         if entry is not None:
             return _run_kept(arguments, settings, entry, prompt)
         return asyncio.run(_limited(arguments, _direct(arguments, settings, catalogue, prompt)))
@@ -217,30 +165,6 @@ async def _direct(
 
 
 # -- a session that stays --------------------------------------------------------------------------
-
-
-def _kept(arguments: argparse.Namespace, settings: Any, catalogue: "Catalogue") -> "Entry | None":
-    """The session that the command line names, if it is one that an owner process keeps."""
-    from . import owners
-    from .opening import NoSession, kept_session
-
-    if arguments.resume:
-        known = [entry for entry in catalogue.entries() if entry.session_id == arguments.resume]
-        alive = [entry for entry in known if owners.ask(entry.key, "_owner/status") is not None]
-        return alive[0] if alive else None
-    if arguments.session is None and not arguments.last:
-        return None
-    try:
-        return kept_session(
-            catalogue,
-            settings,
-            cwd=arguments.cwd,
-            agent=arguments.agent,
-            name=arguments.session,
-            new=arguments.new,
-        )
-    except OSError as error:
-        raise NoSession(f"sessions cannot be remembered: {error}; set XDG_STATE_HOME") from None
 
 
 def _run_kept(arguments: argparse.Namespace, settings: Any, entry: "Entry", prompt: list[Any]) -> int:

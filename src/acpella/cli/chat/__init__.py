@@ -7,6 +7,7 @@ import sys
 from importlib.util import find_spec
 
 from .. import exits
+from ..arguments import check_session, declare_conversation
 
 __all__ = ["declare", "parse", "run"]
 
@@ -14,67 +15,13 @@ __all__ = ["declare", "parse", "run"]
 def declare(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     parser.description = "Talk with an agent. /help lists the commands; Ctrl-D leaves."
-    add = parser.add_argument
-    add(
-        "-a",
-        "--agent",
-        metavar="NAME|COMMAND|URL",
-        help="a name of the settings, a command, a Python file, or a URL (its token: ACPELLA_TOKEN); "
-        "default: the first of the settings, or the built-in one",
-    )
-    add(
-        "-c",
-        "--continue",
-        dest="last",
-        action="store_true",
-        help="go on with the last session of this repository",
-    )
-    add(
-        "-s",
-        "--session",
-        metavar="NAME",
-        help="a session of this repository by name, kept alive in the background; made if it is not there",
-    )
-    add("--new", action="store_true", help="with -s: begin afresh under that name")
-    add("--resume", metavar="ID", help="go on with a session of before, by the agent's id")
-    add("--write", action="store_true", help="let the agent write files in this directory")
-    add(
-        "--yolo",
-        action="store_true",
-        help="let the agent write, run commands, and answer yes to all its questions",
-    )
-    add("--mode", metavar="ID", help="switch the agent to this mode first")
-    add(
-        "--option",
-        action="append",
-        default=[],
-        metavar="ID=VALUE",
-        help="set an option of the agent first; may be repeated",
-    )
-    add(
-        "--mcp",
-        action="append",
-        default=[],
-        metavar="NAME=COMMAND",
-        help="give the agent an MCP server; may be repeated",
-    )
-    add("-v", "--verbose", action="store_true", help="show what the agent writes to stderr")
-    add("--cwd", default=".", metavar="PATH", help="the directory that the session is about")
-    add(
-        "--settings",
-        metavar="PATH",
-        help="the settings file; default: .acpella/settings.json here or in the repository, then the user's",
-    )
+    declare_conversation(parser)
 
 
 def parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
     """Read the command line; what contradicts itself is said."""
     arguments = parser.parse_args(words)
-    named = arguments.session is not None
-    if sum(map(bool, (arguments.last, named, arguments.resume))) > 1:
-        parser.error("--continue, --session and --resume exclude each other")
-    if arguments.new and not named:
-        parser.error("--new goes with --session NAME")
+    check_session(parser, arguments)
     return arguments
 
 
@@ -106,12 +53,12 @@ def _fail(text: str, code: int) -> int:
 
 async def _run(arguments: argparse.Namespace) -> int:
     from ..agents_known import default_agent
-    from ..opening import find_settings, settings_of
-    from . import kept
+    from ..catalogue import Catalogue
+    from ..opening import find_settings, named_session, settings_of
     from .conversation import Conversation
 
     settings = find_settings(arguments.settings, arguments.cwd, agent=arguments.agent)
-    entry = kept.find(arguments, settings)
+    entry = named_session(arguments, settings, Catalogue())
     if entry is None:
         return await Conversation(arguments, settings, arguments.agent or default_agent(settings)).run()
     arguments.cwd = entry.cwd

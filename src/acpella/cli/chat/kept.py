@@ -18,36 +18,10 @@ from .. import owners, places
 from ..ask import Asker
 from ..catalogue import Catalogue, Entry, new_key
 from ..offers import offers
-from ..opening import NoSession, kept_session, owner_config
+from ..opening import owner_config
 from ..run import OWNER_TRIES, OWNER_WITHIN, TITLE
 
-__all__ = ["attach", "find", "is_busy", "known", "other", "owned_session", "remember", "stop"]
-
-
-def find(arguments: argparse.Namespace, settings: ClientSettings) -> Entry | None:
-    """The session that the command line names, if an owner keeps it or shall keep it.
-
-    Raises:
-        NoSession: there is none to go on with, or nothing can be remembered here.
-    """
-    catalogue = Catalogue()
-    if arguments.resume:
-        known = [entry for entry in catalogue.entries() if entry.session_id == arguments.resume]
-        alive = [entry for entry in known if owners.ask(entry.key, "_owner/status") is not None]
-        return alive[0] if alive else None
-    if arguments.session is None and not arguments.last:
-        return None
-    try:
-        return kept_session(
-            catalogue,
-            settings,
-            cwd=arguments.cwd,
-            agent=arguments.agent,
-            name=arguments.session,
-            new=arguments.new,
-        )
-    except OSError as error:
-        raise NoSession(f"sessions cannot be remembered: {error}; set XDG_STATE_HOME") from None
+__all__ = ["attach", "is_busy", "known", "other", "owned_session", "remember", "stop"]
 
 
 def known(cwd: str, agent: str) -> list[Entry]:

@@ -1,0 +1,69 @@
+"""Options that `run` and `chat` share: which agent, which session, what it may do."""
+
+import argparse
+
+__all__ = ["check_session", "declare_conversation"]
+
+
+def declare_conversation(parser: argparse.ArgumentParser) -> None:
+    """Add what every conversation with an agent takes."""
+    add = parser.add_argument
+    add(
+        "-a",
+        "--agent",
+        metavar="NAME|COMMAND|URL",
+        help="a name of the settings, a command, a Python file, or a URL (its token: ACPELLA_TOKEN); "
+        "default: the first of the settings, or the built-in one",
+    )
+    add(
+        "-c",
+        "--continue",
+        dest="last",
+        action="store_true",
+        help="go on with the last session of this repository",
+    )
+    add(
+        "-s",
+        "--session",
+        metavar="NAME",
+        help="a session of this repository by name, kept alive in the background; made if it is not there",
+    )
+    add("--new", action="store_true", help="with -s: begin afresh under that name")
+    add("--resume", metavar="ID", help="go on with a session of before, by the agent's id")
+    add("--write", action="store_true", help="let the agent write files in this directory")
+    add(
+        "--yolo",
+        action="store_true",
+        help="let the agent write, run commands, and answer yes to all its questions",
+    )
+    add("--mode", metavar="ID", help="switch the agent to this mode first")
+    add(
+        "--option",
+        action="append",
+        default=[],
+        metavar="ID=VALUE",
+        help="set an option of the agent first; may be repeated",
+    )
+    add(
+        "--mcp",
+        action="append",
+        default=[],
+        metavar="NAME=COMMAND",
+        help="give the agent an MCP server; may be repeated",
+    )
+    add("-v", "--verbose", action="store_true", help="show what the agent writes to stderr")
+    add("--cwd", default=".", metavar="PATH", help="the directory that the session is about")
+    add(
+        "--settings",
+        metavar="PATH",
+        help="the settings file; default: .acpella/settings.json here or in the repository, then the user's",
+    )
+
+
+def check_session(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """Options that contradict each other end the program with what is wrong."""
+    named = arguments.session is not None
+    if sum(map(bool, (arguments.last, named, arguments.resume))) > 1:
+        parser.error("--continue, --session and --resume exclude each other")
+    if arguments.new and not named:
+        parser.error("--new goes with --session NAME")
