@@ -290,11 +290,17 @@ def _connect(
 
     from acpella.client import ClientSettings, connect
 
-    from .ask import Asker, is_interactive
     from .offers import offers
 
-    arguments.asker = asker = Asker(hint="--write allows edits, --yolo everything")
-    ask = asker.permission
+    arguments.stage = None
+
+    async def permission(request: Any) -> Any:
+        return await _asker(arguments).permission(request)
+
+    async def elicitation(request: Any) -> Any:
+        return await _asker(arguments).elicitation(request)
+
+    ask: Callable[[Any], Any] | None = permission
     if arguments.output in ("jsonl", "json"):
         from .mirror import Mirror
 
@@ -307,8 +313,8 @@ def _connect(
         }
         mirror.show(json.dumps(note).encode())
     allowed = offers(write=arguments.write, yolo=arguments.yolo, ask=ask)
-    if ask is not None and is_interactive():
-        allowed["on_elicit"] = asker.elicitation
+    if ask is not None and sys.stdin.isatty() and sys.stderr.isatty():
+        allowed["on_elicit"] = elicitation
     allowed["timeouts"] = dataclasses.replace(allowed["timeouts"], startup=startup)
     agent = connect(
         channel,
@@ -367,7 +373,7 @@ async def _turn(arguments: argparse.Namespace, session: Any, prompt: list[Any], 
     from .show import open_screen
 
     screen = open_screen(arguments.output, session, live=not (arguments.verbose or quiet))
-    arguments.asker.stage, arguments.asker.cwd = screen, str(session.cwd)
+    arguments.stage, arguments.place = screen, str(session.cwd)
     stopping = arguments.interrupts
     stopping.turn = turn = session.prompt(prompt)
     try:
@@ -443,6 +449,17 @@ def _image(name: str) -> Path:
     if kind is None or not kind.startswith("image/"):
         raise ValueError(f"{name} is no image by its name; name other files in the prompt")
     return Path(name)
+
+
+def _asker(arguments: argparse.Namespace) -> Any:
+    """Made with the first question: most runs have none, and it costs 10 ms to load."""
+    from .ask import Asker
+
+    if getattr(arguments, "asker", None) is None:
+        arguments.asker = Asker(hint="--write allows edits, --yolo everything")
+    if arguments.stage is not None:
+        arguments.asker.stage, arguments.asker.cwd = arguments.stage, arguments.place
+    return arguments.asker
 
 
 def _say(text: str) -> None:

@@ -1,6 +1,5 @@
 """How often something may be tried again, and how soon."""
 
-import random
 from dataclasses import dataclass
 
 __all__ = ["Restarts"]
@@ -22,4 +21,6 @@ class Restarts:
 
     def delay(self, count: int) -> float:
         full = min(self.first_delay * 2**count, self.longest_delay)
+        import random  # 5 ms that only a restart needs
+
         return full * random.uniform(0.5, 1.0)

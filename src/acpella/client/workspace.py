@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -118,7 +117,7 @@ class Terminals:
             )
         except (JailError, CommandError, OSError) as error:
             raise _refusal(error) from None
-        terminal_id = f"term_{uuid.uuid4().hex}"
+        terminal_id = f"term_{os.urandom(16).hex()}"
         self._terminals[request.session_id, terminal_id] = terminal
         if self._timeout:
             loop = asyncio.get_running_loop()

@@ -2,8 +2,6 @@
 
 import logging
 import os
-import tempfile
-import tomllib
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
@@ -87,6 +85,8 @@ class RememberedPermissions:
             return
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            import tempfile  # with the TOML reader 10 ms, which most turns need not pay
+
             handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=".permissions-")  # 0600
             try:
                 with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -105,6 +105,8 @@ class RememberedPermissions:
 
 def _parse(text: str) -> dict[str, dict[str, Decision]]:
     decisions: dict[str, dict[str, Decision]] = {}
+    import tomllib
+
     for owner, table in tomllib.loads(text).items():
         if not isinstance(table, dict):
             raise ValueError(f"{owner!r} is not a table")

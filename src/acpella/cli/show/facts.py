@@ -1,6 +1,5 @@
 """What there is to tell of updates and tool calls, as rows; the same for every screen."""
 
-import difflib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -348,7 +347,9 @@ def _numbered(
     """Line number, sign and text of each line to show; `@` between places far apart."""
     first = max(0, start - around)
     part_old, part_new = old[first : stop_old + around], new[first : stop_new + around]
-    matcher = difflib.SequenceMatcher(None, part_old, part_new, autojunk=len(part_old) > 400)
+    from difflib import SequenceMatcher  # only diffs need it
+
+    matcher = SequenceMatcher(None, part_old, part_new, autojunk=len(part_old) > 400)
     for index, group in enumerate(matcher.get_grouped_opcodes(around)):
         if index:
             yield 0, "@", ""
