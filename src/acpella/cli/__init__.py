@@ -45,6 +45,18 @@ VARIABLES = (
 """What can be set in the environment. One that looks like these and is not is a mistake worth a warning."""
 
 
+class Help(argparse.RawDescriptionHelpFormatter):
+    """As wide as the terminal. argparse would load shutil to find out, for each command that is run."""
+
+    def __init__(self, prog: str) -> None:
+        told = os.environ.get("COLUMNS", "")
+        try:
+            columns = int(told) if told.isdecimal() else os.get_terminal_size().columns
+        except OSError:  # no terminal
+            columns = 0
+        super().__init__(prog, width=(columns or 80) - 2)
+
+
 class Parser(argparse.ArgumentParser):
     """Says how to send a prompt with words that look like options."""
 
@@ -64,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         module = importlib.import_module(f".{words[0]}", __name__)
         parser = Parser(
             prog=f"acpella {words[0]}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=Help,
             allow_abbrev=False,
         )
         module.declare(parser)

@@ -1,6 +1,5 @@
 """How lists and times look."""
 
-import json
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -20,6 +19,8 @@ def say(text: str) -> None:
 
 
 def show_json(value: Any) -> None:
+    import json
+
     show(json.dumps(value, indent=2, ensure_ascii=False))
 
 

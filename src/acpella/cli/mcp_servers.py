@@ -1,7 +1,6 @@
 """MCP servers that the user names, as the protocol has them."""
 
 import shlex
-import shutil
 from typing import Any
 
 from acpella.schema import EnvVariable, HttpHeader, McpServer, McpServerHttp, McpServerSse, McpServerStdio
@@ -17,7 +16,9 @@ def from_word(text: str) -> McpServer:
     if command.startswith(("http://", "https://")):
         return McpServerHttp(name=name, url=command, headers=[])
     program, *args = shlex.split(command)
-    return McpServerStdio(name=name, command=shutil.which(program) or program, args=args, env=[])
+    from shutil import which
+
+    return McpServerStdio(name=name, command=which(program) or program, args=args, env=[])
 
 
 def from_settings(entry: dict[str, Any]) -> McpServer:

@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -302,6 +301,8 @@ def _connect(
 
     ask: Callable[[Any], Any] | None = permission
     if arguments.output in ("jsonl", "json"):
+        import msgspec
+
         from .mirror import Mirror
 
         channel = mirror = Mirror(channel)
@@ -311,7 +312,7 @@ def _connect(
             "method": "client/selected_agent",
             "params": {"name": name, "command": command},
         }
-        mirror.show(json.dumps(note).encode())
+        mirror.show(msgspec.json.encode(note))
     allowed = offers(write=arguments.write, yolo=arguments.yolo, ask=ask)
     if ask is not None and sys.stdin.isatty() and sys.stderr.isatty():
         allowed["on_elicit"] = elicitation

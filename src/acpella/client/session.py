@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import mimetypes
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -318,7 +317,9 @@ def _file_block(path: Path) -> ContentBlock:
     """A file as the content it is: images and sounds with their bytes, others as links."""
     if not path.exists():
         raise FileNotFoundError(f"no file {path}")
-    mime, _ = mimetypes.guess_type(path.name)
+    from mimetypes import guess_type
+
+    mime, _ = guess_type(path.name)
     if mime and mime.startswith(("image/", "audio/")):
         data = base64.b64encode(path.read_bytes()).decode("ascii")
         return (ImageContent if mime.startswith("image/") else AudioContent)(data=data, mime_type=mime)

@@ -3,7 +3,6 @@
 import errno
 import os
 import re
-import secrets as random
 import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -551,7 +550,7 @@ def _replace(directory: int | None, name: str, shown: str, data: bytes) -> None:
             old = os.fstat(file.fileno())
             if b"\n" in data and b"\r" not in data and _has_only_crlf(file.read(READ_LIMIT)):
                 data = data.replace(b"\n", b"\r\n")
-    temporary = os.path.join(os.path.dirname(name), f".acpella-{random.token_hex(8)}.tmp")
+    temporary = os.path.join(os.path.dirname(name), f".acpella-{os.urandom(8).hex()}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
     fd = os.open(temporary, flags, 0o666 if old is None else 0o600, dir_fd=directory)
     try:

@@ -7,7 +7,6 @@ import logging
 import os
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -430,7 +429,9 @@ def _is_program(command: str, cwd: str | os.PathLike[str]) -> bool:
     if os.sep in command:
         path = Path(cwd, command)
         return path.is_file() and os.access(path, os.X_OK)
-    return shutil.which(command) is not None
+    from shutil import which
+
+    return which(command) is not None
 
 
 def _short(command: str) -> str:

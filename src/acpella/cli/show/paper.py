@@ -1,7 +1,6 @@
 """A terminal to draw on: rows that stay, and beneath them a few that change."""
 
 import os
-import shutil
 import sys
 from collections.abc import Sequence
 from typing import Protocol, TextIO
@@ -45,7 +44,9 @@ class TerminalPaper:
         try:
             size = os.get_terminal_size(self._out.fileno())
         except (OSError, ValueError):
-            return shutil.get_terminal_size()
+            from shutil import get_terminal_size
+
+            return get_terminal_size()
         return size if size.columns and size.lines else os.terminal_size((80, 24))
 
     def draw(self, rows: Sequence[str], live: Sequence[str]) -> None:
