@@ -27,7 +27,7 @@ for line in sys.stdin:
     result = {}
     match request.get("method"):
         case "initialize":
-            result = {"protocolVersion": 1, "agentCapabilities": {}}
+            result = {"protocolVersion": 1, "agentCapabilities": {}, "authMethods": [{"id": 7}]}  # no name
         case "session/new":
             result = {"sessionId": "s1", "modes": MODES, "models": MODELS}
         case "session/set_model":
@@ -38,6 +38,7 @@ for line in sys.stdin:
                 "content": {"type": "text", "text": f"by {model}"},
             }
             send(method="session/update", params={"sessionId": "s1", "update": update})
+            print("a line of its log", flush=True)
             # a call that was never announced (FIELD-NOTES 3)
             update = {"sessionUpdate": "tool_call_update", "toolCallId": "t9", "status": "completed"}
             send(method="session/update", params={"sessionId": "s1", "update": update})

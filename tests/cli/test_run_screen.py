@@ -177,6 +177,22 @@ def test_the_last_words_of_an_agent_that_dies_are_harmless(run: Start) -> None:
     assert terminal.screen.title == "" and b"]0;" not in terminal.raw
 
 
+def test_what_is_no_message_gets_a_line_of_its_own(tmp_path: Path) -> None:
+    """FIELD-NOTES 10: agents that log to stdout. What is only forgiven in a message is not told."""
+    old = str(Path(__file__).parent / "old_agent.py")
+    with acpella("run", "-a", old, "hi", cwd=tmp_path) as terminal:
+        shown = finished(terminal)
+    assert "by auto\n" in shown
+    told = [line for line in shown.splitlines() if line.startswith("acpella: ")]
+    assert len(told) == 2 and "a banner that" in told[0] and "a line of its log" in told[1]
+    assert "auth" not in shown
+    ran = subprocess.run(
+        [sys.executable, "-m", "acpella", "run", "-v", "-a", old, "hi"], capture_output=True, text=True
+    )
+    assert ran.stdout.startswith("by auto\n")
+    assert "a line of its log" in ran.stderr and "auth_methods" in ran.stderr
+
+
 def test_a_form_is_filled_in_and_checked(run: Start) -> None:
     """R-360 ff.: forms of an elicitation"""
     terminal = run("form")

@@ -110,12 +110,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _limited(arguments: argparse.Namespace, work: Any) -> int:
     """Under the time limit, with Ctrl-C looked after."""
+    from .alerts import alerts_to
     from .interrupts import Interrupts
 
     arguments.interrupts = interrupts = Interrupts()
+    arguments.stage = None
     try:
-        async with asyncio.timeout(arguments.timeout or None):
-            return await work
+        with alerts_to(lambda text: _warn(arguments, text), verbose=arguments.verbose):
+            async with asyncio.timeout(arguments.timeout or None):
+                return await work
     except asyncio.CancelledError:
         if interrupts.asked:
             return interrupts.code
@@ -291,8 +294,6 @@ def _connect(
 
     from .offers import offers
 
-    arguments.stage = None
-
     async def permission(request: Any) -> Any:
         return await _asker(arguments).permission(request)
 
@@ -461,6 +462,17 @@ def _asker(arguments: argparse.Namespace) -> Any:
     if arguments.stage is not None:
         arguments.asker.stage, arguments.asker.cwd = arguments.stage, arguments.place
     return arguments.asker
+
+
+def _warn(arguments: argparse.Namespace, text: str) -> None:
+    """Tell of a trouble without writing over what the screen draws."""
+    from .show.clean import clean
+
+    if arguments.stage is not None:
+        arguments.stage.pause()
+    _say(clean(text))
+    if arguments.stage is not None:
+        arguments.stage.resume()
 
 
 def _say(text: str) -> None:

@@ -22,6 +22,7 @@ from acpella.errors import AcpellaError, AuthRequired, ConnectionClosed, RpcErro
 from acpella.schema import CurrentModeUpdate, SessionUpdate, UsageUpdate
 
 from .. import exits
+from ..alerts import alerts_to
 from ..ask import Asker
 from ..catalogue import Entry
 from ..keys import interrupt
@@ -91,6 +92,10 @@ class Conversation:
 
     async def run(self) -> int:
         """Talk until the user leaves; the exit code."""
+        with alerts_to(self._warn, verbose=self.arguments.verbose):
+            return await self._run()
+
+    async def _run(self) -> int:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self.on_leave)
@@ -414,6 +419,10 @@ class Conversation:
 
     def tell(self, rows: Sequence[Row]) -> None:
         self.screen.tell(rows)
+
+    def _warn(self, text: str) -> None:
+        lines = [row for row in wrap(clean(text), max(self.face.width - 2, 8)) if row.strip()]
+        self.tell([[("! " if i == 0 else "  ", "yellow"), (line, "yellow")] for i, line in enumerate(lines)])
 
     def write_raw(self, text: str) -> None:
         self.face.app.output.write_raw(text)

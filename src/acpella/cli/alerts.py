@@ -1,0 +1,51 @@
+"""What the library warns of while a command talks to an agent, in lines of their own beside the answer."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+__all__ = ["alerts_to"]
+
+LONGEST = 1000
+"""Characters of one warning. An agent's garbage may be megabytes."""
+
+
+@contextmanager
+def alerts_to(tell: Callable[[str], None], *, verbose: bool) -> Iterator[None]:
+    """Let `tell` show warnings, in the event loop's thread.
+
+    What only says that a message of the agent was not quite as it should be, and where an error came from, is
+    for those who ask for it.
+    """
+    handler = _Alerts(tell, verbose=verbose)
+    logger = logging.getLogger("acpella")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
+class _Alerts(logging.Handler):
+    def __init__(self, tell: Callable[[str], None], *, verbose: bool) -> None:
+        super().__init__(logging.WARNING)
+        self._tell = tell
+        self._verbose = verbose
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.name.startswith("acpella.schema") and not self._verbose:
+            return
+        if self._verbose:
+            text = self.format(record)
+        else:
+            error = record.exc_info[1] if record.exc_info else None
+            text = record.getMessage() + (f": {error!r}" if error is not None else "")
+        text = text[:LONGEST]
+        if threading.get_ident() == self._thread:
+            self._tell(text)
+        elif not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._tell, text)
