@@ -148,3 +148,32 @@ def test_a_kept_session_that_needs_a_login_says_where_to_log_in(shell: Shell, ch
     terminal = chat("-a", shell.forgetful + " --login", "-s", "fix", ready="")
     terminal.see(r"(?s)log in first.*without\s+-s\s+and\s+-c")
     assert terminal.wait() == 5
+
+
+def test_a_chat_of_its_own_is_seen_cancelled_and_closed_from_another_shell(shell: Shell, chat: Start) -> None:
+    terminal = chat("-a", shell.scripted)
+    terminal.type("hello" + ENTER)
+    terminal.see(r"hello by \d+")
+    assert "ready" in shell("status").stdout
+    terminal.type("wait never" + ENTER)
+    shell.until_event("begin", "wait never")
+    assert "running" in (status := shell("status").stdout) and "wait never" in status
+    assert "cancelled" in shell("cancel").stderr
+    terminal.see(r"\[cancelled\]|cancelled")
+    other = shell.start("run", "-c", "from outside")
+    assert other.stderr is not None and "open in `acpella chat`" in other.stderr.readline()
+    export = shell("sessions", "export")
+    assert export.returncode != 0 and "open in `acpella chat`" in export.stderr
+    leave(terminal)
+    out, err = other.communicate(timeout=20)
+    assert other.returncode == 0 and "from outside by" in out, err
+
+
+def test_a_second_chat_does_not_take_the_session_of_the_first(shell: Shell, chat: Start) -> None:
+    terminal = chat("-a", shell.scripted)
+    terminal.type("hello" + ENTER)
+    terminal.see(r"hello by \d+")
+    second = chat("-c", ready="")
+    assert second.wait() != 0
+    assert "isopenin`acpellachat`" in "".join(second.all().split())
+    leave(terminal)

@@ -490,3 +490,54 @@ def test_an_owner_that_is_stuck_is_noticed_and_can_be_ended(shell: Shell) -> Non
     assert "ended work" in shell("status", "--stop").stderr
     shell.until(lambda: not alive(address["pid"]) and not alive(address["agent_pid"]), "their end")
     assert shell("run", "-s", "work", "two").returncode == 0
+
+
+# -- commands with an agent of their own ------------------------------------------------------------
+
+
+def test_a_single_prompt_is_seen_and_cancelled_from_another_shell(shell: Shell) -> None:
+    running = shell.start("run", "-a", shell.scripted, "wait never")
+    shell.until_event("begin", "wait never")
+    (told,) = json.loads(shell("status", "--json").stdout)
+    assert told["pid"] == running.pid and told["running"]["prompt"] == "wait never"
+    assert shell("cancel").stderr.startswith("acpella: cancelled ")
+    out, err = running.communicate(timeout=20)
+    assert running.returncode == 130 and "[cancelled]" in out + err
+    assert ("cancelled", "wait never") in shell.events()
+    assert shell.addresses() == [] and "asleep" in shell("status").stdout
+
+
+def test_a_prompt_waits_for_a_single_one_that_has_the_session(shell: Shell) -> None:
+    flag = shell.repo / "go"
+    first = shell.start("run", "-a", shell.scripted, f"wait {flag}")
+    shell.until_event("begin", f"wait {flag}")
+    left = shell("run", "-c", "--no-wait", "never")
+    assert left.returncode != 0 and f"open in `acpella run` (process {first.pid}); close that" in left.stderr
+    second = shell.start("run", "-c", "second")
+    assert second.stderr is not None and "this prompt waits for its end" in second.stderr.readline()
+    flag.touch()
+    first.communicate(timeout=20)
+    assert first.returncode == 0
+    out, err = second.communicate(timeout=20)
+    assert second.returncode == 0 and "second by" in out, err
+    assert [text for what, text in shell.events() if what == "begin"] == [f"wait {flag}", "second"]
+
+
+def test_a_killed_command_leaves_its_session_to_others(shell: Shell) -> None:
+    first = shell.start("run", "-a", shell.scripted, "wait never")
+    shell.until_event("begin", "wait never")
+    agent = shell.address()["agent_pid"]
+    first.kill()
+    first.communicate(timeout=20)
+    ran = shell("run", "-c", "second")
+    assert ran.returncode == 0 and "second by" in ran.stdout, ran.stderr
+    shell.until(lambda: not alive(agent), "the end of the agent of before")
+
+
+def test_a_command_can_be_stopped_from_another_shell(shell: Shell) -> None:
+    running = shell.start("run", "-a", shell.scripted, "wait never")
+    shell.until_event("begin", "wait never")
+    agent = shell.address()["agent_pid"]
+    assert "ended " in shell("status", "--stop").stderr
+    running.communicate(timeout=20)
+    assert running.returncode == 143 and not alive(agent)

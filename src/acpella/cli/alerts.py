@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 __all__ = ["alerts_to"]
@@ -13,7 +13,7 @@ LONGEST = 1000
 
 
 @contextmanager
-def alerts_to(tell: Callable[[str], None], *, verbose: bool) -> Iterator[None]:
+def alerts_to(tell: Callable[[str], None], *, verbose: bool) -> Generator[None]:
     """Let `tell` show warnings, in the event loop's thread.
 
     What only says that a message of the agent was not quite as it should be, and where an error came from, is

@@ -45,6 +45,11 @@ class Interrupts:
         if self.turn is None:
             self._main.cancel()
         else:
+            self.cancel_turn()
+
+    def cancel_turn(self) -> None:
+        """Another shell wants the turn to end."""
+        if self.turn is not None:
             self._tasks.append(asyncio.get_running_loop().create_task(self._cancel()))
 
     def _terminate(self, number: int) -> None:

@@ -23,10 +23,11 @@ from acpella.transport import UnixChannel, memory_pair
 
 from .catalogue import Catalogue, now
 from .ends import ClientEnd, error_body, has_error
+from .hold import MAX_CLIENTS
 from .owned_agent import OwnedAgent
 from .owners import Config, table
 
-__all__ = ["MAX_CLIENTS", "Owner"]
+__all__ = ["Owner"]
 
 log = logging.getLogger(__name__)
 
@@ -38,9 +39,6 @@ MAX_QUEUED_BYTES = 256 * 1024 * 1024
 
 FIRST_WITHIN = 10.0
 """Seconds for whoever started the owner to be there, however short the idle time is."""
-
-MAX_CLIENTS = 256
-"""Clients at once. Without it, a loop in a script would use up the descriptors."""
 
 CANCEL_GRACE = 10.0
 """Seconds for a cancelled turn to be answered, before the agent counts as hung and is ended."""

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +21,7 @@ from . import places
 __all__ = [
     "Address",
     "Config",
+    "InUse",
     "ask",
     "find",
     "from_wire",
@@ -60,6 +62,10 @@ class Config(msgspec.Struct, kw_only=True):
     session_id: str = ""
     mcp_servers: list[dict[str, Any]] = []
     idle: float = IDLE
+
+
+class InUse(TransportError):
+    """The session is open in a command that has its agent to itself."""
 
 
 class Address(msgspec.Struct, kw_only=True):
@@ -153,17 +159,29 @@ def find(key: str) -> socket.socket | None:
     return connected
 
 
-def reach(config: Config) -> socket.socket:
+def reach(
+    config: Config, *, on_wait: Callable[[str], None] | None = None, within: float | None = None
+) -> socket.socket:
     """A connection to the owner of a session, which is started if there is none.
 
+    A command that has the session to itself is waited for, up to `within` seconds, if `on_wait` can be told.
+
     Raises:
-        TransportError: it cannot be started; says why.
+        InUse: there is such a command.
+        TransportError: the owner cannot be started; says why.
+        TimeoutError: the command did not end.
     """
     deadline = time.monotonic() + START_WITHIN
     while True:
         connected = find(config.key)
         if connected is not None:
-            if (ask(config.key, "_owner/status") or {}).get("stuck"):
+            told = ask(config.key, "_owner/status") or {}
+            if "alone" in told:
+                with connected:
+                    _wait_for(told, connected, on_wait, within)
+                deadline = time.monotonic() + START_WITHIN
+                continue
+            if told.get("stuck"):
                 connected.close()
                 raise TransportError("the session's owner does not answer; `acpella status --stop` ends it")
             connected.setblocking(False)
@@ -178,6 +196,22 @@ def reach(config: Config) -> socket.socket:
             raise TransportError(
                 f"the owner of the session does not answer; its log is {places.owners() / config.key}.log"
             )
+
+
+def _wait_for(
+    told: dict[str, Any],
+    connected: socket.socket,
+    on_wait: Callable[[str], None] | None,
+    within: float | None,
+) -> None:
+    """Until a command has ended that has the session to itself."""
+    text = f"the session is open in `{told['alone']}` (process {told.get('pid')})"
+    if on_wait is None:
+        raise InUse(f"{text}; close that first")
+    on_wait(text)
+    connected.settimeout(within or None)
+    with contextlib.suppress(ConnectionError):
+        connected.recv(1)  # nothing comes but the end
 
 
 def _start(config: Config) -> str:

@@ -25,6 +25,9 @@ __all__ = ["reached", "started"]
 async def reached(entry: "Entry", *, agent: str | None = None) -> AsyncGenerator[ConnectedAgent, None]:
     """The agent of a session. `agent` is its command, should that not be remembered."""
     connected = owners.find(entry.key)
+    if connected is not None and (alone := (owners.ask(entry.key, "_owner/status") or {}).get("alone")):
+        connected.close()
+        raise owners.InUse(f"the session is open in `{alone}`; close that first")
     if connected is None:
         target = entry.target or agent
         if not target:

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -132,6 +133,23 @@ async def _direct(
     arguments: argparse.Namespace, settings: Any, catalogue: "Catalogue", prompt: list[Any]
 ) -> int:
     """An agent for this prompt alone."""
+    from .alone import Alone
+
+    arguments.alone = alone = Alone(
+        "acpella run",
+        arguments.agent or "",
+        cancel=arguments.interrupts.cancel_turn,
+        stop=lambda: os.kill(os.getpid(), signal.SIGTERM),
+    )
+    try:
+        return await _with_own_agent(arguments, settings, catalogue, prompt)
+    finally:
+        alone.release()
+
+
+async def _with_own_agent(
+    arguments: argparse.Namespace, settings: Any, catalogue: "Catalogue", prompt: list[Any]
+) -> int:
     from acpella.client.targets import find_endpoint, open_target
 
     from .agents_known import default_agent
@@ -155,6 +173,8 @@ async def _direct(
                 entry = new_entry(settings, cwd=arguments.cwd, agent=target)
                 entry.session_id, entry.title = session.id, _title(prompt)
                 key = catalogue.add(entry).key
+                await arguments.alone.hold(key, session.id, agent_pid=agent.pid)
+                arguments.alone.begin(entry.title)
         except OSError:
             pass  # nothing can be kept here; a single prompt needs no memory
         code = await _with_session(arguments, agent, session, prompt)
@@ -181,7 +201,9 @@ def _run_kept(arguments: argparse.Namespace, settings: Any, entry: "Entry", prom
     if arguments.mcp and owners.ask(entry.key, "_owner/status") is not None:
         _say("--mcp has no effect: the session is open already; `acpella sessions close` ends it")
     for _ in range(OWNER_TRIES):
-        connected = owners.reach(config)
+        connected = owners.reach(
+            config, on_wait=None if arguments.no_wait else _tell_wait, within=arguments.timeout
+        )
         try:
             return asyncio.run(_limited(arguments, _attached(arguments, entry, connected, prompt)))
         except _TooLate:
@@ -190,6 +212,10 @@ def _run_kept(arguments: argparse.Namespace, settings: Any, entry: "Entry", prom
         if known is not None:
             config.session_id = known.session_id
     raise ConnectionClosed("the session's owner ended again and again\n" + owners.log_tail(entry.key))
+
+
+def _tell_wait(text: str) -> None:
+    _say(f"{text}; this prompt waits for its end")
 
 
 class _TooLate(Exception):

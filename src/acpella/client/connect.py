@@ -265,6 +265,11 @@ class ConnectedAgent:
         return self._hello
 
     @property
+    def pid(self) -> int | None:
+        """The agent's process, which leads a group of its own; None if it is no child of this one."""
+        return getattr(self._channel, "pid", None)
+
+    @property
     def info(self) -> Implementation | None:
         return self.hello.agent_info
 

@@ -23,11 +23,13 @@ from acpella.schema import CurrentModeUpdate, SessionUpdate, UsageUpdate
 
 from .. import exits
 from ..alerts import alerts_to
+from ..alone import Alone
 from ..ask import Asker
 from ..catalogue import Entry
 from ..keys import interrupt
 from ..opening import new_entry
 from ..owners import from_wire
+from ..run import TITLE
 from ..show.clean import clean, one_line
 from ..show.facts import OwnTerminal, usage_text
 from ..show.lines import Row, cell_len, wrap
@@ -68,6 +70,7 @@ class Conversation:
         self.agent: ConnectedAgent | None = None
         self.session: ClientSession | None = None
         self.said: deque[tuple[str, str]] = deque(maxlen=MAX_SAID)
+        self._alone = Alone("acpella chat", target, cancel=self._cancel_turn, stop=self.on_leave)
         self._noted: Entry | None = None  # the session of this chat's own agent, in the catalogue
         self._usage: UsageUpdate | None = None
         self._files = Files(Path(self.cwd))
@@ -116,6 +119,7 @@ class Conversation:
                 task.cancel()
             await asyncio.gather(*rest, return_exceptions=True)
             await self._close_agent()
+            self._alone.release()
         return exits.DONE
 
     async def _stop_work(self, work: "asyncio.Future[None]") -> None:
@@ -307,6 +311,7 @@ class Conversation:
         self.screen.start()
         self.said.append(("user", text))
         await self._remember(text)
+        self._alone.begin(one_line(text, TITLE))
         try:
             async for update in turn:
                 if isinstance(update, UsageUpdate):
@@ -316,6 +321,7 @@ class Conversation:
             reason = turn.result.stop_reason or "unknown"
         finally:
             self._turn = None
+            self._alone.end()
             self.screen.end(reason, turn.result.usage)
             if turn.result.text:
                 self.said.append(("agent", turn.result.text))
@@ -330,6 +336,13 @@ class Conversation:
             entry = self._noted = new_entry(self.settings, cwd=self.cwd, agent=self.target)
             entry.session_id = session.id
         await asyncio.to_thread(kept.remember, entry, prompt=text, title=session.title)
+        if self.entry is None and entry.key:
+            await self._alone.hold(entry.key, session.id, agent_pid=self.need_agent().pid)
+
+    def _cancel_turn(self) -> None:
+        """Another shell wants the turn to end."""
+        if self._turn is not None:
+            self._beside(self._cancel(self._turn))
 
     async def _shell(self, command: str) -> None:
         """A command of the user's own, with the terminal to itself."""

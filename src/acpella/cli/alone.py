@@ -1,0 +1,129 @@
+"""A command whose agent is its own: other shells see its session, cancel its turn, wait for its end."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from acpella.errors import TransportError
+
+from .catalogue import now
+from .hold import MAX_CLIENTS, Hold
+
+__all__ = ["Alone"]
+
+MAX_LINE = 64 * 1024
+"""Bytes of a question. The answers need few."""
+
+
+class Alone:
+    """Answers for the session that this process has to itself, where else an owner would answer."""
+
+    def __init__(
+        self, command: str, agent: str, *, cancel: Callable[[], None], stop: Callable[[], None]
+    ) -> None:
+        self.running: dict[str, Any] | None = None
+        """What `acpella status` shows of the turn; None between turns."""
+        self._command = command
+        self._agent = agent
+        self._cancel = cancel
+        self._stop = stop
+        self._key = self._session_id = ""
+        self._hold: Hold | None = None
+        self._server: asyncio.Server | None = None
+        self._clients: set[asyncio.StreamWriter] = set()
+        self._last = now()
+
+    async def hold(self, key: str, session_id: str, *, agent_pid: int | None) -> None:
+        """Be found under this session from now on. Does without, where nothing can be kept."""
+        if key == self._key:
+            return
+        self.release()
+        self._key, self._session_id = key, session_id
+        try:
+            self._hold = Hold.take(key)
+            if self._hold is None:
+                return  # its owner is there, and asks for it in vain; the agent decides who may have it
+            if agent_pid is not None:
+                self._hold.tell_agent(agent_pid)
+            self._server = await asyncio.start_unix_server(
+                self._serve, sock=self._hold.listener, limit=MAX_LINE
+            )
+        except (OSError, TransportError):
+            self.release()
+
+    def release(self) -> None:
+        """Let others have the session; those that wait for it notice."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        for client in self._clients:
+            client.close()
+        if self._hold is not None:
+            self._hold.release()
+            self._hold = None
+        self._key = ""
+
+    def begin(self, prompt: str) -> None:
+        """A turn begins."""
+        self._last = now()
+        self.running = {"prompt": prompt, "since": self._last, "cancelling": False, "waitedFor": True}
+
+    def end(self) -> None:
+        """It is over."""
+        self._last = now()
+        self.running = None
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._clients) >= MAX_CLIENTS:
+            writer.close()
+            return
+        self._clients.add(writer)
+        try:
+            while line := await reader.readline():
+                writer.write(self._answer(line) + b"\n")
+                await writer.drain()
+        except (OSError, ValueError):  # it left, or sends without end
+            pass
+        finally:
+            self._clients.discard(writer)
+            writer.close()
+
+    def _answer(self, line: bytes) -> bytes:
+        try:
+            request = msgspec.json.decode(line)
+            request_id, method = request.get("id"), request.get("method")
+        except (msgspec.DecodeError, UnicodeDecodeError, AttributeError):
+            request_id, method = None, None
+        own = self._OWN.get(method) if isinstance(method, str) else None
+        body: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id}
+        if own is None:
+            text = f"the session is open in `{self._command}` (process {os.getpid()})"
+            return msgspec.json.encode({**body, "error": {"code": -32600, "message": text}})
+        return msgspec.json.encode({**body, "result": own(self)})
+
+    def _status(self) -> dict[str, Any]:
+        return {
+            "pid": os.getpid(),
+            "alone": self._command,
+            "sessionId": self._session_id,
+            "agent": self._agent,
+            "running": self.running,
+            "queue": [],
+            "lastActivity": self._last,
+        }
+
+    def _cancel_turn(self) -> dict[str, Any]:
+        running = self.running
+        if running is not None:
+            running["cancelling"] = True
+            self._cancel()
+        return {"running": running is not None, "queued": 0}
+
+    def _leave(self) -> dict[str, Any]:
+        asyncio.get_running_loop().call_soon(self._stop)  # after the answer
+        return {}
+
+    _OWN = {"_owner/status": _status, "_owner/cancel": _cancel_turn, "_owner/stop": _leave}
