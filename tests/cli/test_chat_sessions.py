@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from cli_shell import Shell
+from cli_shell import HERE, Shell
 
 from cli.terminal import Terminal, acpella
 
@@ -144,10 +144,24 @@ def test_always_is_remembered_between_chats(shell: Shell, chat: Start) -> None:
     leave(second)
 
 
-def test_a_kept_session_that_needs_a_login_says_where_to_log_in(shell: Shell, chat: Start) -> None:
-    terminal = chat("-a", shell.forgetful + " --login", "-s", "fix", ready="")
-    terminal.see(r"(?s)log in first.*without\s+-s\s+and\s+-c")
-    assert terminal.wait() == 5
+@pytest.mark.parametrize(
+    "method, asked, typed",
+    [("web", "", ""), ("term", r"Your name \(by hand\):", "Nora\n"), ("key", "THE_KEY:", "s3cret\n")],
+)
+def test_each_kind_of_login_in_a_kept_session(
+    shell: Shell, chat: Start, method: str, asked: str, typed: str
+) -> None:
+    """A12"""
+    terminal = chat("-a", str(HERE / "login_agent.py"), "-s", "fix", ready="wants you to log in first")
+    terminal.type(f"/login {method}" + ENTER)
+    if asked:
+        terminal.see(asked)
+        terminal.type(typed)
+    terminal.see("(?m)^logged in")
+    terminal.type("hello" + ENTER)
+    terminal.see("You are in.")
+    assert "You are in." in shell("run", "-s", "fix", "from outside").stdout
+    leave(terminal)
 
 
 def test_a_chat_of_its_own_is_seen_cancelled_and_closed_from_another_shell(shell: Shell, chat: Start) -> None:

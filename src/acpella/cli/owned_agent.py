@@ -116,11 +116,7 @@ class OwnedAgent:
             self._on_started(self.pid)
         try:
             await self._greet(end, greeting, tail=lambda: getattr(channel, "stderr_tail", ""))
-            self.refusal = None
-            try:
-                self.session = await self._open(end)
-            except RpcError as error:
-                self.refusal = error  # for whoever attaches
+            await self.open_session(end)
         except BaseException:
             await end.close()
             raise
@@ -149,6 +145,14 @@ class OwnedAgent:
             error.reason += " before it said anything; is it an ACP agent?"
             raise
         self.greeting = greeting
+
+    async def open_session(self, end: AgentEnd) -> None:
+        """Open the session, or note why the agent does not; after a login it may."""
+        self.refusal = None
+        try:
+            self.session = await self._open(end)
+        except RpcError as error:
+            self.refusal = error  # for whoever attaches
 
     async def _open(self, end: AgentEnd) -> dict[str, Any]:
         params: dict[str, Any] = {"cwd": self._config.cwd, "mcpServers": self._config.mcp_servers}

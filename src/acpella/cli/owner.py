@@ -460,8 +460,7 @@ class Owner:
 
     def _resume(self, client: ClientEnd, request_id: bytes) -> None:
         if self._agent.refusal is not None:
-            client.fail(request_id, error_body(self._agent.refusal))
-            self._loop.call_later(LINGER, self._ending.set)  # the next one tries anew
+            client.fail(request_id, error_body(self._agent.refusal))  # it may log in, or leave
             return
         client.answer(request_id, self._agent.session)
         for frame in self._agent.told.values():
@@ -480,9 +479,20 @@ class Owner:
                 client.fail(request_id, bytes(answer.error))
             else:
                 self._agent.learn(method, params, answer)
-                client.answer(request_id, bytes(answer.result) or b"null")
+                result = bytes(answer.result) or b"null"
+                if method == "authenticate" and self._agent.refusal is not None:
+                    self._spawn(self._logged_in(client, request_id, result))
+                else:
+                    client.answer(request_id, result)
 
         self._passed[client, request_id] = self._agent.end.start(method, params, answered)
+
+    async def _logged_in(self, client: ClientEnd, request_id: bytes, result: bytes) -> None:
+        """The agent knows its user now, and may open the session that it refused."""
+        async with self._starting:
+            if self._agent.end is not None:
+                await self._agent.open_session(self._agent.end)
+        client.answer(request_id, result)
 
     # -- what is asked of the owner itself ---------------------------------------------------------
 

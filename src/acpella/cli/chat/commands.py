@@ -164,7 +164,7 @@ async def _login(chat: "Conversation", rest: str) -> None:
         code = await chat.in_foreground(command, env)
         if code != 0:
             raise ValueError(f"the login ended with code {code}")
-        await chat.restart()  # it reads what the login has left when it starts
+        await _restart(chat, "")  # it reads what the login has left when it starts
     elif isinstance(method, AuthMethodEnvVar):
         for variable in method.vars:
             label = one_line(variable.label or variable.name, 60)
@@ -172,7 +172,7 @@ async def _login(chat: "Conversation", rest: str) -> None:
                 value = await chat.asker.line(f"  {label}: ", secret=variable.secret)
             if value:
                 chat.env[variable.name] = value
-        await chat.restart()
+        await _restart(chat, "")
     else:
         await agent.authenticate(method.id)
         if chat.session is None:

@@ -139,9 +139,6 @@ class Conversation:
             await self.open_session(kept or self.arguments.resume)
             await prepare(self.arguments, self.need_session())
         except AuthRequired as error:
-            if self.entry is not None:  # its owner ends, as there is no session to own
-                text = "`acpella chat` without -s and -c can do that, with /login"
-                raise AuthRequired(f"{error.message}; {text}", data=error.data) from None
             self._tell_login(error)
         self._state = ""
         self.refresh()
@@ -246,7 +243,7 @@ class Conversation:
         agent = self.need_agent()
         again = again and session_id is not None
         if self.entry is not None:
-            session_id = session_id or kept.owned_session(agent)
+            session_id = session_id or await asyncio.to_thread(kept.owned_session, agent, self.entry)
             if again and await asyncio.to_thread(kept.is_busy, self.entry):
                 again = False
                 self.tell([[("a prompt runs in this session; what was said before is not shown", "dim")]])

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import dataclasses
+import socket
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Any
@@ -71,7 +72,7 @@ async def attach(
     for _ in range(OWNER_TRIES):
         connected = await asyncio.to_thread(owners.reach, config)
         agent = connect(
-            UnixChannel(connected, peer="the session's owner process"),
+            _OwnerChannel(connected, config),
             settings=ClientSettings(),
             on_elicit=asker.elicitation,
             notifications={"_owner/queued": wait, "_owner/stderr": hear},
@@ -89,6 +90,15 @@ async def attach(
     raise ConnectionClosed("the session's owner ended again and again\n" + owners.log_tail(entry.key))
 
 
+class _OwnerChannel(UnixChannel):
+    """The way to an owner. Its agent's command is known here, so logins can run in this terminal."""
+
+    def __init__(self, connected: socket.socket, config: owners.Config) -> None:
+        super().__init__(connected, peer="the session's owner process")
+        if config.command:
+            self.command = config.command
+
+
 async def stop(entry: Entry) -> None:
     """End the owner and its agent."""
     await asyncio.to_thread(owners.stop, entry.key)
@@ -99,9 +109,11 @@ def is_busy(entry: Entry) -> bool:
     return (owners.ask(entry.key, "_owner/status") or {}).get("running") is not None
 
 
-def owned_session(agent: ConnectedAgent) -> str:
+def owned_session(agent: ConnectedAgent, entry: Entry) -> str:
     """The id of the one session that an owner has; "new" if the agent has not made it yet."""
     told = owners.table(owners.table(agent.hello.meta).get("acpella.owner"))
+    if not told.get("sessionId"):  # perhaps it was made since, after a login
+        told = owners.ask(entry.key, "_owner/status") or {}
     return str(told.get("sessionId") or "new")
 
 
