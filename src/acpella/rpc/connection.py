@@ -21,6 +21,7 @@ from acpella.errors import (
 )
 
 from .channel import Channel
+from .flow import SMALL_READ, Reading, Turns
 from .frame_log import FrameLog
 from .framing import Framing
 from .limits import Limits
@@ -42,13 +43,6 @@ FLUSH_AT = 64 * 1024
 
 BURST = 64
 """Notifications sent in a row before the sender lets other tasks run; keeps concurrent sessions fair."""
-
-SMALL_READ = 8 * 1024
-HOT_READS = 5
-HOT_GAP = 0.004
-LULL = 0.0003
-"""A peer that writes each small message by itself wakes us for each, and is slowed by that. After `HOT_READS`
-small reads less than `HOT_GAP` seconds apart, reading rests for `LULL` seconds so that messages gather."""
 
 ABORT_GRACE = 1.0
 """Seconds that cancelled handlers get to clean up before the connection stops waiting for them."""
@@ -143,11 +137,9 @@ class Connection:
         self._wake: asyncio.Future[None] | None = None
         self._pump_task: asyncio.Task[None] | None = None
 
-        self._reading_stopped_by: set[str] = set()
-        self._small_reads = 0
-        self._last_read = 0.0
+        self._reading = Reading(channel)
         self._writable: bool | None = None  # False while writing is paused
-        self._writers: deque[asyncio.Future[None]] = deque()  # who waits for that to end
+        self._writers = Turns()  # who waits for that to end
         self._unread = 0  # bytes written while it was
         self._tick_scheduled = False
         self._burst = 0
@@ -315,29 +307,8 @@ class Connection:
 
     async def _until_writable(self) -> None:
         while self._writable is not None and not self._mute:
-            await self._wait_for_turn()
-        self._wake_writer()
-
-    async def _wait_for_turn(self) -> None:
-        """Wait to be woken, one after the other: all at once would fill the buffer before any of it left."""
-        turn = self._loop.create_future()
-        self._writers.append(turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            self._wake_writer()  # the turn may have come already
-            raise
-
-    def _wake_writer(self) -> None:
-        while self._writers:
-            turn = self._writers.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                return
-
-    def _wake_writers(self) -> None:
-        for _ in range(len(self._writers)):
-            self._wake_writer()
+            await self._writers.wait()
+        self._writers.wake_next()
 
     async def _ready_to_write(self) -> None:
         if self._finished is None:
@@ -384,7 +355,10 @@ class Connection:
         if self._peer.unsent:
             self._flush()  # error answers that the peer gave by itself
         if len(data) < SMALL_READ:
-            self._rest_if_hot(events)
+            stream = self._peer.stream_event
+            self._reading.small_read(
+                of_stream=stream is not None and bool(events) and events[-1].__class__ is stream
+            )
         if self._queued >= self._limits.queue_low:
             self._check_reading()
 
@@ -400,9 +374,9 @@ class Connection:
             self._writable = None
             self._unread = 0
             if self._mute:
-                self._wake_writers()
+                self._writers.wake_all()
             else:
-                self._wake_writer()
+                self._writers.wake_next()
             self._check_reading()
 
     def ended(self, reason: ConnectionClosed) -> None:
@@ -483,7 +457,7 @@ class Connection:
                 kind = item.__class__
                 if kind is int:  # the size of what came before it
                     self._queued -= item
-                    if self._reading_stopped_by:
+                    if self._reading.rests:
                         self._check_reading()
                 elif kind is _Settled:
                     item.call.settle(item.outcome)
@@ -580,9 +554,9 @@ class Connection:
             if _awaitable(result):
                 result = await result
             while self._writable is not None and self._ending is None:
-                await self._wait_for_turn()
+                await self._writers.wait()
             if self._writers:
-                self._wake_writer()
+                self._writers.wake_next()
         except Exception as error:
             self._refuse(request, error)
         except asyncio.CancelledError:
@@ -639,35 +613,7 @@ class Connection:
             if full and (self._writable is not None or (self._stuck_handlers and self._handling)):
                 self._end(ConnectionClosed("both sides send and neither reads: too much is waiting"))
                 return
-        self._stop_reading("queue", stop=full)
-
-    def _rest_if_hot(self, events: list[Any]) -> None:
-        now = self._loop.time()
-        quick = now - self._last_read < HOT_GAP
-        self._last_read = now
-        stream = (
-            self._peer.stream_event is not None and events and events[-1].__class__ is self._peer.stream_event
-        )
-        self._small_reads = self._small_reads + 1 if quick and stream else 0
-        if self._small_reads >= HOT_READS and not self._reading_stopped_by:
-            self._stop_reading("lull", stop=True)
-            self._loop.call_later(LULL, self._rested)
-
-    def _rested(self) -> None:
-        self._stop_reading("lull", stop=False)
-
-    def _stop_reading(self, why: str, *, stop: bool) -> None:
-        reasons = self._reading_stopped_by
-        stopped = bool(reasons)
-        if stop:
-            reasons.add(why)
-        else:
-            reasons.discard(why)
-        if self._ending is None and bool(reasons) is not stopped:
-            if reasons:
-                self._channel.pause_reading()
-            else:
-                self._channel.resume_reading()
+        self._reading.rest("queue", stop=full)
 
     # -- the end -----------------------------------------------------------------------------
 
@@ -676,11 +622,12 @@ class Connection:
             if not reason.clean:
                 reason.frames = self._frame_log.frames()
             self._ending = reason
+            self._reading.end()
             self._mute = not reason.clean  # a peer that has only stopped talking may still listen
             if self._mute:
                 self.resume_writing()  # wakes those who would wait for ever
             elif self._writable is not None:
-                self._wake_writers()  # answers need not wait any longer
+                self._writers.wake_all()  # answers need not wait any longer
             for call_id in self._peer.forget_calls():
                 self._settle(call_id, reason.again())
             for call_id in list(self._calls):
