@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from scripting import Script
 
-from acpella.client import AgentServer, ClientSettings, TerminalCommand, connect
+from acpella.client import AgentServer, ClientSettings, TerminalCommand, connect, read_recording
 from acpella.errors import AuthRequired, Unsupported
 
 pytestmark = pytest.mark.anyio
@@ -203,16 +203,18 @@ async def test_a_login_by_variables_starts_the_agent_with_them(
         assert (await (await agent.new_session(project)).prompt("hi")).text == "k1 kept"
 
 
-async def test_an_agent_in_this_process_offers_no_terminal_login() -> None:
+async def test_an_agent_in_this_process_offers_no_terminal_login(tmp_path: Path) -> None:
     """R-124: only what can be started again from here"""
     from acpella import Agent
 
-    offered: list[Any] = []
     here = Agent("here")
 
     @here.on_prompt
     async def reply(turn: Any) -> None: ...
 
-    async with asyncio.timeout(20), connect(here) as agent:
-        offered.append(agent._offers().auth.terminal)  # type: ignore[attr-defined]
-    assert offered == [False]
+    frames = tmp_path / "frames"
+    async with asyncio.timeout(20), connect(here, record=frames):
+        pass
+    (conversation,) = read_recording(frames)
+    hello = next(frame.message for frame in conversation if frame.direction == "out")
+    assert not hello["params"]["clientCapabilities"]["auth"].get("terminal")

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import acpella
-from acpella.client import Permissions, Terminals, Workspace
-from acpella.client.connect import ConnectedAgent
+from acpella.client import ConnectedAgent, Permissions, Terminals, Workspace
 from coder.fake_provider import FakeProvider
 
 Json = dict[str, Any]

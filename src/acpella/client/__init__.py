@@ -1,6 +1,7 @@
 """The client SDK: drive any ACP agent from Python."""
 
-from .connect import ConnectedAgent, Timeouts, connect
+from .agent import ConnectedAgent, Timeouts
+from .connect import connect
 from .elicitation import check_form, defaults_of
 from .login import TerminalCommand
 from .permissions import Permissions, Remembered, Rule

@@ -11,7 +11,7 @@ from acpella.errors import AcpellaError, ConnectionClosed, RpcError, TransportEr
 from acpella.rpc import Connection, Method
 from acpella.schema import LoadSessionRequest, ResumeSessionRequest, methods
 
-from .connect import ConnectedAgent
+from .agent import ConnectedAgent
 from .restarts import Restarts
 from .session import ClientSession
 from .targets import open_endpoint

@@ -45,7 +45,7 @@ from acpella.schema import CancelledPermissionOutcome as Cancelled
 from .turn import Overflow, PromptTurn
 
 if TYPE_CHECKING:
-    from .connect import ConnectedAgent, Timeouts
+    from .agent import ConnectedAgent, Timeouts
 
 __all__ = ["ClientSession", "Prompt"]
 

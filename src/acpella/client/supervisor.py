@@ -10,7 +10,8 @@ from typing import Any, Literal, Self, TypeAlias
 
 from acpella.errors import AcpellaError, ConnectionClosed, RpcError, TransportError
 
-from .connect import ConnectedAgent, connect
+from .agent import ConnectedAgent
+from .connect import connect
 from .restarts import Restarts
 from .session import ClientSession, Prompt
 from .targets import Target

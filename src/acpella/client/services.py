@@ -1,0 +1,132 @@
+"""What a client does for its agent: files, terminals, permissions and forms; nothing that was not offered."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from acpella.local import Terminal
+from acpella.schema import (
+    AuthCapabilities,
+    BooleanConfigOptionCapabilities,
+    ClientCapabilities,
+    ClientSessionCapabilities,
+    CreateElicitationRequest,
+    CreateElicitationResponse,
+    ElicitationCancelAction,
+    ElicitationCapabilities,
+    ElicitationFormCapabilities,
+    ElicitationUrlCapabilities,
+    FileSystemCapabilities,
+    NoticeCapabilities,
+    RequestPermissionRequest,
+    RequestPermissionResponse,
+    SessionConfigOptionsCapabilities,
+)
+
+from .elicitation import Elicitations
+from .permissions import Permissions
+from .session import ClientSession
+from .workspace import Terminals, Workspace
+
+__all__ = ["Services"]
+
+
+class Services:
+    """The providers of one connection, None for what the agent must do without."""
+
+    def __init__(
+        self,
+        *,
+        files: Workspace | None,
+        terminals: Terminals | None,
+        permissions: Permissions,
+        elicitations: Elicitations | None,
+    ) -> None:
+        self.permissions = permissions
+        self._files = files
+        self._terminals = terminals
+        self._elicitations = elicitations
+
+    async def close(self) -> None:
+        """End what runs for the agent."""
+        if self._terminals is not None:
+            await self._terminals.close()
+
+    def terminal(self, session_id: str, terminal_id: str) -> Terminal | None:
+        return None if self._terminals is None else self._terminals.find(session_id, terminal_id)
+
+    def capabilities(self, *, terminal_logins: bool) -> ClientCapabilities:
+        """What the agent is told that it may ask for."""
+        elicitation = None
+        if self._elicitations is not None:
+            elicitation = ElicitationCapabilities(
+                form=ElicitationFormCapabilities(), url=ElicitationUrlCapabilities()
+            )
+        return ClientCapabilities(
+            fs=FileSystemCapabilities(
+                read_text_file=self._files is not None,
+                write_text_file=self._files is not None and self._files.can_write,
+            ),
+            terminal=self._terminals is not None,
+            session=ClientSessionCapabilities(
+                config_options=SessionConfigOptionsCapabilities(boolean=BooleanConfigOptionCapabilities()),
+                notices=NoticeCapabilities(),
+            ),
+            elicitation=elicitation,
+            auth=AuthCapabilities(terminal=terminal_logins),  # R-124
+            meta={"terminal_output": True, "terminal-auth": True},
+        )
+
+    def notifications(self) -> dict[str, Any]:
+        """What the agent may tell, besides updates."""
+        if self._elicitations is None:
+            return {}
+        return {"elicitation/complete": self._elicitations.complete}
+
+    def requests(
+        self, session_of: Callable[[str], ClientSession], *, agent_name: Callable[[], str | None]
+    ) -> dict[str, Any]:
+        """What the agent may ask for; everything else answers -32601.
+
+        `session_of` raises `ResourceNotFound` for a session that is not open.
+        """
+
+        def inside(serve: Callable[[list[Path], Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
+            """With the directories of the request's session."""
+
+            async def handle(request: Any) -> Any:
+                session = session_of(request.session_id)
+                with session.serving():
+                    return await serve(session.roots, request)
+
+            return handle
+
+        async def permit(request: RequestPermissionRequest) -> RequestPermissionResponse:
+            return await session_of(request.session_id).permit(request)
+
+        table: dict[str, Any] = {"session/request_permission": permit}
+        if (files := self._files) is not None:
+            table["fs/read_text_file"] = inside(
+                lambda roots, request: files.read(roots, request, agent=agent_name())
+            )
+            if files.can_write:
+                table["fs/write_text_file"] = inside(files.write)
+        if (terminals := self._terminals) is not None:
+            table |= {
+                "terminal/create": inside(terminals.create),
+                "terminal/output": terminals.output,
+                "terminal/wait_for_exit": inside(lambda _, request: terminals.wait_for_exit(request)),
+                "terminal/kill": terminals.kill,
+                "terminal/release": terminals.release,
+            }
+        if (elicitations := self._elicitations) is not None:
+
+            async def elicit(request: CreateElicitationRequest) -> CreateElicitationResponse:
+                session_id = getattr(request, "session_id", None)
+                session = session_of(session_id) if session_id is not None else None
+                question = elicitations.answer(request)
+                answer = await (question if session is None else session.unless_cancelled(question))
+                return ElicitationCancelAction() if answer is None else answer
+
+            table["elicitation/create"] = elicit
+        return table
