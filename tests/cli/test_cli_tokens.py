@@ -250,3 +250,5 @@ def test_the_log_of_a_server_holds_no_token_and_no_ticket(
     _, log = process.communicate(timeout=20)
     assert "WEBSOCKET /acp 101" in log and "WEBSOCKET /acp 401" in log
     assert token not in log and ticket not in log
+    assert "ERROR" not in log, "a refusal is none of the server's errors"
+    assert "***" not in log, "what hides secrets hides nothing else"

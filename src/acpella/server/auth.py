@@ -128,7 +128,7 @@ class Gate:
             self._failures.spend(request.client)
             raise Refusal(
                 401,
-                "a valid bearer token is needed",
+                "a valid token is needed",
                 headers=[(b"www-authenticate", b'Bearer realm="acpella"')],
             )
         return answer

@@ -1,7 +1,6 @@
 """What lets somebody in: whose it is, what it allows, how long, and tickets that stand for it."""
 
 import hashlib
-import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -18,8 +17,6 @@ __all__ = [
     "TooManyTickets",
     "scopes_of",
 ]
-
-log = logging.getLogger(__name__)
 
 Scope: TypeAlias = Literal["prompt", "approve", "read", "admin"]
 

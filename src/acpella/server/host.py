@@ -155,9 +155,9 @@ class Host:
                 checked = clock()
             for connection in list(self._connections.values()):
                 try:
+                    connection.check_end()
                     if is_time:
                         connection.check_credentials()
-                    connection.check_end()
                 except Exception:
                     log.exception("connection %s could not be looked after", connection.label)
 

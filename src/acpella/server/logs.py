@@ -57,8 +57,11 @@ def _facts(record: logging.LogRecord) -> dict[str, Any]:
 
 class _Discreet(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = redact(record.getMessage()), None
-        return True
+        text = redact(record.getMessage())
+        record.msg, record.args = text, None
+        return (
+            "without completing handshake" not in text
+        )  # said of every upgrade that is refused with a status
 
 
 def hide_secrets() -> None:
