@@ -27,6 +27,8 @@ _RULES = [
     # --token abc
     (re.compile(rf"(?<![\w.-])(--?{_SECRET_KEY}\s++)(?!-){_VALUE}", re.IGNORECASE), rf"\1{_HIDDEN}"),
     (re.compile(r"(://)[^\s/@\"']++@"), rf"\1{_HIDDEN}@"),
+    # how a WebSocket or an event stream brings a token or ticket when it can set no header
+    (re.compile(r"(\bacpella\.(?:token|ticket)\.|[?&]ticket=)[^\s&\"',]++"), rf"\1{_HIDDEN}"),
     (re.compile(r"\b(?:sk|pk|ghp|gho|ghs|xox[abp])[-_][\w-]{12,}"), _HIDDEN),
 ]
 

@@ -21,12 +21,13 @@ COMMANDS = {
     "agent": "the built-in coding agent, for an editor to start",
     "demo": "a conversation with the built-in agent, without any key",
     "serve": "host an agent over HTTP and WebSocket",
+    "tokens": "add, list and remove the tokens of a server's users",
     "connect": "give an editor that only knows stdio an agent behind a URL",
 }
 """Each command is the module of that name here, with `declare(parser)` and `run(arguments) -> exit code`."""
 
 
-SHORT = ("run", "status", "cancel", "sessions", "agents", "permissions")
+SHORT = ("run", "status", "cancel", "sessions", "agents", "permissions", "tokens")
 """Commands that do one thing and end."""
 
 VARIABLES = (

@@ -31,8 +31,9 @@ what is served (below the address that is printed):
   /acp                 the official transport: Streamable HTTP, and WebSocket on the same path
   /acp/ws, /message    plain WebSockets
   /acp/rpc, /acp/sse   POST and events by ?client_id=
+  /acp/ticket          POST for a ticket, with which a web page can connect without its token in a URL
   /healthz, /readyz    for load balancers; no credentials needed
-  /metrics             for Prometheus
+  /metrics             for Prometheus; needs the scope `admin`
 
 Clients connect with `acpella connect URL`, acpella.connect(URL), or any ACP client with a remote transport.
 Every limit is a line of the --config file (TOML) or a variable ACPELLA_SERVER_NAME; see docs/hosting.md.
@@ -61,7 +62,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     who.add_argument(
         "--token-file",
         metavar="PATH",
-        help="several users: lines of USER TOKEN [until=DATE], or USER sha256:HASH [until=DATE]",
+        help="several users: the file that `acpella tokens` writes, lines of USER sha256:HASH [until=DATE] "
+        "[scopes=prompt,approve,read,admin]; read again when it changes",
     )
     who.add_argument(
         "--allow-host",

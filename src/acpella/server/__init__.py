@@ -6,13 +6,25 @@
 from typing import TYPE_CHECKING
 
 from .app import Server, asgi
-from .auth import AuthHook, Requester, Tokens
+from .credentials import AuthHook, Credential, Requester, Scope
 from .settings import ServerSettings
+from .tokens import Tokens
 
 if TYPE_CHECKING:
     from .runner import Runner, serve
 
-__all__ = ["AuthHook", "Requester", "Runner", "Server", "ServerSettings", "Tokens", "asgi", "serve"]
+__all__ = [
+    "AuthHook",
+    "Credential",
+    "Requester",
+    "Runner",
+    "Scope",
+    "Server",
+    "ServerSettings",
+    "Tokens",
+    "asgi",
+    "serve",
+]
 
 
 def __getattr__(name: str) -> object:

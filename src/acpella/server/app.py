@@ -6,13 +6,17 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from msgspec import json
+
 from . import http, profiles
-from .auth import AuthHook, Gate, Refusal, Tokens
+from .auth import Gate, Refusal
+from .credentials import TICKET_SECONDS, AuthHook, TooManyTickets
 from .host import Host
-from .requests import ASGIReceive, ASGISend, Request, Scope
+from .requests import ASGIReceive, ASGIScope, ASGISend, Request
 from .settings import ServerSettings
 from .targets import AgentTarget, CommandTarget, Target
-from .websocket import serve_socket
+from .tokens import Tokens
+from .websocket import serve_socket, ticket_offered
 
 if TYPE_CHECKING:
     from acpella.agent import Agent
@@ -89,7 +93,7 @@ class Server:
 
     # -- ASGI ------------------------------------------------------------------------------------
 
-    async def __call__(self, scope: Scope, receive: ASGIReceive, send: ASGISend) -> None:
+    async def __call__(self, scope: ASGIScope, receive: ASGIReceive, send: ASGISend) -> None:
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
             return
@@ -144,8 +148,17 @@ class Server:
             if request.method == "OPTIONS" and "access-control-request-method" in request.headers:
                 await self._preflight(request)
                 return
-        request.principal = await self.gate.principal_of(request.requester)
+        request.credential = await self.gate.credential_of(request.requester, ticket=self._ticket_of(request))
         await self._dispatch(request)
+
+    def _ticket_of(self, request: Request) -> str | None:
+        """The ticket of a request that may come with one: a WebSocket, or an event stream."""
+        path = self.settings.path
+        if request.is_websocket:
+            return ticket_offered(request.subprotocols) or request.query("ticket")
+        if request.method == "GET" and request.path in (path, "/", f"{path}/sse"):
+            return request.query("ticket")
+        return None
 
     async def _dispatch(self, request: Request) -> None:
         host = self.host
@@ -164,10 +177,14 @@ class Server:
             await profiles.client_id_post(host, request)
         elif where == f"{path}/sse" and request.method == "GET":
             await profiles.client_id_get(host, request)
+        elif where == f"{path}/ticket" and request.method == "POST":
+            await self._give_ticket(request)
         elif where == "/metrics" and request.method == "GET":
+            if "admin" not in request.credential.scopes:
+                raise Refusal(403, "this needs a token with the scope 'admin'")
             await request.reply(200, host.metrics.text(), kind=b"text/plain; version=0.0.4; charset=utf-8")
-        elif where in (f"{path}/rpc", f"{path}/sse"):
-            raise Refusal(405, "POST to rpc, GET from sse")
+        elif where in (f"{path}/rpc", f"{path}/sse", f"{path}/ticket"):
+            raise Refusal(405, "POST to rpc and ticket, GET from sse")
         elif where in (f"{path}/ws", "/message"):
             raise Refusal(426, "this is for WebSockets", headers=[(b"upgrade", b"websocket")])
         else:
@@ -189,12 +206,25 @@ class Server:
                 405, "GET, POST and DELETE are spoken here", headers=[(b"allow", b"GET, POST, DELETE")]
             )
 
+    async def _give_ticket(self, request: Request) -> None:
+        """Something that a web page can put into a URL: good once, and not for long."""
+        http.check_rate(self.host, request)
+        try:
+            ticket = self.gate.tickets.issue(request.credential)
+        except TooManyTickets:
+            raise Refusal(
+                429, "too many tickets wait to be used", headers=[(b"retry-after", b"30")]
+            ) from None
+        told = json.encode({"ticket": ticket, "expiresIn": int(TICKET_SECONDS)})
+        await request.reply(200, told, kind=http.JSON, headers=[(b"cache-control", b"no-store")])
+
     async def _refuse(self, request: Request, refusal: Refusal) -> None:
         if refusal.status in (401, 403, 429):
             if refusal.status == 401:
                 self.host.metrics.add("acpella_auth_failures_total")
             facts = {
                 "address": request.requester.client,
+                "user": request.principal,
                 "status": refusal.status,
                 "path": request.path[:200],
             }

@@ -1,32 +1,31 @@
-"""Who is asking: bearer tokens, the author's own check, and the headers that keep web pages out."""
+"""Who is asking: credentials are checked, and the headers that keep web pages out."""
 
 import asyncio
-import hashlib
-import hmac
 import inspect
 import ipaddress
 import logging
-import math
-import os
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any
 
+from .credentials import AuthHook, Credential, Requester, Tickets
 from .settings import ServerSettings
+from .tokens import Tokens
 
-__all__ = ["AuthHook", "Bucket", "Gate", "Refusal", "Requester", "Tokens", "describe", "is_loopback"]
+__all__ = [
+    "AuthHook",
+    "Bucket",
+    "Credential",
+    "Gate",
+    "Refusal",
+    "Requester",
+    "Tokens",
+    "describe",
+    "is_loopback",
+]
 
 log = logging.getLogger(__name__)
-
-SHORTEST_TOKEN = 32
-"""Characters of a token. Shorter ones can be guessed."""
-
-SUBPROTOCOL = "acpella.token."
-"""How a web page, which can set no header on a WebSocket, sends its token."""
 
 REMEMBERED = 10_000
 """Addresses and users whose requests are counted. Without it, a flood from many of them fills the memory."""
@@ -35,20 +34,8 @@ HOOK_SECONDS = 10.0
 """Seconds for the author's own check."""
 
 
-@dataclass(frozen=True, slots=True)
-class Requester:
-    """What is known of a request before it is let in."""
-
-    headers: Mapping[str, str]
-    """By lower-case name."""
-    subprotocols: tuple[str, ...]
-    client: str
-    """The address it comes from; empty if the server does not know."""
-    path: str
-
-
-AuthHook: TypeAlias = Callable[[Requester], "str | None | Awaitable[str | None]"]
-"""Gives the name of the user who sent a request; None refuses it."""
+ANYBODY = Credential("")
+"""Where no credentials are asked for."""
 
 
 class Refusal(Exception):
@@ -59,142 +46,6 @@ class Refusal(Exception):
         self.text = text
         self.headers = list(headers)
         super().__init__(text)
-
-
-class Tokens:
-    """Bearer tokens and whose they are. Only their SHA-256 is kept."""
-
-    def __init__(self, tokens: Mapping[str, str]) -> None:
-        """`tokens` maps each token, or `sha256:` and the hash of one, to the user whose it is.
-
-        Raises:
-            ValueError: one is shorter than 32 characters.
-        """
-        self._ends: dict[bytes, float] = {}
-        self._users: dict[bytes, str] = {}
-        for token, user in tokens.items():
-            self._users[_hash_of(token)] = user
-        if not self._users:
-            raise ValueError("no token was given")
-        self._file: Path | None = None
-        self._stamp = (0, 0)
-
-    @classmethod
-    def single(cls, token: str) -> "Tokens":
-        """One token for one user."""
-        return cls({token: "token"})
-
-    @classmethod
-    def from_file(cls, path: str | os.PathLike[str]) -> "Tokens":
-        """Read lines of `USER TOKEN` or `USER sha256:HASH`; `#` begins a remark.
-
-        A third word such as `until=2030-12-31` or `until=2030-12-31T18:00+00:00` ends a token then (a date at
-        its beginning, UTC if no zone is named). The file is read again when it has changed.
-
-        Raises:
-            ValueError: the file is missing or wrong; the message never holds a token.
-        """
-        place = Path(path)
-        stamp = _stamp_of(place)
-        try:
-            text = place.read_text(encoding="utf-8")
-            if os.name == "posix" and place.stat().st_mode & 0o077:
-                log.warning("%s can be read by other users of this machine; chmod 600 it", place)
-        except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(f"the token file {place} cannot be read: {error}") from None
-        tokens: dict[str, str] = {}
-        ends: dict[bytes, float] = {}
-        for number, line in enumerate(text.splitlines(), 1):
-            words = line.split()
-            if not words or words[0].startswith("#"):
-                continue
-            if len(words) not in (2, 3):
-                raise ValueError(f"{place}:{number}: expected a user and a token")
-            try:
-                key = _hash_of(words[1])
-                if len(words) == 3:
-                    ends[key] = _end_of(words[2])
-            except ValueError as error:
-                raise ValueError(f"{place}:{number}: {error}") from None
-            tokens[words[1]] = words[0]
-        if not tokens:
-            raise ValueError(f"the token file {place} holds no token")
-        read = cls(tokens)
-        read._file, read._stamp, read._ends = place, stamp, ends
-        return read
-
-    def _refresh(self) -> None:
-        if self._file is None or (stamp := _stamp_of(self._file)) == self._stamp:
-            return
-        self._stamp = stamp
-        try:
-            fresh = Tokens.from_file(self._file)
-            self._users, self._ends = fresh._users, fresh._ends
-        except ValueError as error:
-            log.error("the tokens of before stay valid: %s", error)
-
-    @property
-    def users(self) -> set[str]:
-        self._refresh()
-        return set(self._users.values())
-
-    def user_of(self, token: str) -> str | None:
-        """Whose token it is. Takes the same time whichever it is."""
-        self._refresh()
-        given = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
-        found: str | None = None
-        for known, user in self._users.items():
-            is_over = self._ends.get(known, math.inf) <= time.time()
-            if hmac.compare_digest(known, given) and not is_over:
-                found = user
-        return found
-
-    def __call__(self, request: Requester) -> str | None:
-        """The user of a request's token: in `Authorization: Bearer`, or in a WebSocket's subprotocol."""
-        kind, _, token = request.headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer" and token:
-            return self.user_of(token.strip())
-        for protocol in request.subprotocols:
-            if protocol.startswith(SUBPROTOCOL):
-                return self.user_of(protocol[len(SUBPROTOCOL) :])
-        return None
-
-
-def _stamp_of(path: Path) -> tuple[int, int]:
-    try:
-        status = path.stat()
-    except OSError:
-        return (0, 0)
-    return (status.st_mtime_ns, status.st_size)
-
-
-def _end_of(word: str) -> float:
-    """The moment in `until=…`, in seconds since 1970."""
-    name, _, text = word.partition("=")
-    try:
-        if name != "until":
-            raise ValueError
-        end = datetime.fromisoformat(text)
-    except ValueError:
-        raise ValueError("after the token may come until=2030-12-31 (or a time of that day)") from None
-    return (end if end.tzinfo else end.replace(tzinfo=UTC)).timestamp()
-
-
-def _hash_of(token: str) -> bytes:
-    kind, _, value = token.partition("sha256:")
-    if not kind and value:
-        try:
-            digest = bytes.fromhex(value)
-        except ValueError:
-            digest = b""
-        if len(digest) != 32:
-            raise ValueError("after sha256: come 64 hexadecimal digits")
-        return digest
-    if len(token) < SHORTEST_TOKEN:
-        raise ValueError(
-            f"a token has at least {SHORTEST_TOKEN} characters; `openssl rand -hex 32` makes one"
-        )
-    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
 
 
 class Bucket:
@@ -235,6 +86,7 @@ class Gate:
     def __init__(self, settings: ServerSettings, auth: AuthHook | None) -> None:
         self._settings = settings
         self._auth = auth
+        self.tickets = Tickets()
         self._failures = Bucket(settings.failures_per_minute / 60, settings.failures_per_minute)
         self._any_host = "*" in settings.allowed_hosts
         self._hosts = {host.strip("[]").lower() for host in settings.allowed_hosts}
@@ -260,29 +112,39 @@ class Gate:
     def allows_origin(self, origin: str) -> bool:
         return origin.lower().rstrip("/") in self._origins
 
-    async def principal_of(self, request: Requester) -> str:
-        """The user who sent it."""
+    async def credential_of(self, request: Requester, *, ticket: str | None = None) -> Credential:
+        """What lets a request in: its ticket if it has one, or what it brings else."""
         if self._auth is None:
             if request.client and not is_loopback(request.client):
                 raise Refusal(403, "without a token only programs on the server's own machine are let in")
-            return ""
+            return ANYBODY
         if self._failures.spent(request.client):
             raise Refusal(429, "too many wrong credentials; wait a minute", headers=[(b"retry-after", b"60")])
+        if ticket is not None:
+            answer = self.tickets.redeem(ticket)
+        else:
+            answer = await self._checked(request)
+        if answer is None:  # whatever was wrong with it: who guesses learns nothing
+            self._failures.spend(request.client)
+            raise Refusal(
+                401,
+                "a valid token is needed",
+                headers=[(b"www-authenticate", b'Bearer realm="acpella"')],
+            )
+        return answer
+
+    async def _checked(self, request: Requester) -> Credential | None:
+        assert self._auth is not None
         try:
             answer = self._auth(request)
             if inspect.isawaitable(answer):
                 answer = await asyncio.wait_for(answer, HOOK_SECONDS)
+            if isinstance(answer, str):
+                return Credential(answer)
+            return None if answer is None or answer.why_over() is not None else answer
         except Exception:
             log.exception("the check of credentials failed")
             raise Refusal(500, "credentials cannot be checked right now") from None
-        if answer is None:
-            self._failures.spend(request.client)
-            raise Refusal(
-                401,
-                "a valid bearer token is needed",
-                headers=[(b"www-authenticate", b'Bearer realm="acpella"')],
-            )
-        return answer
 
 
 def is_loopback(host: str) -> bool:

@@ -16,10 +16,11 @@ import msgspec
 
 from acpella.errors import ConnectionClosed
 from acpella.rpc.framing import Broken, Framer
-from acpella.rpc.message import Envelope, guess, id_of, read_envelope
+from acpella.rpc.message import Envelope, guess, id_of, mend_surrogates, read_envelope
 
-from .policy import Violation, read_params
-from .streams import Outbox
+from .credentials import SCOPES, Credential
+from .policy import REOPENING, Violation, check_scopes, missing, read_params
+from .streams import Outbox, Reader
 
 if TYPE_CHECKING:
     from .host import Host
@@ -48,12 +49,15 @@ UNUSED = 60.0
 """Seconds that a connection is kept whose client has done nothing but initialize."""
 
 MAX_ASKED = 1024
-"""Questions of one agent whose answers are looked for. Without it, one that only asks fills the memory."""
+"""Questions of one agent that wait for their answer. Without it, one that only asks fills the memory."""
 
 MAX_NUMBERS = 1024
 """Messages whose numbers are kept, to know one that is sent again. It comes soon, or never."""
 
 ACK = "$/acpella/ack"
+
+EVERY = SCOPES - {"admin"}
+"""The scopes that concern a connection."""
 
 _UPDATE_HEAD = b'{"jsonrpc":"2.0","method":"session/update",'
 _UPDATE = re.compile(
@@ -133,17 +137,33 @@ class _Pending(NamedTuple):
     """Gets the answer instead of a stream."""
 
 
+class _Question(NamedTuple):
+    """A request that the client has to answer."""
+
+    is_permission: bool
+    session: str | None
+    """As logs call it."""
+
+
 class HostedConnection:
     """One client's agent and streams. It outlives the sockets that its client comes with."""
 
     def __init__(
-        self, host: "Host", principal: str, *, kind: Kind, multiplexed: bool, resumable: bool = False
+        self,
+        host: "Host",
+        credential: Credential,
+        *,
+        kind: Kind,
+        multiplexed: bool,
+        resumable: bool = False,
     ) -> None:
         self.id = secrets.token_hex(16)
         self.label = hashlib.sha256(self.id.encode()).hexdigest()[:8]
         """How logs call it: the id itself opens it, so it is told to its client only."""
         self.host = host
-        self.principal = principal
+        self.principal = credential.principal
+        self.scopes = credential.scopes - {"admin"}
+        """What may be done on it; whoever comes back to it needs as much."""
         self.kind: Kind = kind
         self.multiplexed = multiplexed
         self.resumable = resumable
@@ -152,7 +172,7 @@ class HostedConnection:
         self.streams: dict[str | None, Outbox] = {}
         """By session; None is the connection's own, which carries everything if it is multiplexed."""
         self.main = self.streams[None] = self._outbox()
-        self.readers = 0
+        self._open: dict[Reader, Credential] = {}  # streams and sockets, and what each was let in with
         self.heard = 0
         """Messages that the client sent, for one that wants to know what got lost."""
         self._numbers: dict[int, None] = {}  # that the client gave its last messages, oldest first
@@ -174,7 +194,7 @@ class HostedConnection:
         self._framer = Framer(max_frame=self._settings.max_message, framing="lines")
         self._endpoint: Endpoint | None = None
         self._starting: asyncio.Future[None] | None = None
-        self._asked: dict[bytes, str | None] = {}  # permissions, for the audit log
+        self._asked: dict[object, _Question] = {}  # by id, of which 1 and 1.0 are the same
         self._lent: list[tuple[Outbox, str | None]] = []  # streams that end with one answer
         self._stopped_reading = False
         self._stalled_since: float | None = None
@@ -213,6 +233,11 @@ class HostedConnection:
             self._starting = asyncio.ensure_future(self.start())
         await asyncio.shield(self._starting)
 
+    @property
+    def readers(self) -> int:
+        """Streams and sockets that are open."""
+        return len(self._open)
+
     def is_detached(self) -> bool:
         """Whether the client is away."""
         return self.readers == 0
@@ -228,15 +253,15 @@ class HostedConnection:
             for stream in self.streams.values():
                 stream.be_lossless()
 
-    def opened_by_reader(self) -> None:
+    def opened_by_reader(self, reader: Reader, credential: Credential) -> None:
         """A stream or socket was opened."""
-        self.readers += 1
+        self._open[reader] = credential
         self._used = True
         self.last_seen = self._now()
 
-    def left_by_reader(self) -> None:
+    def left_by_reader(self, reader: Reader) -> None:
         """A stream or socket has ended. Without any, the client counts as away."""
-        self.readers -= 1
+        del self._open[reader]
         if self.readers or self.closed is not None:
             return
         self.last_seen = self._now()
@@ -255,6 +280,23 @@ class HostedConnection:
                 self._write(
                     msgspec.json.encode({"jsonrpc": "2.0", "method": "session/cancel", "params": params})
                 )
+
+    def check_credentials(self) -> None:
+        """Let go of readers whose credential does not count any more. The connection stays: its user may
+        come back with another."""
+        for reader, credential in list(self._open.items()):
+            why = credential.why_over()
+            if why is None:
+                continue
+            if reader.why:
+                reader.abort()  # told before, but it does not read
+            else:
+                audit.info("hung up: %s", why, extra=self.facts())
+                reader.end(why=why)
+
+    def has_turn(self, session_id: str) -> bool:
+        """Whether a turn that was begun here runs in that session."""
+        return any(p.method == "session/prompt" and p.session == session_id for p in self._pending.values())
 
     def check_end(self) -> None:
         """Whether the connection is of no use any more; looked at again and again."""
@@ -321,6 +363,7 @@ class HostedConnection:
         for key, waiting in pending.items():
             self._give_answer(waiting, error_answer(key, -32603, f"the connection ended: {reason.reason}"))
         self.turns = 0
+        self._asked.clear()
         self.host.turn_over()
         for stream in self.streams.values():
             stream.close()
@@ -368,9 +411,8 @@ class HostedConnection:
         self.host.metrics.add("acpella_message_bytes_total", 'direction="in"', len(message.frame))
         if message.method is not None and not self._admits(message, answered):
             return
-        if message.is_response and message.id in self._asked:
-            facts = self.facts(session=self._asked.pop(message.id), outcome=_outcome(message.frame))
-            audit.info("permission answered", extra=facts)
+        if message.is_response and not self._is_awaited(message):
+            return
         full = self._stopped_reading
         if full and message.is_request or (self._delayed and self._must_wait(message)):
             if len(self._delayed) >= self._settings.max_delayed:
@@ -379,6 +421,20 @@ class HostedConnection:
                 self._delayed.append((message, answered))
             return
         self._forward(message, answered)
+
+    def _is_awaited(self, message: Message) -> bool:
+        """Whether the agent asked here for this answer. Each question is answered once."""
+        if message.id is None:
+            return "approve" in self.scopes  # an error report; as an answer it could be one to anything
+        question = self._asked.pop(msgspec.json.decode(message.id), None)
+        if question is None:
+            self.host.metrics.add("acpella_refused_total", 'reason="answer"')
+            audit.warning("refused an answer to no open question", extra=self.facts())
+            return False
+        if question.is_permission:
+            facts = self.facts(session=question.session, outcome=_outcome(message.frame))
+            audit.info("permission answered", extra=facts)
+        return True
 
     def _must_wait(self, message: Message) -> bool:
         """A cancellation must not overtake the prompt that it is for."""
@@ -395,19 +451,32 @@ class HostedConnection:
             if len(self._pending) >= self._settings.max_pending:
                 return self._refuse(message, answered, -32001, "too many requests wait for their answer")
         try:
+            if self.scopes != EVERY:
+                self._check_scopes(message.method, message.params)
             self.host.policy.check(message.method, message.params, self.principal)
         except Violation as violation:
             audit.warning("refused %s: %s", message.method[:100], violation.message, extra=self.facts())
             self.host.metrics.add("acpella_refused_total", 'reason="policy"')
-            return self._refuse(message, answered, violation.code, violation.message)
+            return self._refuse(message, answered, violation.code, violation.message, violation.data)
         return True
 
+    def _check_scopes(self, method: str, params: Any) -> None:
+        check_scopes(method, params, self.scopes)
+        if method in REOPENING and not self.scopes & {"prompt", "approve"}:
+            if params.session is not None and self.host.has_turn(params.session, self.principal):
+                raise missing("prompt", "a turn is running in this session, and would be taken over")
+
     def _refuse(
-        self, message: Message, answered: Callable[[bytes], None] | None, code: int, text: str
+        self,
+        message: Message,
+        answered: Callable[[bytes], None] | None,
+        code: int,
+        text: str,
+        data: object = None,
     ) -> bool:
         if message.id is not None:
             waiting = _Pending(message.method or "", message.session, answered)
-            self._give_answer(waiting, error_answer(message.id, code, text))
+            self._give_answer(waiting, error_answer(message.id, code, text, data))
         return False
 
     def _forward(self, message: Message, answered: Callable[[bytes], None] | None) -> None:
@@ -421,8 +490,10 @@ class HostedConnection:
                 audit.info("%s", message.method[:100], extra=self.facts(session=_short(message.session)))
         # Where rules hold, the agent must read what was checked: of two equal keys others may take the first.
         frame = message.frame
-        if message.method is not None and self.host.policy.rewrites:
-            frame = msgspec.json.encode(msgspec.json.decode(frame))
+        if self.scopes != EVERY:
+            frame = _plain(message)
+        elif message.method is not None and self.host.policy.rewrites:
+            frame = msgspec.json.encode(_decoded(frame))
         self._write(frame)
 
     def _write(self, frame: bytes) -> None:
@@ -627,9 +698,8 @@ class HostedConnection:
             return
         if envelope.method is not None:
             session_id = read_params(envelope.params).session
-            if envelope.method == "session/request_permission" and len(self._asked) < MAX_ASKED:
-                self._asked[bytes(envelope.id)] = _short(session_id)
-            self._stream_for(session_id).put((line,))
+            if not envelope.id or self._may_ask(envelope, session_id):
+                self._stream_for(session_id).put((line,))
             return
         key = id_of(envelope.id) if envelope.id else None
         waiting = None if key is None else self._settled(key)
@@ -637,6 +707,22 @@ class HostedConnection:
             self.main.put((line,))  # an error without an id, or an answer nobody asked for
             return
         self._give_answer(waiting, self._looked_at(waiting, envelope, line))
+
+    def _may_ask(self, envelope: Envelope, session_id: str | None) -> bool:
+        """Whether a question goes to the client; if not, it is answered here, so that the agent goes on."""
+        key = id_of(envelope.id)
+        if key is None or key == b"null":
+            return True
+        is_permission = envelope.method == "session/request_permission"
+        if is_permission and "approve" not in self.scopes:
+            audit.info("permission refused: no scope 'approve'", extra=self.facts(session=_short(session_id)))
+            self._write(_answer(envelope, {"outcome": _rejection(envelope.params)}))
+            return False
+        if len(self._asked) >= MAX_ASKED:
+            self._write(error_answer(key, -32001, "too many questions wait for their answer"))
+            return False
+        self._asked[msgspec.json.decode(key)] = _Question(is_permission, _short(session_id))
+        return True
 
     def _settled(self, key: bytes) -> _Pending | None:
         waiting = self._pending.pop(key, None)
@@ -684,11 +770,31 @@ def _answer(envelope: Envelope, result: Any) -> bytes:
     return msgspec.json.encode({"jsonrpc": "2.0", "id": msgspec.Raw(bytes(envelope.id)), "result": result})
 
 
-def error_answer(key: bytes, code: int, text: str) -> bytes:
+def error_answer(key: bytes, code: int, text: str, data: object = None) -> bytes:
     """A JSON-RPC error; `key` is the JSON of the id."""
-    return msgspec.json.encode(
-        {"jsonrpc": "2.0", "id": msgspec.Raw(key), "error": {"code": code, "message": text}}
-    )
+    error: dict[str, object] = {"code": code, "message": text}
+    if data is not None:
+        error["data"] = data
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": msgspec.Raw(key), "error": error})
+
+
+def _decoded(frame: bytes) -> Any:
+    """A message that `read_envelope` could read."""
+    try:
+        return msgspec.json.decode(frame)
+    except msgspec.DecodeError:
+        return msgspec.json.decode(mend_surrogates(frame))
+
+
+_OF_REQUESTS = ("jsonrpc", "id", "method", "params")
+_OF_ANSWERS = ("jsonrpc", "id", "result", "error")
+
+
+def _plain(message: Message) -> bytes:
+    """A message that every reader takes for what was checked here: no key twice, and none of another kind."""
+    whole = _decoded(message.frame)
+    keys = _OF_ANSWERS if message.is_response else _OF_REQUESTS
+    return msgspec.json.encode({key: whole[key] for key in keys if key in whole})
 
 
 class _Offers(msgspec.Struct):
@@ -725,6 +831,26 @@ def _outcome(frame: bytes) -> str:
     except msgspec.DecodeError:
         return "?"
     return (outcome.option or outcome.outcome)[:64]
+
+
+class _Asked(msgspec.Struct):
+    class _Option(msgspec.Struct):
+        id: str = msgspec.field(name="optionId")
+        kind: str
+
+    options: list[_Option]
+
+
+def _rejection(params: bytes | msgspec.Raw) -> dict[str, str]:
+    """No, as far as the agent lets one say so; `cancelled` would stop its turn."""
+    try:
+        options = msgspec.json.decode(params, type=_Asked).options
+    except msgspec.DecodeError:
+        options = []
+    for option in options:
+        if option.kind == "reject_once":
+            return {"outcome": "selected", "optionId": option.id}
+    return {"outcome": "cancelled"}
 
 
 def _short(session_id: str | None) -> str | None:

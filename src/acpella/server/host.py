@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .auth import Bucket, Gate, Refusal
 from .connections import HostedConnection, Kind
+from .credentials import Credential
 from .metrics import Metrics
 from .policy import Owners, Policy
 from .settings import ServerSettings
@@ -20,6 +21,9 @@ log = logging.getLogger(__name__)
 
 LOOK_EVERY = 0.25
 """Seconds between looks at all connections."""
+
+CREDENTIALS_EVERY = 1.0
+"""Seconds between looks at what their clients were let in with."""
 
 
 class Host:
@@ -66,7 +70,7 @@ class Host:
 
     def new(
         self,
-        principal: str,
+        credential: Credential,
         *,
         kind: Kind,
         multiplexed: bool,
@@ -74,6 +78,9 @@ class Host:
         key: str | None = None,
     ) -> HostedConnection:
         """A connection whose agent is not started yet. Raises `Refusal` when there are too many."""
+        principal = credential.principal
+        if "read" not in credential.scopes:
+            raise Refusal(403, "this needs a token with the scope 'read'")
         if self.draining:
             raise Refusal(503, "the server is stopping", headers=[(b"retry-after", b"5")])
         if len(self._connections) >= self.settings.max_connections:
@@ -83,7 +90,7 @@ class Host:
             self.metrics.add("acpella_refused_total", 'reason="connections"')
             raise Refusal(429, "you have too many connections", headers=[(b"retry-after", b"30")])
         connection = HostedConnection(
-            self, principal, kind=kind, multiplexed=multiplexed, resumable=resumable
+            self, credential, kind=kind, multiplexed=multiplexed, resumable=resumable
         )
         if key is not None:
             connection.id = key
@@ -97,6 +104,21 @@ class Host:
         """A connection of this user's."""
         found = self._connections.get(connection_id)
         return found if found is not None and found.principal == principal else None
+
+    def reach(self, connection_id: str, credential: Credential) -> HostedConnection | None:
+        """A connection of this user's, with a credential that may do what it may.
+
+        One that may less would take over its streams, or end its turns. Raises `Refusal`.
+        """
+        found = self.find(connection_id, credential.principal)
+        if found is not None and (missing := found.scopes - credential.scopes):
+            raise Refusal(403, f"this connection needs a token with the scope {min(missing)!r}, as it began")
+        return found
+
+    def has_turn(self, session_id: str, principal: str) -> bool:
+        """Whether a turn of this user's runs in that session."""
+        every = self._connections.values()
+        return any(c.principal == principal and c.has_turn(session_id) for c in every)
 
     def end(self, connection: HostedConnection) -> None:
         """Forget a connection and let its agent go."""
@@ -125,11 +147,17 @@ class Host:
         asyncio.get_running_loop().call_soon(connection.check_end)
 
     async def _look(self) -> None:
+        clock = asyncio.get_running_loop().time
+        checked = clock()
         while True:
             await asyncio.sleep(LOOK_EVERY)
+            if is_time := clock() - checked >= CREDENTIALS_EVERY:
+                checked = clock()
             for connection in list(self._connections.values()):
                 try:
                     connection.check_end()
+                    if is_time:
+                        connection.check_credentials()
                 except Exception:
                     log.exception("connection %s could not be looked after", connection.label)
 

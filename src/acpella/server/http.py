@@ -99,7 +99,7 @@ def find(host: Host, request: Request, connection_id: str | None) -> HostedConne
     """The connection that a request names. Raises `Refusal`."""
     if connection_id is None:
         raise Refusal(400, "Acp-Connection-Id is missing")
-    connection = host.find(connection_id, request.principal)
+    connection = host.reach(connection_id, request.credential)
     if connection is None:
         raise Refusal(404, "no such connection")
     return connection
@@ -120,7 +120,7 @@ def _number_of(request: Request) -> int | None:
 
 async def _initialize(host: Host, request: Request, message: Message) -> None:
     connection = host.new(
-        request.principal, kind="http", multiplexed=False, resumable=request.headers.get(RESUME) == "1"
+        request.credential, kind="http", multiplexed=False, resumable=request.headers.get(RESUME) == "1"
     )
     answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
     assert message.id is not None

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from acpella._redact import redact
 
-__all__ = ["set_up_logging"]
+__all__ = ["hide_secrets", "set_up_logging"]
 
 
 _IN_THE_LINE = ("method", "path", "status")
@@ -53,6 +53,22 @@ def _one_line(text: str) -> str:
 
 def _facts(record: logging.LogRecord) -> dict[str, Any]:
     return cast("dict[str, Any]", getattr(record, "facts", {}))
+
+
+class _Discreet(logging.Filter):
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = redact(record.getMessage())
+        record.msg, record.args = text, None
+        return (
+            "without completing handshake" not in text
+        )  # said of every upgrade that is refused with a status
+
+
+def hide_secrets() -> None:
+    """Take secrets out of what uvicorn logs: from INFO on, the queries of WebSockets and their headers."""
+    logger = logging.getLogger("uvicorn.error")
+    if not any(isinstance(one, _Discreet) for one in logger.filters):
+        logger.addFilter(_Discreet())
 
 
 def set_up_logging(form: str = "text", *, level: str = "INFO") -> None:

@@ -9,9 +9,19 @@ from typing import Any, cast
 
 import msgspec
 
+from .credentials import Scope
 from .settings import ServerSettings
 
-__all__ = ["Owners", "Params", "Policy", "Violation", "read_params"]
+__all__ = [
+    "REOPENING",
+    "Owners",
+    "Params",
+    "Policy",
+    "Violation",
+    "check_scopes",
+    "missing",
+    "read_params",
+]
 
 log = logging.getLogger(__name__)
 
@@ -20,6 +30,24 @@ OWNERS = 100_000
 
 OPENING = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
 """Requests that say where a session works."""
+
+REOPENING = frozenset({"session/load", "session/resume"})
+
+READING = REOPENING | {
+    "initialize",
+    "authenticate",
+    "auth/status",
+    "session/list",
+    "session/status",
+    "$/cancel_request",
+}
+"""What needs no more than the scope `read`. Not `logout`, which logs out the user's other clients too."""
+
+APPROVING = frozenset({"session/set_mode", "session/set_config_option"})
+"""What needs `approve` beside `prompt`: who chooses a mode that asks nothing has approved everything."""
+
+FORBIDDEN = -32003
+"""Of no standard. -32000 would make clients ask for a login, which cannot help here (R-127)."""
 
 
 class Params(msgspec.Struct, frozen=True, gc=False):
@@ -54,10 +82,27 @@ def read_params(raw: bytes | msgspec.Raw) -> Params:
 class Violation(Exception):
     """The answer that the client gets instead of the agent's."""
 
-    def __init__(self, code: int, message: str) -> None:
+    def __init__(self, code: int, message: str, data: object = None) -> None:
         self.code = code
         self.message = message
+        self.data = data
         super().__init__(message)
+
+
+def missing(scope: Scope, why: str = "") -> Violation:
+    """For what a credential does not allow."""
+    text = f"this needs a token with the scope {scope!r}"
+    return Violation(FORBIDDEN, f"{text}: {why}" if why else text, {"scope": scope})
+
+
+def check_scopes(method: str, params: Params, scopes: frozenset[Scope]) -> None:
+    """Raises `Violation` for what needs a scope that is not there."""
+    if method not in READING and "prompt" not in scopes:
+        raise missing("prompt")
+    if method in APPROVING and "approve" not in scopes:
+        raise missing("approve")
+    if method in REOPENING and params.mcp_servers and "prompt" not in scopes:
+        raise missing("prompt", "MCP servers would be started")
 
 
 class Owners:

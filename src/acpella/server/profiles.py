@@ -29,7 +29,7 @@ async def client_id_post(host: Host, request: Request) -> None:
         await request.reply(501 if wrong.is_array else 400, wrong.to_wire(), kind=JSON)
         return
     check_rate(host, request, message)
-    connection = host.find(_key(request, client_id), request.principal)
+    connection = host.reach(_key(request, client_id), request.credential)
     if connection is None and message.method != "initialize":
         raise Refusal(404, "no such client; initialize first")
     connection = await _client(host, request, client_id)
@@ -63,11 +63,11 @@ def _key(request: Request, client_id: str) -> str:
 
 async def _client(host: Host, request: Request, client_id: str) -> HostedConnection:
     key = _key(request, client_id)
-    found = host.find(key, request.principal)
+    found = host.reach(key, request.credential)
     if found is None or found.closed is not None:
         if found is not None:
             host.end(found)
-        found = host.new(request.principal, kind="client_id", multiplexed=True, key=key)
+        found = host.new(request.credential, kind="client_id", multiplexed=True, key=key)
     return found
 
 
@@ -95,7 +95,7 @@ def is_stream_profile(request: Request) -> bool:
 async def stream_profile(host: Host, request: Request) -> None:
     """The messages of a connection that is named by `Acp-Session-Id`."""
     wanted = request.headers.get(SESSION)
-    connection = None if wanted is None else host.find(wanted, request.principal)
+    connection = None if wanted is None else host.reach(wanted, request.credential)
     if wanted is not None and (connection is None or connection.kind != "stream"):
         raise Refusal(404, "no such connection")
     if request.method == "DELETE":
@@ -119,7 +119,7 @@ async def _stream_post(host: Host, request: Request, connection: HostedConnectio
         return
     check_rate(host, request, message)
     if connection is None:
-        connection = host.new(request.principal, kind="stream", multiplexed=False)
+        connection = host.new(request.credential, kind="stream", multiplexed=False)
     try:
         await connection.start_once()
     except AcpellaError as error:

@@ -5,11 +5,12 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs
 
-from .auth import Refusal, Requester
+from .auth import Refusal
+from .credentials import Credential, Requester
 
-__all__ = ["ASGIReceive", "ASGISend", "Request", "Scope"]
+__all__ = ["ASGIReceive", "ASGIScope", "ASGISend", "Request"]
 
-Scope: TypeAlias = MutableMapping[str, Any]
+ASGIScope: TypeAlias = MutableMapping[str, Any]
 ASGIReceive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 ASGISend: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
@@ -27,10 +28,14 @@ RAW_ABORT = "acpella.abort"
 """Extension of our own uvicorn protocols: drops the client without waiting for it to read."""
 
 
+NOBODY = Credential("", frozenset())
+"""Who sent a request before that is known."""
+
+
 class Request:
     """One HTTP request, or the upgrade to a WebSocket."""
 
-    def __init__(self, scope: Scope, receive: ASGIReceive, send: ASGISend) -> None:
+    def __init__(self, scope: ASGIScope, receive: ASGIReceive, send: ASGISend) -> None:
         self.receive = receive
         self.is_websocket = scope["type"] == "websocket"
         self.method: str = "GET" if self.is_websocket else scope["method"]
@@ -44,7 +49,7 @@ class Request:
             self.headers[key] = f"{self.headers[key]}, {text}" if key in self.headers else text
         self.query_string: bytes = scope.get("query_string", b"")
         self.subprotocols: tuple[str, ...] = tuple(scope.get("subprotocols") or ())
-        self.principal = ""
+        self.credential = NOBODY
         self.http_1 = str(scope.get("http_version", "1.1")).startswith("1")
         self.body_read = False
         self.status = 0
@@ -60,6 +65,11 @@ class Request:
         self.extra_headers: list[tuple[bytes, bytes]] = []
         """Sent with every answer."""
         self._send = send
+
+    @property
+    def principal(self) -> str:
+        """The user who sent it."""
+        return self.credential.principal
 
     def query(self, name: str) -> str | None:
         """One value of the query."""
@@ -165,7 +175,7 @@ class Request:
         await self.part(data, more=False)
 
 
-def _path_of(scope: Scope) -> str:
+def _path_of(scope: ASGIScope) -> str:
     """The path below where the application is mounted."""
     path: str = scope["path"]
     root: str = scope.get("root_path", "")

@@ -14,6 +14,7 @@ from websockets.protocol import State
 
 from .app import Server, asgi
 from .auth import AuthHook, Tokens, is_loopback
+from .logs import hide_secrets
 from .requests import RAW_ABORT, RAW_SEND
 from .settings import ServerSettings
 
@@ -98,6 +99,7 @@ class Runner:
             "proxy_headers": False,
             "lifespan": "on",
         }
+        hide_secrets()
         self._config = uvicorn.Config(self.app, **{**options, **uvicorn_options})
         self._server: _Uvicorn | None = None
         self.started = asyncio.Event()

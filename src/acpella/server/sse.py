@@ -36,7 +36,7 @@ async def stream_events(
     """
     prefix = f"id: {connection.host.gen}-".encode()
     keepalive = connection.host.settings.keepalive_seconds
-    connection.opened_by_reader()
+    connection.opened_by_reader(reader, request.credential)
     watcher = asyncio.get_running_loop().create_task(_until_gone(request, reader))
     try:
         await request.start(200, [*_HEADERS, *(headers or [])])
@@ -51,13 +51,15 @@ async def stream_events(
                 await request.part(b"".join(events))
             elif not await reader.wait(keepalive):
                 await request.part(b":\n\n")
+        if reader.why:
+            await request.part(f": {reader.why}\n\n".encode())
         await request.part(b"", more=False)
     except (ConnectionError, OSError):
         pass  # the client is gone
     finally:
         watcher.cancel()
         reader.release()
-        connection.left_by_reader()
+        connection.left_by_reader(reader)
 
 
 async def _until_gone(request: Request, reader: Reader) -> None:

@@ -247,7 +247,7 @@ class Outbox:
 class Reader:
     """The reading end of an outbox."""
 
-    __slots__ = ("_abort", "_outbox", "_waiter", "ended", "taken_over")
+    __slots__ = ("_abort", "_outbox", "_waiter", "ended", "taken_over", "why")
 
     def __init__(self, outbox: Outbox, abort: Callable[[], None] | None) -> None:
         self._outbox = outbox
@@ -256,6 +256,8 @@ class Reader:
         self.ended = False
         """Nothing more is to be read, though the outbox may go on."""
         self.taken_over = False
+        self.why = ""
+        """Why its client is not to read any more, although it would."""
 
     @property
     def over(self) -> bool:
@@ -273,11 +275,12 @@ class Reader:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(True)
 
-    def end(self, *, taken_over: bool = False) -> None:
+    def end(self, *, taken_over: bool = False, why: str = "") -> None:
         """Stop reading; a write that hangs is given up."""
         if not self.ended:
             self.ended = True
             self.taken_over = taken_over
+            self.why = why
             self.wake()
 
     def abort(self) -> None:

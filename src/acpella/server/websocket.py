@@ -6,19 +6,23 @@ from collections.abc import Awaitable, Callable
 
 from acpella.errors import AcpellaError, ConnectionClosed
 
-from .auth import SUBPROTOCOL, Refusal
+from .auth import Refusal
 from .connections import ACK, HostedConnection, NotAMessage, Overflow, error_answer, read_message
 from .host import Host
 from .http import CONNECTION, RESUME, check_rate, cursor_of
 from .requests import Request
 from .streams import OutOfWindow, Reader
+from .tokens import SUBPROTOCOL
 
-__all__ = ["serve_socket"]
+__all__ = ["serve_socket", "ticket_offered"]
 
 log = logging.getLogger(__name__)
 
 BATCH = 256 * 1024
 """Bytes of messages in one write."""
+
+TICKET = "acpella.ticket."
+"""How a web page, which can set no header on a WebSocket, sends its ticket."""
 
 TAKEN_OVER = 4001
 """Close code for a socket whose client has come back with another."""
@@ -31,10 +35,10 @@ async def serve_socket(host: Host, request: Request, *, binary: bool = False) ->
     headers: list[tuple[bytes, bytes]] = []
     check_rate(host, request)
     if wanted is None:
-        connection = host.new(request.principal, kind="websocket", multiplexed=True, resumable=resumable)
+        connection = host.new(request.credential, kind="websocket", multiplexed=True, resumable=resumable)
         reader = connection.main.attach(abort=request.abort)
     else:
-        connection = host.find(wanted, request.principal)
+        connection = host.reach(wanted, request.credential)
         if connection is None or connection.kind != "websocket" or connection.main.discards:
             raise Refusal(404, "no such connection")
         try:
@@ -46,7 +50,7 @@ async def serve_socket(host: Host, request: Request, *, binary: bool = False) ->
         host.metrics.add("acpella_resumed_total", 'outcome="resumed"')
         headers.append((b"acpella-received", b"%d" % connection.heard))
     headers += [(b"acp-connection-id", connection.id.encode()), (b"acpella-resume", host.gen.encode())]
-    connection.opened_by_reader()
+    connection.opened_by_reader(reader, request.credential)
     socket = _Socket(host, request, connection, reader, binary=binary)
     try:
         if (await request.receive())["type"] != "websocket.connect":
@@ -58,22 +62,30 @@ async def serve_socket(host: Host, request: Request, *, binary: bool = False) ->
         await socket.run()
     finally:
         reader.release()
-        connection.left_by_reader()
+        connection.left_by_reader(reader)
+
+
+def ticket_offered(subprotocols: tuple[str, ...]) -> str | None:
+    """The ticket among the subprotocols."""
+    return next((name[len(TICKET) :] for name in subprotocols if name.startswith(TICKET)), None)
 
 
 def _chosen(offered: tuple[str, ...]) -> str | None:
-    """A browser that offers subprotocols wants one back; the token only if there is nothing else."""
-    if not any(protocol.startswith(SUBPROTOCOL) for protocol in offered):
+    """A browser that offers subprotocols wants one back; a token or ticket only if there is nothing else."""
+    others = [name for name in offered if not name.startswith((SUBPROTOCOL, TICKET))]
+    if len(others) == len(offered):
         return None
-    return next((name for name in offered if not name.startswith(SUBPROTOCOL)), offered[0])
+    return (others or offered)[0]
 
 
 class _Stop(Exception):
-    """The socket is to be closed."""
+    """The socket is to be closed, and perhaps what it is for."""
 
-    def __init__(self, code: int, reason: str) -> None:
+    def __init__(self, code: int, reason: str, *, is_fault: bool = False) -> None:
         self.code = code
         self.reason = reason
+        self.is_fault = is_fault
+        """The client does what it must not, so its connection ends."""
         super().__init__(reason)
 
 
@@ -89,23 +101,24 @@ class _Socket:
 
     async def run(self) -> None:
         writer = asyncio.get_running_loop().create_task(self._write())
-        code, reason = 1000, ""
+        stop = _Stop(1000, "")
         try:
             await self._read(writer)
-        except _Stop as stop:
-            code, reason = stop.code, stop.reason
+        except _Stop as why:
+            stop = why
         finally:
             self._reader.end()
             await asyncio.wait([writer], timeout=1)
             writer.cancel()
-        if code == 1005:
+        if stop.code == 1005:
             return
         connection = self._connection
-        if connection.closed is None and code in (1002, 1008):
-            connection.close(reason, code=code)
+        if connection.closed is None and stop.is_fault:
+            connection.close(stop.reason, code=stop.code)
+        close = {"type": "websocket.close", "code": stop.code, "reason": stop.reason[:100]}
         try:
             async with asyncio.timeout(2):
-                await self._request.send({"type": "websocket.close", "code": code, "reason": reason[:100]})
+                await self._request.send(close)
         except (TimeoutError, ConnectionError, RuntimeError, OSError):
             pass
         except Exception as error:  # each ASGI server has an error of its own for a client that is gone
@@ -150,7 +163,7 @@ class _Socket:
                 waiting = reading  # pyright: ignore[reportAssignmentType] - any future
                 limit = None if self._connection.initialized else self._host.settings.header_seconds
                 await asyncio.wait({reading, writer}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
-                if self._reader.taken_over:
+                if self._reader.taken_over or self._reader.why:
                     raise self._why_over()  # what it still sent is not counted, so it comes again
                 if reading.done():
                     event = reading.result()
@@ -162,7 +175,7 @@ class _Socket:
                 elif writer.done():
                     raise self._why_over()
                 else:
-                    raise _Stop(1008, "initialize did not come")
+                    raise _Stop(1008, "initialize did not come", is_fault=True)
         finally:
             if waiting is not None and not waiting.done():
                 waiting.cancel()
@@ -170,6 +183,8 @@ class _Socket:
     def _why_over(self) -> _Stop:
         if self._reader.taken_over:
             return _Stop(TAKEN_OVER, "taken over")
+        if self._reader.why:
+            return _Stop(1008, self._reader.why)
         closed = self._connection.closed
         if closed is not None:
             return _Stop(self._connection.close_code, closed.reason)
@@ -196,7 +211,7 @@ class _Socket:
             if message.is_response or message.method == ACK:
                 return
             if message.method != "initialize" or message.id is None:
-                raise _Stop(1002, "initialize comes first")
+                raise _Stop(1002, "initialize comes first", is_fault=True)
             connection.initialized = True
             await self._start(message.id)
         elif message.method == "initialize":
@@ -207,7 +222,7 @@ class _Socket:
             connection.send(message)
             await connection.until_writable()
         except Overflow:
-            raise _Stop(1008, "the agent takes no messages") from None
+            raise _Stop(1008, "the agent takes no messages", is_fault=True) from None
         except ConnectionClosed:
             pass  # the writer tells
 
