@@ -26,6 +26,9 @@ __all__ = ["Runner", "serve"]
 
 log = logging.getLogger(__name__)
 
+MOST_SILENT = 32_767.0
+"""Seconds that TCP takes for a time between questions."""
+
 
 async def serve(
     target: "Agent | Sequence[str] | Target",
@@ -117,6 +120,7 @@ class Runner:
         sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            _notice_silence(sock, self.app.settings)
             sock.bind((self.host, self.port))
             sock.listen(2048)
         except BaseException:
@@ -145,6 +149,29 @@ class Runner:
         """Let running turns end, then everything."""
         if self._server is not None:
             self._server.should_exit = True
+
+
+def _notice_silence(sock: socket.socket, settings: ServerSettings) -> None:
+    """Let TCP ask clients that are silent whether they are there; accepted sockets inherit it.
+
+    A client that vanished without a word (no FIN, no RST) would else keep its stream open for hours.
+    """
+    seconds = min(settings.silent_seconds, MOST_SILENT)
+    if not seconds:
+        return
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    # systems differ in which of these they have, and in the name of the first
+    idle = getattr(socket, "TCP_KEEPIDLE", getattr(socket, "TCP_KEEPALIVE", None))
+    # of a client that is there but reads nothing, stall_seconds decides: not earlier than that
+    given_up = max(seconds, min(settings.stall_seconds, MOST_SILENT)) * 1000
+    for option, value in (
+        (idle, seconds / 2),
+        (getattr(socket, "TCP_KEEPINTVL", None), seconds / 6),
+        (getattr(socket, "TCP_KEEPCNT", None), 3),
+        (getattr(socket, "TCP_USER_TIMEOUT", None), given_up),
+    ):
+        if option is not None:
+            sock.setsockopt(socket.IPPROTO_TCP, option, max(1, round(value)))
 
 
 class _Uvicorn(uvicorn.Server):

@@ -120,6 +120,10 @@ class ServerSettings:
     ping_seconds: float = 20.0
     """Between pings on a WebSocket; a client that leaves two of them unanswered is gone."""
 
+    silent_seconds: float = 60.0
+    """After which a client whose machine answers nothing counts as gone, also on a stream that has nothing to
+    say: TCP asks it now and then. 0 = as the system has it, which is hours."""
+
     finish_turns: bool = True
     """Whether a turn goes on when its client is gone."""
 
