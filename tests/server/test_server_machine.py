@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from server.serving import Http, Talker, eventually, serving
+from server.test_operations import command, url_of
 
 pytestmark = pytest.mark.anyio
 
@@ -92,6 +93,7 @@ def lo(flags):
 lo(1)
 sys.path.insert(0, sys.argv[1])
 from server.serving import Http, Talker, eventually, serving
+from server.test_operations import command, url_of
 
 async def main():
     limits = {"silent_seconds": 2, "stall_seconds": 2, "keepalive_seconds": 3600}
@@ -118,3 +120,118 @@ def test_a_silent_stream_is_let_go_when_the_cable_is_pulled() -> None:
         [sys.executable, "-c", CUT_OFF, str(HERE)], capture_output=True, text=True, timeout=30, env=os.environ
     )
     assert ran.stdout == "noticed\n", ran.stderr
+
+
+# -- what a hosted command may have ------------------------------------------------------------------
+
+REPORTER = """
+import json, os, resource, subprocess, sys
+KINDS = ("CORE", "DATA", "AS", "NOFILE", "NPROC")
+ASK = "import json, resource as r; print(json.dumps([r.getrlimit(k) for k in ({0})]))".format(
+    ", ".join("r.RLIMIT_" + k for k in KINDS))
+m = json.loads(sys.stdin.readline())
+told = {
+    "own": [resource.getrlimit(getattr(resource, "RLIMIT_" + k)) for k in KINDS],
+    "child": json.loads(subprocess.check_output([sys.executable, "-c", ASK])),
+    "env": sorted(os.environ),
+    "argv": sys.argv[1:],
+}
+r = {"protocolVersion": 1, "_meta": told}
+print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+sys.stdin.read()
+"""
+
+GIB = 1024**3
+
+
+async def _told(tmp_path: Path, *words: str, **limits: Any) -> dict[str, Any]:
+    """What a hosted command finds."""
+    program = tmp_path / "reporter.py"
+    program.write_text(REPORTER)
+    async with serving([sys.executable, str(program), *words], limits=limits) as server:
+        async with Http(server.url) as client:
+            return (await client.initialize())["result"]["_meta"]
+
+
+@linux
+async def test_limits_hold_for_a_hosted_command_and_what_it_starts(tmp_path: Path) -> None:
+    """HOSTING 6: before its first instruction, so no child of its can be without them."""
+    told = await _told(
+        tmp_path,
+        "a b",
+        "$HOME; 'x\"",
+        command_memory=4 * GIB,
+        command_address_space=8 * GIB,
+        command_files=77,
+        command_processes=5000,
+    )
+    wanted = [0, 4 * GIB, 8 * GIB, 77, 5000]
+    assert told["own"] == told["child"] == [[limit, limit] for limit in wanted]
+    assert told["argv"] == ["a b", "$HOME; 'x\""], "words pass as they are"
+
+
+@linux
+async def test_only_core_dumps_are_off_by_default(tmp_path: Path) -> None:
+    import resource
+
+    told = await _told(tmp_path)
+    rest = [resource.RLIMIT_DATA, resource.RLIMIT_AS, resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC]
+    assert told["own"] == [[0, 0], *(list(resource.getrlimit(kind)) for kind in rest)]
+
+
+@linux
+async def test_a_limit_beyond_what_the_server_may_is_the_servers(tmp_path: Path) -> None:
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    told = await _told(tmp_path, command_files=most * 2)
+    assert told["own"][3] == [most, most]
+
+
+async def test_a_command_gets_the_variables_that_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (
+        *("ACPELLA_TOKEN", "ACPELLA_TOKENS_FILE", "ACPELLA_SERVER_MAX_ID", "ACPELLA_STORE_DSN"),
+        *("ACPELLA_DATABASE_URL", "ACPELLA_MODEL", "ONE_API_KEY", "OTHER_API_KEY", "PASSWORD"),
+    ):
+        monkeypatch.setenv(name, "1024")
+    own = {"ACPELLA_TOKEN", "ACPELLA_TOKENS_FILE", "ACPELLA_SERVER_MAX_ID", "ACPELLA_STORE_DSN"}
+    own |= {"ACPELLA_DATABASE_URL"}
+    given = set((await _told(tmp_path))["env"])
+    assert given >= {"PATH", "ONE_API_KEY", "OTHER_API_KEY", "PASSWORD", "ACPELLA_MODEL"}
+    assert not given & own
+    given = set((await _told(tmp_path, environment=["ONE_*", "ACPELLA_*"]))["env"])
+    assert given >= {"PATH", "HOME", "ONE_API_KEY", "ACPELLA_MODEL"}
+    assert not given & {*own, "OTHER_API_KEY", "PASSWORD"}
+
+
+STUBBORN = """
+import json, os, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+m = json.loads(sys.stdin.readline())
+r = {"protocolVersion": 1, "_meta": {"pids": [os.getpid(), child.pid]}}
+print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+time.sleep(600)
+"""
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@linux
+async def test_hosted_commands_end_with_a_server_that_is_killed(tmp_path: Path) -> None:
+    """kill -9: nothing of the server's runs any more, and the command listens to nobody."""
+    (tmp_path / "stubborn.py").write_text(STUBBORN)
+    with command("--port", "0", "--", sys.executable, "stubborn.py", cwd=tmp_path) as process:
+        url = await asyncio.to_thread(url_of, process)
+        async with Http(url) as client:
+            pids = (await client.initialize())["result"]["_meta"]["pids"]
+            assert all(map(_runs, pids))
+            process.kill()
+            await eventually(lambda: not any(map(_runs, pids)), "all of it is gone")

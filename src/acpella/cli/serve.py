@@ -145,7 +145,7 @@ def _run(arguments: argparse.Namespace) -> int:
     set_up_logging(arguments.log_format, level=arguments.log_level)
     settings = _settings(arguments)
     auth = _auth(arguments)
-    target = _target(arguments.target, arguments.cwd)
+    target = _target(arguments.target, arguments.cwd, settings)
     options: dict[str, Any] = {}
     if arguments.certfile:
         options = {"ssl_certfile": arguments.certfile, "ssl_keyfile": arguments.keyfile}
@@ -203,7 +203,7 @@ def _name(words: list[str]) -> str:
     return "the built-in agent" if not words else words[0]
 
 
-def _target(words: list[str], cwd: str | None) -> Any:
+def _target(words: list[str], cwd: str | None, settings: "ServerSettings") -> Any:
     from acpella.server.targets import CommandTarget
 
     if not words:
@@ -216,7 +216,7 @@ def _target(words: list[str], cwd: str | None) -> Any:
         words = [sys.executable, str(Path(words[0]).absolute())]
     elif shutil.which(words[0], path=None if os.sep not in words[0] else cwd or ".") is None:
         raise ValueError(f"{words[0]} is no program that can be started here; check the name or the path")
-    return CommandTarget(words, cwd=cwd, on_stderr=_pass_on)
+    return CommandTarget(words, cwd=cwd, on_stderr=_pass_on, settings=settings)
 
 
 def _is_reference(word: str) -> bool:

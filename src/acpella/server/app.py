@@ -41,19 +41,18 @@ def asgi(
     """
     if token is not None and auth is not None:
         raise ValueError("give either a token or an auth hook")
-    return Server(
-        _target_of(target), settings or ServerSettings.load(), Tokens.single(token) if token else auth
-    )
+    settings = settings or ServerSettings.load()
+    return Server(_target_of(target, settings), settings, Tokens.single(token) if token else auth)
 
 
-def _target_of(target: Any) -> Target:
+def _target_of(target: Any, settings: ServerSettings) -> Target:
     if callable(getattr(target, "serve_on", None)):
         return AgentTarget(target)
     if callable(getattr(target, "start", None)) and hasattr(target, "checks_owners"):
         return target
     if isinstance(target, str):
         raise TypeError(f"a command is a list of words, such as {target.split()!r}, not one string")
-    return CommandTarget(target)
+    return CommandTarget(target, settings=settings)
 
 
 class Server:

@@ -85,6 +85,30 @@ class ServerSettings:
     failures_per_minute: int = 30
     """Wrong credentials from one address before it is told to wait; 0 = any number."""
 
+    # -- what a hosted command may have ---------------------------------------------------------
+
+    environment: tuple[str, ...] = ("*",)
+    """Variables of the server's environment that a hosted command gets, by name or pattern (`ANTHROPIC_*`);
+    those that every program needs (`PATH`, `HOME`, …) besides. What is the server's own never passes."""
+
+    command_core: int = 0
+    """Bytes of the core dump of a hosted command that crashes, and of what it started. It holds what the
+    command knew."""
+
+    command_memory: int = 0
+    """Bytes of data of each process of a hosted command (`RLIMIT_DATA`); 0 = any number."""
+
+    command_address_space: int = 0
+    """Bytes of addresses of each such process (`RLIMIT_AS`); 0 = any number. Programs such as node reserve
+    far more than they use, and do not start with less."""
+
+    command_files: int = 0
+    """Files that each such process may have open; 0 = as many as the server may."""
+
+    command_processes: int = 0
+    """Processes and threads of the user that the server runs as (`RLIMIT_NPROC`, which root is free of);
+    0 = as many as the server may."""
+
     # -- what is kept for them -----------------------------------------------------------------
 
     stream_bytes: int = 1 * MIB
