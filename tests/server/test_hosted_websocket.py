@@ -245,9 +245,9 @@ async def test_plain_asgi_servers_work_without_our_extensions(monkeypatch: pytes
 
     original = requests.Request.__init__
 
-    def bare(self: Any, scope: Any, receive: Any, send: Any) -> None:
+    def bare(self: Any, scope: Any, receive: Any, send: Any, **more: Any) -> None:
         scope = {**scope, "extensions": {}}
-        original(self, scope, receive, send)
+        original(self, scope, receive, send, **more)
 
     monkeypatch.setattr(requests.Request, "__init__", bare)
     async with serving(Talker()) as server, socket(ws_url(server)) as client:

@@ -25,7 +25,7 @@ examples:
   acpella serve ./hello.py:agent                the same from a file
   acpella serve hello.py                        a program that speaks ACP on stdio when it is run
   acpella serve -- npx some-agent --acp         any agent that speaks ACP on stdio; a process per connection
-  ACPELLA_TOKEN=$(openssl rand -hex 32) acpella serve --host 0.0.0.0 --allow-host agents.example.com my:agent
+  ACPELLA_TOKEN=$(openssl rand -hex 32) acpella serve --host 0.0.0.0 --certfile cert.pem --keyfile key.pem my:agent
 
 what is served (below the address that is printed):
   /acp                 the official transport: Streamable HTTP, and WebSocket on the same path
@@ -62,6 +62,18 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--token-file",
         metavar="PATH",
         help="several users: lines of USER TOKEN [until=DATE], or USER sha256:HASH [until=DATE]",
+    )
+    who.add_argument(
+        "--plain-http",
+        action="store_true",
+        help="take tokens without TLS from other machines: something else encrypts, such as a proxy",
+    )
+    who.add_argument(
+        "--trust-proxy",
+        action="append",
+        default=[],
+        metavar="ADDRESS",
+        help="believe X-Forwarded-For of this proxy, an address or a network; may be repeated",
     )
     who.add_argument(
         "--allow-host",
@@ -154,7 +166,7 @@ def _run(arguments: argparse.Namespace) -> int:
     _say(f"acpella serves {_name(arguments.target)} at {runner.url}  ({describe(auth)})")
     if not is_loopback(arguments.host):
         if not options:
-            _say("  without TLS, tokens can be read on the way: put a proxy in front, or use --certfile")
+            _say("  without TLS, tokens can be read on the way, unless a proxy or the network encrypts them")
         if arguments.host in ("0.0.0.0", "::") and not arguments.allow_host and not settings.allowed_origins:
             _say(f"  it answers to {', '.join(settings.allowed_hosts)}; --allow-host adds a name")
         if not settings.roots:
@@ -176,6 +188,10 @@ def _settings(arguments: argparse.Namespace) -> "ServerSettings":
         changes["allowed_hosts"] = (*settings.allowed_hosts, *arguments.allow_host)
     if arguments.allow_origin:
         changes["allowed_origins"] = (*settings.allowed_origins, *arguments.allow_origin)
+    if arguments.plain_http:
+        changes["plain_http"] = True
+    if arguments.trust_proxy:
+        changes["trusted_proxies"] = (*settings.trusted_proxies, *arguments.trust_proxy)
     if arguments.root:
         changes["roots"] = (*settings.roots, *(str(Path(root).absolute()) for root in arguments.root))
     if arguments.mcp_commands is not None:

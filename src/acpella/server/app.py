@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import http, profiles
 from .auth import AuthHook, Gate, Refusal, Tokens
 from .host import Host
+from .peers import NOBODY, Proxies, may_act_as_us, user_of_peer, was_forwarded
 from .requests import ASGIReceive, ASGISend, Request, Scope
 from .settings import ServerSettings
 from .targets import AgentTarget, CommandTarget, Target
@@ -61,6 +62,7 @@ class Server:
     def __init__(self, target: Target, settings: ServerSettings, auth: AuthHook | None) -> None:
         self.settings = settings
         self.gate = Gate(settings, auth)
+        self._proxies = Proxies(settings.trusted_proxies)
         self.host = Host(target, settings, self.gate)
         self._closing: asyncio.Task[None] | None = None
 
@@ -94,7 +96,7 @@ class Server:
             return
         if scope["type"] not in ("http", "websocket"):
             return
-        request = Request(scope, receive, send)
+        request = Request(scope, receive, send, proxies=self._proxies)
         try:
             await self._serve(request)
         except Refusal as refusal:
@@ -143,8 +145,32 @@ class Server:
             if request.method == "OPTIONS" and "access-control-request-method" in request.headers:
                 await self._preflight(request)
                 return
+        if not self.gate.asks_for_credentials:
+            self._check_is_local(request)
         request.principal = await self.gate.principal_of(request.requester)
         await self._dispatch(request)
+
+    def _check_is_local(self, request: Request) -> None:
+        """Nobody is asked for credentials, so nobody may come from elsewhere, or as somebody else."""
+        if was_forwarded(request.headers) or (request.peer and self._proxies.trusts(request.peer[0])):
+            raise Refusal(
+                403,
+                "this came through a proxy, which may let in anybody: a server behind one asks for credentials "
+                "(--token, --token-file or ACPELLA_TOKEN)",
+            )
+        if self.settings.local_users == "all" or request.peer is None or request.own_end is None:
+            return
+        memory = {} if request.memory is None else request.memory
+        if "user" not in memory:
+            memory["user"] = user_of_peer(request.peer, request.own_end)
+        # Other ASGI servers, and tests without a socket, may name an address of ours that is not the real one.
+        user = None if memory["user"] == NOBODY and request.memory is None else memory["user"]
+        if not may_act_as_us(user):
+            raise Refusal(
+                403,
+                "without a token only programs of the user who runs this server are let in; "
+                "local_users=all lets in those of all users of this machine",
+            )
 
     async def _dispatch(self, request: Request) -> None:
         host = self.host

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 from urllib.parse import parse_qs
 
 from .auth import Refusal, Requester
+from .peers import Proxies
 
 __all__ = ["ASGIReceive", "ASGISend", "Request", "Scope"]
 
@@ -27,10 +28,16 @@ RAW_ABORT = "acpella.abort"
 """Extension of our own uvicorn protocols: drops the client without waiting for it to read."""
 
 
+MEMORY = "acpella.memory"
+"""Extension of our own uvicorn protocols: a dictionary that lives as long as the TCP connection."""
+
+
 class Request:
     """One HTTP request, or the upgrade to a WebSocket."""
 
-    def __init__(self, scope: Scope, receive: ASGIReceive, send: ASGISend) -> None:
+    def __init__(
+        self, scope: Scope, receive: ASGIReceive, send: ASGISend, *, proxies: Proxies | None = None
+    ) -> None:
         self.receive = receive
         self.is_websocket = scope["type"] == "websocket"
         self.method: str = "GET" if self.is_websocket else scope["method"]
@@ -53,10 +60,15 @@ class Request:
         self.can_refuse_upgrade = "websocket.http.response" in extensions
         self.send_many: Callable[[list[bytes]], Awaitable[None]] | None = extensions.get(RAW_SEND)
         self.abort: Callable[[], None] | None = extensions.get(RAW_ABORT)
-        client = scope.get("client")
-        self.requester = Requester(
-            self.headers, self.subprotocols, str(client[0]) if client else "", self.path
-        )
+        self.peer: tuple[str, int] | None = _end(scope.get("client"))
+        """Where the connection comes from: the client, or the proxy before it."""
+        self.own_end: tuple[str, int] | None = _end(scope.get("server"))
+        self.memory: dict[str, Any] | None = extensions.get(MEMORY)
+        """What is known of this TCP connection, for the next request on it; None behind other servers."""
+        address = self.peer[0] if self.peer else ""
+        if proxies is not None:
+            address = proxies.client_of(address, self.headers)
+        self.requester = Requester(self.headers, self.subprotocols, address, self.path)
         self.extra_headers: list[tuple[bytes, bytes]] = []
         """Sent with every answer."""
         self._send = send
@@ -163,6 +175,11 @@ class Request:
             more.append((b"content-type", kind))
         await self.start(status, more)
         await self.part(data, more=False)
+
+
+def _end(end: Any) -> tuple[str, int] | None:
+    """An address and port, if the ASGI server tells them: a Unix socket has no port."""
+    return (str(end[0]), int(end[1])) if end and end[1] is not None else None
 
 
 def _path_of(scope: Scope) -> str:

@@ -14,7 +14,7 @@ from websockets.protocol import State
 
 from .app import Server, asgi
 from .auth import AuthHook, Tokens, is_loopback
-from .requests import RAW_ABORT, RAW_SEND
+from .requests import MEMORY, RAW_ABORT, RAW_SEND
 from .settings import ServerSettings
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ async def serve(
     `ssl_certfile` and `ssl_keyfile`.
 
     Raises:
-        ValueError: the address can be reached from other machines, and nothing asks for credentials.
+        ValueError: the address can be reached from other machines, and nothing asks for credentials, or they
+            would come without TLS and `plain_http` does not allow it.
         OSError: the address is in use, or not this machine's.
     """
     runner = Runner(
@@ -78,12 +79,17 @@ class Runner:
                 f"{host} can be reached from other machines: give a token (--token, --token-file or "
                 "ACPELLA_TOKEN), or an auth hook"
             )
+        self._is_tls = any(uvicorn_options.get(name) for name in ("ssl_certfile", "ssl_context_factory"))
+        if not self._is_tls and not settings.plain_http and not is_loopback(host):
+            raise ValueError(
+                f"tokens for {host} would cross the network in the clear: give a certificate (--certfile and "
+                "--keyfile), or say --plain-http if a proxy or a private network encrypts what comes here"
+            )
         if host not in ("0.0.0.0", "::", "") and host not in settings.allowed_hosts:
             settings = settings.but(allowed_hosts=(*settings.allowed_hosts, host))
         self.host = host
         self.port = port
         self.app: Server = asgi(target, settings=settings, auth=auth)
-        self._is_tls = bool(uvicorn_options.get("ssl_certfile"))
         self._socket: socket.socket | None = None
         pings = settings.ping_seconds or None
         options: dict[str, Any] = {
@@ -202,8 +208,11 @@ class _Http(H11Protocol):
         super().connection_made(transport)
         app = self.app
 
+        memory: dict[str, Any] = {}
+
         async def with_extensions(scope: Any, receive: Any, send: Any) -> None:
-            scope["extensions"] = {**scope.get("extensions", {}), RAW_ABORT: transport.abort}
+            more = {RAW_ABORT: transport.abort, MEMORY: memory}
+            scope["extensions"] = {**scope.get("extensions", {}), **more}
             await app(scope, receive, send)
 
         self.app = with_extensions
@@ -243,7 +252,7 @@ class _WebSocket(WebSocketsSansIOProtocol):
         app = self.app
 
         async def with_extensions(scope: Any, receive: Any, send: Any) -> None:
-            more = {RAW_SEND: self._send_many, RAW_ABORT: self._abort}
+            more: dict[str, Any] = {RAW_SEND: self._send_many, RAW_ABORT: self._abort, MEMORY: {}}
             scope["extensions"] = {**scope.get("extensions", {}), **more}
             await app(scope, receive, send)
 

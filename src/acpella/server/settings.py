@@ -33,6 +33,18 @@ class ServerSettings:
     allowed_origins: tuple[str, ...] = ()
     """Web pages that may connect, such as `https://app.example.com`; all others are refused."""
 
+    plain_http: bool = False
+    """Whether tokens may come without TLS from other machines. Yes only if something else encrypts them: a
+    proxy on the way, or a private network."""
+
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses or networks of proxies that are believed when they say in `X-Forwarded-For` who their client
+    is. Anybody else's word does not count."""
+
+    local_users: str = "own"
+    """Whose programs on this machine are let in while nobody is asked for credentials: `own`, those of the
+    user who runs the server (and root's), or `all`. Whoever is let in acts as that user."""
+
     roots: tuple[str, ...] = ()
     """Directories that sessions may work in; none named: any."""
 
@@ -177,6 +189,8 @@ class ServerSettings:
         for name in ("mcp_commands", "mcp_urls"):
             if getattr(self, name) not in ("auto", "yes", "no"):
                 raise ValueError(f"{name} is auto, yes or no, not {getattr(self, name)!r}")
+        if self.local_users not in ("own", "all"):
+            raise ValueError(f"local_users is own or all, not {self.local_users!r}")
         if not self.path.startswith("/") or self.path.endswith("/"):
             raise ValueError(f"path begins with a slash and ends without one, unlike {self.path!r}")
 
