@@ -25,7 +25,7 @@ examples:
   acpella serve ./hello.py:agent                the same from a file
   acpella serve hello.py                        a program that speaks ACP on stdio when it is run
   acpella serve -- npx some-agent --acp         any agent that speaks ACP on stdio; a process per connection
-  ACPELLA_TOKEN=$(openssl rand -hex 32) acpella serve --host 0.0.0.0 --certfile cert.pem --keyfile key.pem my:agent
+  ACPELLA_TOKEN=$(openssl rand -hex 32) acpella serve --host 0.0.0.0 --certfile c.pem --keyfile k.pem my:agent
 
 what is served (below the address that is printed):
   /acp                 the official transport: Streamable HTTP, and WebSocket on the same path

@@ -155,15 +155,15 @@ class Server:
         if was_forwarded(request.headers) or (request.peer and self._proxies.trusts(request.peer[0])):
             raise Refusal(
                 403,
-                "this came through a proxy, which may let in anybody: a server behind one asks for credentials "
-                "(--token, --token-file or ACPELLA_TOKEN)",
+                "this came through a proxy, which may let in anybody: a server behind one must ask for "
+                "credentials (--token, --token-file or ACPELLA_TOKEN)",
             )
         if self.settings.local_users == "all" or request.peer is None or request.own_end is None:
             return
         memory = {} if request.memory is None else request.memory
         if "user" not in memory:
             memory["user"] = user_of_peer(request.peer, request.own_end)
-        # Other ASGI servers, and tests without a socket, may name an address of ours that is not the real one.
+        # Other ASGI servers, and tests without a socket, may name an address of ours that is not real.
         user = None if memory["user"] == NOBODY and request.memory is None else memory["user"]
         if not may_act_as_us(user):
             raise Refusal(
