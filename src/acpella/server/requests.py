@@ -95,7 +95,7 @@ class Request:
         if announced.isdecimal() and int(announced) > limit:
             await self._hear_out()
             raise Refusal(413, f"a message may have at most {limit} bytes")
-        if self.headers.get("content-encoding", "identity") != "identity":
+        if self.headers.get("content-encoding", "identity").strip().lower() != "identity":
             raise Refusal(415, "compressed bodies are not taken")
         parts: list[bytes] = []
         size = 0

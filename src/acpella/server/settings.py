@@ -79,11 +79,17 @@ class ServerSettings:
     max_id: int = 1024
     """Characters of an id in a header or in a message."""
 
+    max_depth: int = 64
+    """How deep the JSON of a client's message may be nested. Deeper ones cost agents their stack."""
+
     max_header: int = 32 * 1024
     """Bytes of the header lines of a request."""
 
     max_pending: int = 1024
     """Requests of one connection that wait for their answer."""
+
+    max_prompts: int = 5
+    """Prompts of one session that are not over. Agents take one at a time, or let the next wait."""
 
     max_delayed: int = 128
     """Requests of one connection that wait because its client does not read."""
@@ -163,6 +169,10 @@ class ServerSettings:
     finish_turns: bool = True
     """Whether a turn goes on when its client is gone."""
 
+    idle_seconds: float = 0.0
+    """That a client may be there without asking for anything, while no request of its runs; 0 = any time.
+    Pings do not count as asking."""
+
     detach_seconds: float = 1800.0
     """That a connection is kept without its client."""
 
@@ -227,7 +237,9 @@ _AT_LEAST_ONE = (
     "max_sessions",
     "max_body",
     "max_message",
+    "max_depth",
     "max_pending",
+    "max_prompts",
     "request_burst",
     "stream_bytes",
     "buffer_bytes",
