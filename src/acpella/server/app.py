@@ -156,7 +156,7 @@ class Server:
             raise Refusal(
                 403,
                 "this came through a proxy, which may let in anybody: a server behind one must ask for "
-                "credentials (--token, --token-file or ACPELLA_TOKEN)",
+                "credentials, with --token, ACPELLA_TOKEN, or --token-file",
             )
         if self.settings.local_users == "all" or request.peer is None or request.own_end is None:
             return
