@@ -228,3 +228,25 @@ async def test_hooks_tell_what_happens_to_sessions(store: Store) -> None:
         await editor.set_option(session, "model", "large")
         await editor.call("session/close", {"sessionId": session})
         assert seen == [("open", session), ("mode", "code"), ("model", "large"), ("close", session)]
+
+
+async def test_the_sessions_of_a_user_in_the_store_can_be_limited(store: Store) -> None:
+    """HOSTING 6: new, forked and imported ones; what was deleted makes room."""
+    agent = conversing(store, settings={"max_stored_sessions": 3})
+    async with editing(agent) as editor:
+        first, *_ = [await editor.new() for _ in range(3)]
+        document = await editor.call("_session/export", {"sessionId": first})
+        place = {"cwd": "/project", "mcpServers": []}
+        for method, params in (
+            ("session/new", place),
+            ("session/fork", {"sessionId": first, **place}),
+            ("_session/import", {"document": document}),
+        ):
+            with pytest.raises(RpcError, match="3 sessions are kept for you already") as refusal:
+                await editor.call(method, params)
+            assert refusal.value.code == -32001, method
+        await editor.prompt(first)
+        await editor.call("session/load", {"sessionId": first, **place})
+        await editor.call("session/delete", {"sessionId": first})
+        assert await editor.new()
+        assert await agent.import_session(document, principal="somebody else")

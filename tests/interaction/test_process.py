@@ -15,7 +15,7 @@ import pytest
 
 from acpella.errors import ConnectionClosed, LocalProtocolError, TransportError
 from acpella.rpc import Connection, Limits
-from acpella.transport import ProcessChannel
+from acpella.transport import ProcessChannel, ProcessLimits
 from interaction.ends import Collector, until, until_stuck
 from interaction.wire import PLAIN
 
@@ -184,6 +184,30 @@ async def test_a_command_that_cannot_be_started_says_why(
         async with Connection(channel, PLAIN):
             pass
     await channel.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits")
+async def test_limits_hold_from_the_beginning_and_change_nothing_else(folder: Path) -> None:
+    limits = ProcessLimits(core=0, files=55)
+    tell = "def answer(*_): return [*resource.getrlimit(resource.RLIMIT_NOFILE), *sys.argv[1:]]"
+    channel = ProcessChannel(
+        [*program(before=f"import resource\n{tell}"), "a  b", "$HOME", ""], limits=limits
+    )
+    async with asyncio.timeout(PATIENCE), Connection(channel, PLAIN) as connection:
+        assert await connection.call("m") == [55, 55, "a  b", "$HOME", ""]
+        assert channel.command[0] == sys.executable and "ulimit" not in channel.name
+    for command, cwd, expected in (
+        ("no-such-command", None, "command not found; is it installed"),
+        (f"{folder}/script", None, "not executable; try `chmod"),
+        (f"{folder}", None, "it is a directory"),
+        ("true", f"{folder}/nowhere", "working directory .*/nowhere does not exist"),
+        ("./script", str(folder), "not executable"),
+        ("nul\0", None, "cannot start"),
+    ):
+        channel = ProcessChannel([command], cwd=cwd, limits=limits)
+        with pytest.raises(TransportError, match=expected):
+            async with Connection(channel, PLAIN):
+                pass
 
 
 async def test_a_command_must_not_be_empty() -> None:

@@ -56,15 +56,40 @@ async def test_initialize_comes_first() -> None:
         await eventually(lambda: len(server.app.host) == 0, "all connections are let go")
 
 
+def nested(depth: int, key: str = '"method":"_x","params"') -> str:
+    """A message of which the object itself is the first level."""
+    return (
+        f'{{"jsonrpc":"2.0","id":7,{key}:'
+        + '{"a":[' * ((depth - 1) // 2)
+        + ("[]" if depth % 2 == 0 else "1")
+        + "]}" * ((depth - 1) // 2)
+        + "}"
+    )
+
+
 async def test_what_is_no_message_is_answered_and_the_socket_lives() -> None:
     """T-062, T-12."""
     async with serving(Talker()) as server, socket(ws_url(server)) as client:
         await client.send(b'{"jsonrpc":"2.0","id":9,"method":"initialize"}')  # binary: ignored
         await client.call(0, "initialize", HELLO)
-        for bad, code in (("{nope", -32700), ("[]", -32600), ("42", -32600), ('{"id":1}', -32600)):
+        for bad, code, id in (
+            ("{nope", -32700, None),
+            ("[]", -32600, None),
+            ("42", -32600, None),
+            ('{"id":1}', -32600, None),
+            ('{"id":1,"method":5}', -32600, 1),
+            ('{"id":{},"method":["x"]}', -32600, None),
+            (nested(65, '"result"'), -32600, None),
+            (nested(65), -32600, 7),
+            (nested(100_000), -32700, None),
+        ):
             await client.send(bad)
             error = await client.message()
-            assert (error["id"], error["error"]["code"]) == (None, code), bad
+            assert (error["id"], error["error"]["code"]) == (id, code), bad[:60]
+            if "method" in bad and id == 1:
+                assert error["error"]["message"] == "the method of a message is a string"
+        await client.send(nested(64))
+        assert (await client.message())["error"]["code"] == -32601, "the agent has seen it"
         assert "result" in await client.call(1, "session/list", {})
 
 
@@ -245,9 +270,9 @@ async def test_plain_asgi_servers_work_without_our_extensions(monkeypatch: pytes
 
     original = requests.Request.__init__
 
-    def bare(self: Any, scope: Any, receive: Any, send: Any) -> None:
+    def bare(self: Any, scope: Any, receive: Any, send: Any, **more: Any) -> None:
         scope = {**scope, "extensions": {}}
-        original(self, scope, receive, send)
+        original(self, scope, receive, send, **more)
 
     monkeypatch.setattr(requests.Request, "__init__", bare)
     async with serving(Talker()) as server, socket(ws_url(server)) as client:

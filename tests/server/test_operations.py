@@ -215,7 +215,12 @@ def test_mistakes_are_told_in_one_line(
             (["--token", "short", "served:agent"], "at least 32"),
             (["--token-file", "nowhere", "served:agent"], "cannot be read"),
             (["--config", "server.toml", "served:agent"], "no setting 'max_bdy'"),
-            (["--host", "203.0.113.9", "--token", TOKEN, "served:agent"], "no address of this machine"),
+            (["--host", "0.0.0.0", "--token", TOKEN, "served:agent"], "--plain-http if a proxy"),
+            (["--trust-proxy", "nginx", "served:agent"], "neither an address nor a network"),
+            (
+                ["--host", "203.0.113.9", "--plain-http", "--token", TOKEN, "served:agent"],
+                "no address of this machine",
+            ),
         ):
             code = main(["serve", *words])
             text = capsys.readouterr().err

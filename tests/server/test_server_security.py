@@ -179,7 +179,6 @@ def test_other_addresses_than_loopback_need_credentials() -> None:
     for host in ("0.0.0.0", "192.168.1.5", "::", "example.com"):
         with pytest.raises(ValueError, match="--token"):
             Runner(Talker().agent, host=host)
-        Runner(Talker().agent, host=host, token=ALICE)
     for host in ("127.0.0.1", "localhost", "::1", "127.8.8.8"):
         Runner(Talker().agent, host=host)
     assert not is_loopback("localhost.example.com")

@@ -37,7 +37,9 @@ def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyP
         elif isinstance(default, tuple):
             value = ("one", "two")
         else:
-            value = {"path": "/other", "mcp_commands": "no", "mcp_urls": "no"}.get(field.name, "word")
+            value = {"path": "/other", "mcp_commands": "no", "mcp_urls": "no", "local_users": "all"}.get(
+                field.name, "word"
+            )
         given[field.name] = value
         text = ",".join(value) if isinstance(value, tuple) else str(value)
         monkeypatch.setenv("ACPELLA_SERVER_" + field.name.upper(), text)
@@ -54,6 +56,7 @@ def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyP
         ("finish_turns = 1", "finish_turns must be true or false"),
         ("mcp_commands = 'maybe'", "auto, yes or no"),
         ("mcp_urls = 'maybe'", "mcp_urls is auto, yes or no"),
+        ("local_users = 'mine'", "local_users is own or all"),
         ("path = 'acp'", "begins with a slash"),
         ("max_bdy = 1", "no setting 'max_bdy'"),
         ("= nonsense", "is no TOML"),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from acpella.errors import LocalProtocolError
+from acpella.errors import LocalProtocolError, RpcError
 from acpella.rpc import Channel
 from acpella.schema import AvailableCommand, Meta, TextContent, UnstructuredCommandInput
 from acpella.sessions import (
@@ -447,10 +447,25 @@ class Agent:
         store = self._need_store()
         imported, events = import_session(document)
         check_history(imported.cwd, [body for kind, body in events if kind == "update"])
+        await self.check_room(principal)
         record = imported.to_record(new_session_id(), principal=principal)
         lease = await store.create(record, events)
         await store.release(lease)
         return record.id
+
+    async def check_room(self, principal: str) -> None:
+        """Raises `RpcError` when this user has as many sessions in the store as they may."""
+        room = self.settings.max_stored_sessions
+        cursor: str | None = None
+        while room and self.store is not None:
+            page = await self.store.list(principal=principal, cursor=cursor, limit=room)
+            room -= len(page.sessions)
+            cursor = page.next_cursor
+            if room <= 0:
+                most = self.settings.max_stored_sessions
+                raise RpcError(f"{most} sessions are kept for you already; delete some first", code=-32001)
+            if cursor is None:
+                return
 
     def _need_store(self) -> Store:
         if self.store is None:

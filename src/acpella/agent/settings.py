@@ -26,6 +26,9 @@ class Settings:
     max_sessions: int = 256
     """Sessions kept in memory; with a store, the longest unused one is unloaded to make room."""
 
+    max_stored_sessions: int = 0
+    """Sessions that one user may have in the store, those never used included; 0 = any number."""
+
     session_idle_timeout: float = 1800.0
     """Seconds after which an unused session is unloaded to the store; 0 = never."""
 

@@ -319,6 +319,7 @@ class WireV1:
 
     async def _new(self, params: NewSessionRequest) -> NewSessionResponse:
         self._check(params)
+        await self.agent.check_room(self.principal)
         record = SessionRecord(
             id=new_session_id(),
             cwd=params.cwd,
@@ -354,6 +355,7 @@ class WireV1:
         store = self._store()
         source_id = checked_id(params.session_id)
         self._check(params)
+        await self.agent.check_room(self.principal)
         await self.agent.settled(source_id)
         source = self._live(source_id)
         if source is not None:

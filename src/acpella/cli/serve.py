@@ -25,7 +25,7 @@ examples:
   acpella serve ./hello.py:agent                the same from a file
   acpella serve hello.py                        a program that speaks ACP on stdio when it is run
   acpella serve -- npx some-agent --acp         any agent that speaks ACP on stdio; a process per connection
-  ACPELLA_TOKEN=$(openssl rand -hex 32) acpella serve --host 0.0.0.0 --allow-host agents.example.com my:agent
+  ACPELLA_TOKEN=$(openssl rand -hex 32) acpella serve --host 0.0.0.0 --certfile c.pem --keyfile k.pem my:agent
 
 what is served (below the address that is printed):
   /acp                 the official transport: Streamable HTTP, and WebSocket on the same path
@@ -64,6 +64,18 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="several users: the file that `acpella tokens` writes, lines of USER sha256:HASH [until=DATE] "
         "[scopes=prompt,approve,read,admin]; read again when it changes",
+    )
+    who.add_argument(
+        "--plain-http",
+        action="store_true",
+        help="take tokens without TLS from other machines: something else encrypts, such as a proxy",
+    )
+    who.add_argument(
+        "--trust-proxy",
+        action="append",
+        default=[],
+        metavar="ADDRESS",
+        help="believe X-Forwarded-For of this proxy, an address or a network; may be repeated",
     )
     who.add_argument(
         "--allow-host",
@@ -147,7 +159,7 @@ def _run(arguments: argparse.Namespace) -> int:
     set_up_logging(arguments.log_format, level=arguments.log_level)
     settings = _settings(arguments)
     auth = _auth(arguments)
-    target = _target(arguments.target, arguments.cwd)
+    target = _target(arguments.target, arguments.cwd, settings)
     options: dict[str, Any] = {}
     if arguments.certfile:
         options = {"ssl_certfile": arguments.certfile, "ssl_keyfile": arguments.keyfile}
@@ -156,7 +168,7 @@ def _run(arguments: argparse.Namespace) -> int:
     _say(f"acpella serves {_name(arguments.target)} at {runner.url}  ({describe(auth)})")
     if not is_loopback(arguments.host):
         if not options:
-            _say("  without TLS, tokens can be read on the way: put a proxy in front, or use --certfile")
+            _say("  without TLS, tokens can be read on the way, unless a proxy or the network encrypts them")
         if arguments.host in ("0.0.0.0", "::") and not arguments.allow_host and not settings.allowed_origins:
             _say(f"  it answers to {', '.join(settings.allowed_hosts)}; --allow-host adds a name")
         if not settings.roots:
@@ -178,6 +190,10 @@ def _settings(arguments: argparse.Namespace) -> "ServerSettings":
         changes["allowed_hosts"] = (*settings.allowed_hosts, *arguments.allow_host)
     if arguments.allow_origin:
         changes["allowed_origins"] = (*settings.allowed_origins, *arguments.allow_origin)
+    if arguments.plain_http:
+        changes["plain_http"] = True
+    if arguments.trust_proxy:
+        changes["trusted_proxies"] = (*settings.trusted_proxies, *arguments.trust_proxy)
     if arguments.root:
         changes["roots"] = (*settings.roots, *(str(Path(root).absolute()) for root in arguments.root))
     if arguments.mcp_commands is not None:
@@ -205,7 +221,7 @@ def _name(words: list[str]) -> str:
     return "the built-in agent" if not words else words[0]
 
 
-def _target(words: list[str], cwd: str | None) -> Any:
+def _target(words: list[str], cwd: str | None, settings: "ServerSettings") -> Any:
     from acpella.server.targets import CommandTarget
 
     if not words:
@@ -218,7 +234,7 @@ def _target(words: list[str], cwd: str | None) -> Any:
         words = [sys.executable, str(Path(words[0]).absolute())]
     elif shutil.which(words[0], path=None if os.sep not in words[0] else cwd or ".") is None:
         raise ValueError(f"{words[0]} is no program that can be started here; check the name or the path")
-    return CommandTarget(words, cwd=cwd, on_stderr=_pass_on)
+    return CommandTarget(words, cwd=cwd, on_stderr=_pass_on, settings=settings)
 
 
 def _is_reference(word: str) -> bool:

@@ -12,6 +12,7 @@ from . import http, profiles
 from .auth import Gate, Refusal
 from .credentials import TICKET_SECONDS, AuthHook, TooManyTickets
 from .host import Host
+from .peers import NOBODY, Proxies, may_act_as_us, user_of_peer, was_forwarded
 from .requests import ASGIReceive, ASGIScope, ASGISend, Request
 from .settings import ServerSettings
 from .targets import AgentTarget, CommandTarget, Target
@@ -45,19 +46,18 @@ def asgi(
     """
     if token is not None and auth is not None:
         raise ValueError("give either a token or an auth hook")
-    return Server(
-        _target_of(target), settings or ServerSettings.load(), Tokens.single(token) if token else auth
-    )
+    settings = settings or ServerSettings.load()
+    return Server(_target_of(target, settings), settings, Tokens.single(token) if token else auth)
 
 
-def _target_of(target: Any) -> Target:
+def _target_of(target: Any, settings: ServerSettings) -> Target:
     if callable(getattr(target, "serve_on", None)):
         return AgentTarget(target)
     if callable(getattr(target, "start", None)) and hasattr(target, "checks_owners"):
         return target
     if isinstance(target, str):
         raise TypeError(f"a command is a list of words, such as {target.split()!r}, not one string")
-    return CommandTarget(target)
+    return CommandTarget(target, settings=settings)
 
 
 class Server:
@@ -66,6 +66,7 @@ class Server:
     def __init__(self, target: Target, settings: ServerSettings, auth: AuthHook | None) -> None:
         self.settings = settings
         self.gate = Gate(settings, auth)
+        self._proxies = Proxies(settings.trusted_proxies)
         self.host = Host(target, settings, self.gate)
         self._closing: asyncio.Task[None] | None = None
 
@@ -99,7 +100,7 @@ class Server:
             return
         if scope["type"] not in ("http", "websocket"):
             return
-        request = Request(scope, receive, send)
+        request = Request(scope, receive, send, proxies=self._proxies)
         try:
             await self._serve(request)
         except Refusal as refusal:
@@ -148,8 +149,32 @@ class Server:
             if request.method == "OPTIONS" and "access-control-request-method" in request.headers:
                 await self._preflight(request)
                 return
+        if not self.gate.asks_for_credentials:
+            self._check_is_local(request)
         request.credential = await self.gate.credential_of(request.requester, ticket=self._ticket_of(request))
         await self._dispatch(request)
+
+    def _check_is_local(self, request: Request) -> None:
+        """Nobody is asked for credentials, so nobody may come from elsewhere, or as somebody else."""
+        if was_forwarded(request.headers) or (request.peer and self._proxies.trusts(request.peer[0])):
+            raise Refusal(
+                403,
+                "this came through a proxy, which may let in anybody: a server behind one must ask for "
+                "credentials, with --token, ACPELLA_TOKEN, or --token-file",
+            )
+        if self.settings.local_users == "all" or request.peer is None or request.own_end is None:
+            return
+        memory = {} if request.memory is None else request.memory
+        if "user" not in memory:
+            memory["user"] = user_of_peer(request.peer, request.own_end)
+        # Other ASGI servers, and tests without a socket, may name an address of ours that is not real.
+        user = None if memory["user"] == NOBODY and request.memory is None else memory["user"]
+        if not may_act_as_us(user):
+            raise Refusal(
+                403,
+                "without a token only programs of the user who runs this server are let in; "
+                "local_users=all lets in those of all users of this machine",
+            )
 
     def _ticket_of(self, request: Request) -> str | None:
         """The ticket of a request that may come with one: a WebSocket, or an event stream."""

@@ -68,14 +68,16 @@ _UPDATE = re.compile(
 class NotAMessage(Exception):
     """The client sent something else; with the JSON-RPC error that says so."""
 
-    def __init__(self, code: int, text: str, *, is_array: bool = False) -> None:
+    def __init__(self, code: int, text: str, *, key: bytes | None = None, is_array: bool = False) -> None:
         self.code = code
         self.text = text
+        self.key = key or b"null"
+        """The JSON of its id, if it is a request that has a proper one."""
         self.is_array = is_array
         super().__init__(text)
 
     def to_wire(self) -> bytes:
-        return error_answer(b"null", self.code, self.text)
+        return error_answer(self.key, self.code, self.text)
 
 
 class Overflow(Exception):
@@ -101,7 +103,7 @@ class Message(NamedTuple):
         return self.method is not None and self.id is not None
 
 
-def read_message(data: bytes, *, max_id: int = 1024) -> Message:
+def read_message(data: bytes, *, max_id: int = 1024, max_depth: int = 64) -> Message:
     """Look at a message. Raises `NotAMessage`."""
     data = data.strip()
     if b"\n" in data or b"\r" in data:
@@ -109,8 +111,7 @@ def read_message(data: bytes, *, max_id: int = 1024) -> Message:
     try:
         envelope = read_envelope(data)
     except msgspec.ValidationError:
-        kind = "batches are not supported" if data[:1] == b"[" else "a message is an object"
-        raise NotAMessage(-32600, kind, is_array=data[:1] == b"[") from None
+        raise _no_message(data) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise NotAMessage(-32700, "this is not JSON") from None
     raw = bytes(envelope.id)
@@ -122,10 +123,51 @@ def read_message(data: bytes, *, max_id: int = 1024) -> Message:
     answers = envelope.method is None and bool(envelope.result or envelope.error)
     if envelope.method is None and not (answers and raw):
         raise NotAMessage(-32600, "neither a request nor an answer")
+    if is_deeper(data, max_depth):
+        asked = key if envelope.method is not None else None
+        raise NotAMessage(-32600, f"a message may be nested {max_depth} deep", key=asked)
     params = read_params(envelope.params)
     if params.session is not None and len(params.session) > max_id:
         raise NotAMessage(-32600, f"a session id has at most {max_id} characters")
     return Message(data, envelope.method, key, params, answers)
+
+
+def _no_message(data: bytes) -> NotAMessage:
+    """What is wrong with JSON that has not the shape of a message."""
+    if data[:1] == b"[":
+        return NotAMessage(-32600, "batches are not supported", is_array=True)
+    if data[:1] != b"{":
+        return NotAMessage(-32600, "a message is an object")
+    try:
+        key = id_of(msgspec.json.decode(data, type=_Id).id)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        key = None
+    return NotAMessage(-32600, "the method of a message is a string", key=key)
+
+
+class _Id(msgspec.Struct):
+    id: msgspec.Raw = msgspec.Raw()
+
+
+_STRING = re.compile(rb'"[^"]*"')
+_OTHERS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+def is_deeper(data: bytes, depth: int) -> bool:
+    """Whether JSON is nested deeper than that."""
+    if data.count(b"{") + data.count(b"[") <= depth:
+        return False  # as almost always
+    # Without escapes every quote begins or ends a string, and what strings contain does not count.
+    bare = _STRING.sub(b"", data.replace(b"\\\\", b"").replace(b'\\"', b""))
+    level = 0
+    for bracket in bare.translate(None, _OTHERS):
+        if bracket in b"[{":
+            level += 1
+            if level > depth:
+                return True
+        else:
+            level -= 1
+    return False
 
 
 class _Pending(NamedTuple):
@@ -309,6 +351,8 @@ class HostedConnection:
         elif self._is_stalled(now):
             self.host.metrics.add("acpella_refused_total", 'reason="stalled"')
             self.close("the client reads nothing", code=1008, abort=True)
+        elif self._is_idle(now):
+            self.close("nothing was asked of it for too long", code=1008)
         elif self.readers == 0:
             away = now - self.last_seen
             patience = self._settings.detach_seconds
@@ -327,6 +371,11 @@ class HostedConnection:
             self._hello = None
             return False
         return now - since > self._settings.initialize_seconds
+
+    def _is_idle(self, now: float) -> bool:
+        """Whether a client that is there has asked for nothing for long, and waits for nothing."""
+        seconds = self._settings.idle_seconds
+        return bool(seconds and self.readers and not self._pending and now - self.last_seen > seconds)
 
     def _is_stalled(self, now: float) -> bool:
         """Whether the agent has waited too long for a client that is there, or cannot come back."""
@@ -403,6 +452,8 @@ class HostedConnection:
         self.last_seen = self._now()
         if message.method == ACK:
             self._acked(message)
+            if message.id is not None:  # it needs none, but who gives one waits for an answer
+                self._give_answer(_Pending(ACK, None, answered), _result(message.id, {}))
             return
         if self.closed is not None:
             raise self.closed.again()
@@ -450,6 +501,8 @@ class HostedConnection:
                 return self._refuse(message, answered, -32600, "a request with this id is running")
             if len(self._pending) >= self._settings.max_pending:
                 return self._refuse(message, answered, -32001, "too many requests wait for their answer")
+            if message.method == "session/prompt" and self._prompts(message) >= self._settings.max_prompts:
+                return self._refuse(message, answered, -32001, "too many prompts of this session wait")
         try:
             if self.scopes != EVERY:
                 self._check_scopes(message.method, message.params)
@@ -465,6 +518,12 @@ class HostedConnection:
         if method in REOPENING and not self.scopes & {"prompt", "approve"}:
             if params.session is not None and self.host.has_turn(params.session, self.principal):
                 raise missing("prompt", "a turn is running in this session, and would be taken over")
+
+    def _prompts(self, message: Message) -> int:
+        """How many prompts of the same session are not over."""
+        waiting = [(p.method, p.session) for p in self._pending.values()]
+        waiting += [(m.method, m.session) for m, _ in self._delayed]
+        return waiting.count(("session/prompt", message.session))
 
     def _refuse(
         self,
@@ -767,7 +826,11 @@ class HostedConnection:
 
 def _answer(envelope: Envelope, result: Any) -> bytes:
     """The same answer with another result."""
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": msgspec.Raw(bytes(envelope.id)), "result": result})
+    return _result(bytes(envelope.id), result)
+
+
+def _result(key: bytes, result: Any) -> bytes:
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": msgspec.Raw(key), "result": result})
 
 
 def error_answer(key: bytes, code: int, text: str, data: object = None) -> bytes:

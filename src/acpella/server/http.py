@@ -38,7 +38,7 @@ async def read_body(host: Host, request: Request) -> Message:
         raise Refusal(415, "the content type must be application/json")
     settings = host.settings
     body = await request.body(limit=settings.max_body, seconds=settings.body_seconds)
-    return read_message(body, max_id=settings.max_id)
+    return read_message(body, max_id=settings.max_id, max_depth=settings.max_depth)
 
 
 async def post(host: Host, request: Request) -> None:

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs
 
 from .auth import Refusal
 from .credentials import Credential, Requester
+from .peers import Proxies
 
 __all__ = ["ASGIReceive", "ASGIScope", "ASGISend", "Request"]
 
@@ -28,6 +29,9 @@ RAW_ABORT = "acpella.abort"
 """Extension of our own uvicorn protocols: drops the client without waiting for it to read."""
 
 
+MEMORY = "acpella.memory"
+"""Extension of our own uvicorn protocols: a dictionary that lives as long as the TCP connection."""
+
 NOBODY = Credential("", frozenset())
 """Who sent a request before that is known."""
 
@@ -35,7 +39,9 @@ NOBODY = Credential("", frozenset())
 class Request:
     """One HTTP request, or the upgrade to a WebSocket."""
 
-    def __init__(self, scope: ASGIScope, receive: ASGIReceive, send: ASGISend) -> None:
+    def __init__(
+        self, scope: ASGIScope, receive: ASGIReceive, send: ASGISend, *, proxies: Proxies | None = None
+    ) -> None:
         self.receive = receive
         self.is_websocket = scope["type"] == "websocket"
         self.method: str = "GET" if self.is_websocket else scope["method"]
@@ -58,10 +64,15 @@ class Request:
         self.can_refuse_upgrade = "websocket.http.response" in extensions
         self.send_many: Callable[[list[bytes]], Awaitable[None]] | None = extensions.get(RAW_SEND)
         self.abort: Callable[[], None] | None = extensions.get(RAW_ABORT)
-        client = scope.get("client")
-        self.requester = Requester(
-            self.headers, self.subprotocols, str(client[0]) if client else "", self.path
-        )
+        self.peer: tuple[str, int] | None = _end(scope.get("client"))
+        """Where the connection comes from: the client, or the proxy before it."""
+        self.own_end: tuple[str, int] | None = _end(scope.get("server"))
+        self.memory: dict[str, Any] | None = extensions.get(MEMORY)
+        """What is known of this TCP connection, for the next request on it; None behind other servers."""
+        address = self.peer[0] if self.peer else ""
+        if proxies is not None:
+            address = proxies.client_of(address, self.headers)
+        self.requester = Requester(self.headers, self.subprotocols, address, self.path)
         self.extra_headers: list[tuple[bytes, bytes]] = []
         """Sent with every answer."""
         self._send = send
@@ -93,7 +104,7 @@ class Request:
         if announced.isdecimal() and int(announced) > limit:
             await self._hear_out()
             raise Refusal(413, f"a message may have at most {limit} bytes")
-        if self.headers.get("content-encoding", "identity") != "identity":
+        if self.headers.get("content-encoding", "identity").strip().lower() != "identity":
             raise Refusal(415, "compressed bodies are not taken")
         parts: list[bytes] = []
         size = 0
@@ -173,6 +184,11 @@ class Request:
             more.append((b"content-type", kind))
         await self.start(status, more)
         await self.part(data, more=False)
+
+
+def _end(end: Any) -> tuple[str, int] | None:
+    """An address and port, if the ASGI server tells them: a Unix socket has no port."""
+    return (str(end[0]), int(end[1])) if end and end[1] is not None else None
 
 
 def _path_of(scope: ASGIScope) -> str:

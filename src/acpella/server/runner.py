@@ -15,7 +15,7 @@ from websockets.protocol import State
 from .app import Server, asgi
 from .auth import AuthHook, Tokens, is_loopback
 from .logs import hide_secrets
-from .requests import RAW_ABORT, RAW_SEND
+from .requests import MEMORY, RAW_ABORT, RAW_SEND
 from .settings import ServerSettings
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["Runner", "serve"]
 
 log = logging.getLogger(__name__)
+
+MOST_SILENT = 32_767.0
+"""Seconds that TCP takes for a time between questions."""
 
 
 async def serve(
@@ -44,7 +47,8 @@ async def serve(
     `ssl_certfile` and `ssl_keyfile`.
 
     Raises:
-        ValueError: the address can be reached from other machines, and nothing asks for credentials.
+        ValueError: the address can be reached from other machines, and nothing asks for credentials, or they
+            would come without TLS and `plain_http` does not allow it.
         OSError: the address is in use, or not this machine's.
     """
     runner = Runner(
@@ -76,12 +80,17 @@ class Runner:
                 f"{host} can be reached from other machines: give a token (--token, --token-file or "
                 "ACPELLA_TOKEN), or an auth hook"
             )
+        self._is_tls = any(uvicorn_options.get(name) for name in ("ssl_certfile", "ssl_context_factory"))
+        if not self._is_tls and not settings.plain_http and not is_loopback(host):
+            raise ValueError(
+                f"tokens for {host} would cross the network in the clear: give a certificate (--certfile and "
+                "--keyfile), or say --plain-http if a proxy or a private network encrypts what comes here"
+            )
         if host not in ("0.0.0.0", "::", "") and host not in settings.allowed_hosts:
             settings = settings.but(allowed_hosts=(*settings.allowed_hosts, host))
         self.host = host
         self.port = port
         self.app: Server = asgi(target, settings=settings, auth=auth)
-        self._is_tls = bool(uvicorn_options.get("ssl_certfile"))
         self._socket: socket.socket | None = None
         pings = settings.ping_seconds or None
         options: dict[str, Any] = {
@@ -119,6 +128,7 @@ class Runner:
         sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            _notice_silence(sock, self.app.settings)
             sock.bind((self.host, self.port))
             sock.listen(2048)
         except BaseException:
@@ -149,6 +159,29 @@ class Runner:
             self._server.should_exit = True
 
 
+def _notice_silence(sock: socket.socket, settings: ServerSettings) -> None:
+    """Let TCP ask clients that are silent whether they are there; accepted sockets inherit it.
+
+    A client that vanished without a word (no FIN, no RST) would else keep its stream open for hours.
+    """
+    seconds = min(settings.silent_seconds, MOST_SILENT)
+    if not seconds:
+        return
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    # systems differ in which of these they have, and in the name of the first
+    idle = getattr(socket, "TCP_KEEPIDLE", getattr(socket, "TCP_KEEPALIVE", None))
+    # of a client that is there but reads nothing, stall_seconds decides: not earlier than that
+    given_up = max(seconds, min(settings.stall_seconds, MOST_SILENT)) * 1000
+    for option, value in (
+        (idle, seconds / 2),
+        (getattr(socket, "TCP_KEEPINTVL", None), seconds / 6),
+        (getattr(socket, "TCP_KEEPCNT", None), 3),
+        (getattr(socket, "TCP_USER_TIMEOUT", None), given_up),
+    ):
+        if option is not None:
+            sock.setsockopt(socket.IPPROTO_TCP, option, max(1, round(value)))
+
+
 class _Uvicorn(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, app: Server, started: asyncio.Event) -> None:
         super().__init__(config)
@@ -177,8 +210,11 @@ class _Http(H11Protocol):
         super().connection_made(transport)
         app = self.app
 
+        memory: dict[str, Any] = {}
+
         async def with_extensions(scope: Any, receive: Any, send: Any) -> None:
-            scope["extensions"] = {**scope.get("extensions", {}), RAW_ABORT: transport.abort}
+            more = {RAW_ABORT: transport.abort, MEMORY: memory}
+            scope["extensions"] = {**scope.get("extensions", {}), **more}
             await app(scope, receive, send)
 
         self.app = with_extensions
@@ -218,7 +254,7 @@ class _WebSocket(WebSocketsSansIOProtocol):
         app = self.app
 
         async def with_extensions(scope: Any, receive: Any, send: Any) -> None:
-            more = {RAW_SEND: self._send_many, RAW_ABORT: self._abort}
+            more: dict[str, Any] = {RAW_SEND: self._send_many, RAW_ABORT: self._abort, MEMORY: {}}
             scope["extensions"] = {**scope.get("extensions", {}), **more}
             await app(scope, receive, send)
 

@@ -33,6 +33,18 @@ class ServerSettings:
     allowed_origins: tuple[str, ...] = ()
     """Web pages that may connect, such as `https://app.example.com`; all others are refused."""
 
+    plain_http: bool = False
+    """Whether tokens may come without TLS from other machines. Yes only if something else encrypts them: a
+    proxy on the way, or a private network."""
+
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses or networks of proxies that are believed when they say in `X-Forwarded-For` who their client
+    is. Anybody else's word does not count."""
+
+    local_users: str = "own"
+    """Whose programs on this machine are let in while nobody is asked for credentials: `own`, those of the
+    user who runs the server (and root's), or `all`. Whoever is let in acts as that user."""
+
     roots: tuple[str, ...] = ()
     """Directories that sessions may work in; none named: any."""
 
@@ -67,11 +79,17 @@ class ServerSettings:
     max_id: int = 1024
     """Characters of an id in a header or in a message."""
 
+    max_depth: int = 64
+    """How deep the JSON of a client's message may be nested. Deeper ones cost agents their stack."""
+
     max_header: int = 32 * 1024
     """Bytes of the header lines of a request."""
 
     max_pending: int = 1024
     """Requests of one connection that wait for their answer."""
+
+    max_prompts: int = 5
+    """Prompts of one session that are not over. Agents take one at a time, or let the next wait."""
 
     max_delayed: int = 128
     """Requests of one connection that wait because its client does not read."""
@@ -84,6 +102,30 @@ class ServerSettings:
 
     failures_per_minute: int = 30
     """Wrong credentials from one address before it is told to wait; 0 = any number."""
+
+    # -- what a hosted command may have ---------------------------------------------------------
+
+    environment: tuple[str, ...] = ("*",)
+    """Variables of the server's environment that a hosted command gets, by name or pattern (`ANTHROPIC_*`);
+    those that every program needs (`PATH`, `HOME`, …) besides. What is the server's own never passes."""
+
+    command_core: int = 0
+    """Bytes of the core dump of a hosted command that crashes, and of what it started. It holds what the
+    command knew."""
+
+    command_memory: int = 0
+    """Bytes of data of each process of a hosted command (`RLIMIT_DATA`); 0 = any number."""
+
+    command_address_space: int = 0
+    """Bytes of addresses of each such process (`RLIMIT_AS`); 0 = any number. Programs such as node reserve
+    far more than they use, and do not start with less."""
+
+    command_files: int = 0
+    """Files that each such process may have open; 0 = as many as the server may."""
+
+    command_processes: int = 0
+    """Processes and threads of the user that the server runs as (`RLIMIT_NPROC`, which root is free of);
+    0 = as many as the server may."""
 
     # -- what is kept for them -----------------------------------------------------------------
 
@@ -120,8 +162,16 @@ class ServerSettings:
     ping_seconds: float = 20.0
     """Between pings on a WebSocket; a client that leaves two of them unanswered is gone."""
 
+    silent_seconds: float = 60.0
+    """After which a client whose machine answers nothing counts as gone, also on a stream that has nothing to
+    say: TCP asks it now and then. 0 = as the system has it, which is hours."""
+
     finish_turns: bool = True
     """Whether a turn goes on when its client is gone."""
+
+    idle_seconds: float = 0.0
+    """That a client may be there without asking for anything, while no request of its runs; 0 = any time.
+    Pings do not count as asking."""
 
     detach_seconds: float = 1800.0
     """That a connection is kept without its client."""
@@ -149,6 +199,8 @@ class ServerSettings:
         for name in ("mcp_commands", "mcp_urls"):
             if getattr(self, name) not in ("auto", "yes", "no"):
                 raise ValueError(f"{name} is auto, yes or no, not {getattr(self, name)!r}")
+        if self.local_users not in ("own", "all"):
+            raise ValueError(f"local_users is own or all, not {self.local_users!r}")
         if not self.path.startswith("/") or self.path.endswith("/"):
             raise ValueError(f"path begins with a slash and ends without one, unlike {self.path!r}")
 
@@ -185,7 +237,9 @@ _AT_LEAST_ONE = (
     "max_sessions",
     "max_body",
     "max_message",
+    "max_depth",
     "max_pending",
+    "max_prompts",
     "request_burst",
     "stream_bytes",
     "buffer_bytes",

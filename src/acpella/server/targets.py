@@ -1,14 +1,19 @@
 """What can be hosted: an `Agent` object in this process, or any command that speaks ACP on stdio."""
 
 import asyncio
+import fnmatch
 import logging
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from acpella.errors import AcpellaError, ConnectionClosed
+from acpella.local.guard import Guard
 from acpella.rpc import Channel, Receiver
-from acpella.transport import ProcessChannel, memory_pair
+from acpella.transport import ProcessChannel, ProcessLimits, memory_pair
+
+from .settings import ServerSettings
 
 if TYPE_CHECKING:
     from acpella.agent import Agent
@@ -118,16 +123,31 @@ class CommandTarget:
         *,
         cwd: str | os.PathLike[str] | None = None,
         on_stderr: Callable[[bytes], None] | None = None,
+        settings: ServerSettings | None = None,
     ) -> None:
+        """`settings` say what the command may have: its environment and its limits."""
         if isinstance(command, str) or not command:
             raise ValueError("a command is a list of words: the program and its arguments")
         self.command = [os.fspath(word) for word in command]
         self._cwd = cwd
         self._on_stderr = on_stderr
+        self._settings = settings or ServerSettings()
 
     async def start(self, receiver: Receiver, principal: str, is_detached: Callable[[], bool]) -> Endpoint:
+        settings = self._settings
         channel = ProcessChannel(
-            self.command, cwd=self._cwd, env=_without_secrets(), on_stderr=self._on_stderr
+            self.command,
+            cwd=self._cwd,
+            env=passed_on(os.environ, settings.environment),
+            inherit_env=False,
+            on_stderr=self._on_stderr,
+            limits=ProcessLimits(
+                core=settings.command_core,
+                memory=settings.command_memory or None,
+                address_space=settings.command_address_space or None,
+                files=settings.command_files or None,
+                processes=settings.command_processes or None,
+            ),
         )
         await channel.open(receiver, write_high=WRITE_HIGH)
         return _Started(channel)
@@ -139,11 +159,34 @@ class CommandTarget:
 class _Started:
     def __init__(self, channel: ProcessChannel) -> None:
         self.channel = channel
+        self._guard = Guard(channel.pid)  # should the server be killed, it must not live on
 
     async def close(self) -> None:
-        await self.channel.close()
+        try:
+            await self.channel.close()
+        finally:
+            self._guard.stop()
 
 
-def _without_secrets() -> dict[str, str | None]:
-    """What a child must not learn: how to become a user of this server."""
-    return {name: None for name in os.environ if name.startswith(("ACPELLA_TOKEN", "ACPELLA_SERVER_"))}
+NEEDED = (
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TERM"),
+    *("TMPDIR", "TMP", "TEMP", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "WINDIR", "USERPROFILE"),
+    *("APPDATA", "LOCALAPPDATA", "XDG_*", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+)
+"""What hardly a program works without."""
+
+OURS = ("ACPELLA_TOKEN*", "ACPELLA_SERVER_*", *(f"ACPELLA*{word}*" for word in ("DSN", "DATABASE", "SECRET")))
+"""What a child must not learn: how to become a user of this server, or where its sessions are kept."""
+
+
+def passed_on(environment: Mapping[str, str], allowed: Sequence[str]) -> dict[str, str]:
+    """The variables that a hosted command gets."""
+    wanted = _matching((*NEEDED, *allowed))
+    kept = _matching(OURS)
+    return {
+        name: value for name, value in environment.items() if wanted(name.upper()) and not kept(name.upper())
+    }
+
+
+def _matching(patterns: Sequence[str]) -> Callable[[str], object]:
+    return re.compile("|".join(fnmatch.translate(pattern.upper()) for pattern in patterns)).match

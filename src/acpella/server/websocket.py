@@ -200,7 +200,7 @@ class _Socket:
         if len(data) > settings.max_body:
             raise _Stop(1009, "the message is too long")
         try:
-            message = read_message(data, max_id=settings.max_id)
+            message = read_message(data, max_id=settings.max_id, max_depth=settings.max_depth)
         except NotAMessage as wrong:
             connection.heard += 1
             await self._send_now(wrong.to_wire())

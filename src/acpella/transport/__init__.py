@@ -3,6 +3,7 @@ on demand."""
 
 from typing import TYPE_CHECKING
 
+from .limits import ProcessLimits
 from .memory import MemoryChannel, memory_pair
 from .process import ProcessChannel
 from .stdio import StdioChannel
@@ -18,6 +19,7 @@ __all__ = [
     "HttpChannel",
     "MemoryChannel",
     "ProcessChannel",
+    "ProcessLimits",
     "StdioChannel",
     "UnixChannel",
     "WebSocketChannel",

@@ -5,6 +5,7 @@ import errno
 import logging
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from acpella.errors import ConnectionClosed, LocalProtocolError, TransportError
 from acpella.rpc import Receiver
 
 from ._pipes import Reader, Writer, open_reader, open_writer
+from .limits import ProcessLimits
 
 __all__ = ["ProcessChannel"]
 
@@ -58,13 +60,15 @@ class ProcessChannel:
         env: Mapping[str, str | None] | None = None,
         inherit_env: bool = True,
         on_stderr: Callable[[bytes], None] | None = None,
+        limits: ProcessLimits | None = None,
         eof_grace: float = EOF_GRACE,
         terminate_grace: float = TERMINATE_GRACE,
     ) -> None:
         """Prepare a command; opening the channel starts it.
 
         `env` is laid over this process's environment, where None takes a variable away; without `inherit_env`
-        it is all there is. `on_stderr` gets what the child writes to stderr.
+        it is all there is. `on_stderr` gets what the child writes to stderr. `limits` hold from its first
+        moment on.
         """
         if not command:
             raise LocalProtocolError("the command is empty")
@@ -75,6 +79,7 @@ class ProcessChannel:
         laid_over: dict[str, str | None] = {**(os.environ if inherit_env else {}), **(env or {})}
         self._env = {name: value for name, value in laid_over.items() if value is not None}
         self._on_stderr = on_stderr
+        self._limits = limits
         self._eof_grace = eof_grace
         self._terminate_grace = terminate_grace
 
@@ -156,7 +161,7 @@ class ProcessChannel:
     def _start(self) -> "subprocess.Popen[bytes]":
         try:
             return subprocess.Popen(
-                self._command,
+                self._launched(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -167,6 +172,17 @@ class ProcessChannel:
             )
         except (OSError, ValueError) as error:
             raise TransportError(_why_not_started(self._command[0], self._cwd, error)) from error
+
+    def _launched(self) -> list[str]:
+        """The command, with its limits. One that is not there is tried as it is: that tells why not."""
+        if self._limits is None:
+            return self._command
+        program = self._command[0]
+        if os.sep in program:
+            program = os.path.join(self._cwd or "", program)
+        if shutil.which(program, path=self._env.get("PATH")) is None:
+            return self._command
+        return self._limits.launching(self._command)
 
     # -- while it runs -------------------------------------------------------------------
 
