@@ -239,7 +239,7 @@ async def test_an_event_stream_goes_on_after_the_last_event() -> None:
                 assert [event.id and event.id.split("-")[1] for event in events] == ["1", "2", "3", "4", "5"]
             connection = server.app.host.find(client.connection["Acp-Connection-Id"], "")
             assert connection is not None
-            await eventually(lambda: not connection.streams[session].attached, "the server notices")
+            await eventually(lambda: not connection.routes.streams[session].attached, "the server notices")
             assert events[2].id is not None
             async with client.stream(session, Last_Event_ID=events[2].id) as again:
                 assert texts(await again.until_answer("p")) == [f"<{n}>" for n in range(3, 10)]
@@ -257,7 +257,9 @@ async def test_an_event_stream_that_cannot_go_on_says_so() -> None:
             connection = server.app.host.find(client.connection["Acp-Connection-Id"], "")
             assert connection is not None
             for cursor in (f"{server.app.host.gen}-2", "othergen-12", "12", ""):
-                await eventually(lambda: not connection.streams[session].attached, "the server notices")
+                await eventually(
+                    lambda: not connection.routes.streams[session].attached, "the server notices"
+                )
                 async with client.stream(session, Last_Event_ID=cursor) as again:
                     event = await again.next()
                     assert (event.kind, event.data["action"], event.data["sessionId"]) == (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import connect
 
-from acpella.server.connections import is_deeper
+from acpella.server.messages import is_deeper
 from server.serving import EVENTS, HELLO, Http, Talker, eventually, refused, serving, socket, texts, ws_url
 
 pytestmark = pytest.mark.anyio

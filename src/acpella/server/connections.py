@@ -6,41 +6,41 @@ Nothing here knows HTTP. Messages pass as the bytes they are; only their method,
 import asyncio
 import hashlib
 import logging
-import re
 import secrets
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from acpella.errors import ConnectionClosed
 from acpella.rpc.framing import Broken, Framer
-from acpella.rpc.message import Envelope, guess, id_of, mend_surrogates, read_envelope
+from acpella.rpc.message import Envelope, guess, id_of, read_envelope
 
 from .credentials import SCOPES, Credential
+from .messages import (
+    ACK,
+    Message,
+    answer,
+    can_load,
+    error_answer,
+    outcome_of,
+    plain,
+    rejection,
+    without_doubles,
+)
 from .policy import REOPENING, Violation, check_scopes, missing, read_params
+from .routes import Kind, Overflow, Routes
 from .streams import Outbox, Reader
 
 if TYPE_CHECKING:
     from .host import Host
     from .targets import Endpoint
 
-__all__ = [
-    "ACK",
-    "HostedConnection",
-    "Kind",
-    "Message",
-    "NotAMessage",
-    "Overflow",
-    "error_answer",
-    "read_message",
-]
+__all__ = ["HostedConnection"]
 
 log = logging.getLogger(__name__)
 audit = logging.getLogger("acpella.audit")
-
-Kind = Literal["http", "websocket", "client_id", "stream"]
 
 LAST_WORDS = 30.0
 """Seconds that the streams of an agent that died can still be read."""
@@ -54,120 +54,8 @@ MAX_ASKED = 1024
 MAX_NUMBERS = 1024
 """Messages whose numbers are kept, to know one that is sent again. It comes soon, or never."""
 
-ACK = "$/acpella/ack"
-
 EVERY = SCOPES - {"admin"}
 """The scopes that concern a connection."""
-
-_UPDATE_HEAD = b'{"jsonrpc":"2.0","method":"session/update",'
-_UPDATE = re.compile(
-    rb'\{"jsonrpc":"2\.0","method":"session/update","params":\{"sessionId":"([\w-]{1,128})",', re.ASCII
-)
-
-
-class NotAMessage(Exception):
-    """The client sent something else; with the JSON-RPC error that says so."""
-
-    def __init__(self, code: int, text: str, *, key: bytes | None = None, is_array: bool = False) -> None:
-        self.code = code
-        self.text = text
-        self.key = key or b"null"
-        """The JSON of its id, if it is a request that has a proper one."""
-        self.is_array = is_array
-        super().__init__(text)
-
-    def to_wire(self) -> bytes:
-        return error_answer(self.key, self.code, self.text)
-
-
-class Overflow(Exception):
-    """Too much is asked of this connection."""
-
-
-class Message(NamedTuple):
-    """What is known of a message from a client."""
-
-    frame: bytes
-    method: str | None
-    id: bytes | None
-    """JSON; None if it has none, or null."""
-    params: Any
-    is_response: bool
-
-    @property
-    def session(self) -> str | None:
-        return self.params.session
-
-    @property
-    def is_request(self) -> bool:
-        return self.method is not None and self.id is not None
-
-
-def read_message(data: bytes, *, max_id: int = 1024, max_depth: int = 64) -> Message:
-    """Look at a message. Raises `NotAMessage`."""
-    data = data.strip()
-    if b"\n" in data or b"\r" in data:
-        data = data.replace(b"\n", b" ").replace(b"\r", b" ")  # in JSON they can only be between the words
-    try:
-        envelope = read_envelope(data)
-    except msgspec.ValidationError:
-        raise _no_message(data) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise NotAMessage(-32700, "this is not JSON") from None
-    raw = bytes(envelope.id)
-    key = None if not raw or raw == b"null" else id_of(envelope.id)
-    if raw and key is None and raw != b"null":
-        raise NotAMessage(-32600, "an id is a string or a number")
-    if key is not None and len(key) > max_id:
-        raise NotAMessage(-32600, f"an id has at most {max_id} characters")
-    answers = envelope.method is None and bool(envelope.result or envelope.error)
-    if envelope.method is None and not (answers and raw):
-        raise NotAMessage(-32600, "neither a request nor an answer")
-    if is_deeper(data, max_depth):
-        asked = key if envelope.method is not None else None
-        raise NotAMessage(-32600, f"a message may be nested {max_depth} deep", key=asked)
-    params = read_params(envelope.params)
-    if params.session is not None and len(params.session) > max_id:
-        raise NotAMessage(-32600, f"a session id has at most {max_id} characters")
-    return Message(data, envelope.method, key, params, answers)
-
-
-def _no_message(data: bytes) -> NotAMessage:
-    """What is wrong with JSON that has not the shape of a message."""
-    if data[:1] == b"[":
-        return NotAMessage(-32600, "batches are not supported", is_array=True)
-    if data[:1] != b"{":
-        return NotAMessage(-32600, "a message is an object")
-    try:
-        key = id_of(msgspec.json.decode(data, type=_Id).id)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        key = None
-    return NotAMessage(-32600, "the method of a message is a string", key=key)
-
-
-class _Id(msgspec.Struct):
-    id: msgspec.Raw = msgspec.Raw()
-
-
-_STRING = re.compile(rb'"[^"]*"')
-_OTHERS = bytes(set(range(256)) - set(b"[]{}"))
-
-
-def is_deeper(data: bytes, depth: int) -> bool:
-    """Whether JSON is nested deeper than that."""
-    if data.count(b"{") + data.count(b"[") <= depth:
-        return False  # as almost always
-    # Without escapes every quote begins or ends a string, and what strings contain does not count.
-    bare = _STRING.sub(b"", data.replace(b"\\\\", b"").replace(b'\\"', b""))
-    level = 0
-    for bracket in bare.translate(None, _OTHERS):
-        if bracket in b"[{":
-            level += 1
-            if level > depth:
-                return True
-        else:
-            level -= 1
-    return False
 
 
 class _Pending(NamedTuple):
@@ -211,9 +99,10 @@ class HostedConnection:
         self.resumable = resumable
         self.buffered = 0
         self.over: set[Outbox] = set()
-        self.streams: dict[str | None, Outbox] = {}
-        """By session; None is the connection's own, which carries everything if it is multiplexed."""
-        self.main = self.streams[None] = self._outbox()
+        self.routes = Routes(
+            self._outbox, kind=kind, multiplexed=multiplexed, max_sessions=host.settings.max_sessions
+        )
+        self.main = self.routes.main
         self._open: dict[Reader, Credential] = {}  # streams and sockets, and what each was let in with
         self.heard = 0
         """Messages that the client sent, for one that wants to know what got lost."""
@@ -228,8 +117,6 @@ class HostedConnection:
         self.closed: ConnectionClosed | None = None
         self.close_code = 1000
         self._settings = host.settings
-        self._known: set[str] = set()  # sessions that have or may have a stream of their own
-        self._by_head: dict[bytes, Outbox] = {}
         self._pending: dict[bytes, _Pending] = {}
         self.turns = 0
         self._delayed: deque[tuple[Message, Callable[[bytes], None] | None]] = deque()
@@ -237,7 +124,6 @@ class HostedConnection:
         self._endpoint: Endpoint | None = None
         self._starting: asyncio.Future[None] | None = None
         self._asked: dict[object, _Question] = {}  # by id, of which 1 and 1.0 are the same
-        self._lent: list[tuple[Outbox, str | None]] = []  # streams that end with one answer
         self._stopped_reading = False
         self._stalled_since: float | None = None
         self._writable = asyncio.Event()
@@ -292,7 +178,7 @@ class HostedConnection:
         """The client confirms what it gets, so nothing may be lost."""
         if not self.resumable:
             self.resumable = True
-            for stream in self.streams.values():
+            for stream in self.routes.streams.values():
                 stream.be_lossless()
 
     def opened_by_reader(self, reader: Reader, credential: Credential) -> None:
@@ -386,7 +272,7 @@ class HostedConnection:
     def close(self, reason: str, *, code: int = 1000, abort: bool = False) -> None:
         """End the agent and every stream."""
         self._finish(ConnectionClosed(reason, clean=code in (1000, 1001)), code)
-        for stream in self.streams.values():
+        for stream in self.routes.streams.values():
             if abort:
                 stream.discard()
                 stream.abort()
@@ -414,8 +300,7 @@ class HostedConnection:
         self.turns = 0
         self._asked.clear()
         self.host.turn_over()
-        for stream in self.streams.values():
-            stream.close()
+        self.routes.close()
         word = {1008: "stalled", 1011: "agent", 1001: "shutdown"}.get(code, "client")
         self.host.metrics.add("acpella_connections_closed_total", f'reason="{word}"')
         audit.info("connection closed", extra=self.facts(reason=reason.reason))
@@ -453,7 +338,7 @@ class HostedConnection:
         if message.method == ACK:
             self._acked(message)
             if message.id is not None:  # it needs none, but who gives one waits for an answer
-                self._give_answer(_Pending(ACK, None, answered), _result(message.id, {}))
+                self._give_answer(_Pending(ACK, None, answered), answer(message.id, {}))
             return
         if self.closed is not None:
             raise self.closed.again()
@@ -483,7 +368,7 @@ class HostedConnection:
             audit.warning("refused an answer to no open question", extra=self.facts())
             return False
         if question.is_permission:
-            facts = self.facts(session=question.session, outcome=_outcome(message.frame))
+            facts = self.facts(session=question.session, outcome=outcome_of(message.frame))
             audit.info("permission answered", extra=facts)
         return True
 
@@ -547,12 +432,11 @@ class HostedConnection:
                 self._hello = (message.id, self._now())
             if message.method.startswith(("session/", "_session/", "_agent/")):
                 audit.info("%s", message.method[:100], extra=self.facts(session=_short(message.session)))
-        # Where rules hold, the agent must read what was checked: of two equal keys others may take the first.
-        frame = message.frame
+        frame = message.frame  # where rules hold, the agent must read what was checked
         if self.scopes != EVERY:
-            frame = _plain(message)
+            frame = plain(message)
         elif message.method is not None and self.host.policy.rewrites:
-            frame = msgspec.json.encode(_decoded(frame))
+            frame = without_doubles(frame)
         self._write(frame)
 
     def _write(self, frame: bytes) -> None:
@@ -563,78 +447,26 @@ class HostedConnection:
         try:
             params = msgspec.json.decode(bytes(read_envelope(message.frame).params))
             gen, _, number = str(params["lastEventId"]).partition("-")
-            stream = self.streams.get(None if self.multiplexed else params.get("sessionId"))
+            stream = self.routes.streams.get(None if self.multiplexed else params.get("sessionId"))
         except (KeyError, TypeError, AttributeError, msgspec.DecodeError):
             return
         if stream is not None and gen == self.host.gen and number.isdecimal() and len(number) <= 18:
             self._stalled_since = self._now() if self._stalled_since is not None else None
             stream.ack(int(number))
 
-    # -- streams -------------------------------------------------------------------------------
-
-    def knows(self, session_id: str) -> bool:
-        """Whether the session was opened on this connection."""
-        return session_id in self._known
-
-    def stream_of(self, session_id: str) -> Outbox:
-        """The stream of a session, made if there is none. Raises `Overflow` if there are too many."""
-        stream = self.streams.get(session_id)
-        if stream is None:
-            if len(self.streams) > self._settings.max_sessions and not self._drop_idle_stream():
-                raise Overflow
-            stream = self.streams[session_id] = self._outbox()
-            stream.closed = self.closed is not None
-            self._by_head[session_id.encode()] = stream
-        self._known.add(session_id)
-        return stream
-
-    def _drop_idle_stream(self) -> bool:
-        """Make room; a stream that is empty and that nobody reads can be made again."""
-        for session_id, stream in self.streams.items():
-            if session_id is not None and not stream.attached and not stream.unread:
-                del self.streams[session_id]
-                del self._by_head[session_id.encode()]
-                return True
-        return False
-
     def expect_stream(self, session_id: str) -> None:
-        """The client is going to open a stream for this session: what is for it waits there."""
-        if not self.multiplexed and self.kind == "http":
-            try:
-                self.stream_of(session_id)
-            except Overflow:
-                log.warning("connection %s: too many sessions; the rest shares a stream", self.label)
-
-    def _stream_for(self, session_id: str | None) -> Outbox:
-        """Where messages of a session go: to clients that never asked for its stream, on the other one."""
-        if self.kind == "stream":
-            return self._lent_for(session_id)
-        if self.multiplexed or session_id is None:
-            return self.main
-        return self.streams.get(session_id, self.main)
-
-    # -- streams that end with an answer ---------------------------------------------------------
-
-    def lend(self, session_id: str | None) -> Outbox:
-        """A stream for what concerns one request; to be given back."""
-        outbox = self._outbox()
-        self._lent.append((outbox, session_id))
-        return outbox
+        """The client is going to open a stream for this session."""
+        try:
+            self.routes.expect(session_id)
+        except Overflow:
+            log.warning("connection %s: too many sessions; the rest shares a stream", self.label)
 
     def give_back(self, outbox: Outbox, request_id: bytes) -> None:
-        """The stream is over; what its reader did not get waits on the connection's own."""
-        self._lent = [(lent, session) for lent, session in self._lent if lent is not outbox]
+        """A stream that was lent for one answer is over; the answer goes where others go."""
         pending = self._pending.get(request_id)
         if pending is not None:
             self._pending[request_id] = pending._replace(answered=None)
-        while left := outbox.take(1 << 30):
-            self.main.put(left)
-
-    def _lent_for(self, session_id: str | None) -> Outbox:
-        for outbox, session in reversed(self._lent):
-            if session is not None and session == session_id:
-                return outbox
-        return self._lent[-1][0] if self._lent and not self.main.attached else self.main
+        self.routes.take_back(outbox)
 
     # -- flow (Ledger) -------------------------------------------------------------------------
 
@@ -660,43 +492,6 @@ class HostedConnection:
 
     # -- from the agent (Receiver) -------------------------------------------------------------
 
-    def received_from_agent(self, lines: list[bytes]) -> None:
-        """Put messages on their streams, in order."""
-        if self.multiplexed:
-            # almost all are updates, which need no look
-            if all(line.startswith(_UPDATE_HEAD) for line in lines):
-                self.main.put(lines)
-            else:
-                for line in lines:
-                    if line.startswith(_UPDATE_HEAD):
-                        self.main.put((line,))
-                    else:
-                        self._route(line)
-            return
-        if self.kind == "stream":
-            for line in lines:
-                self._route(line)
-            return
-        run: list[bytes] = []
-        current: Outbox | None = None
-        for line in lines:
-            found = _UPDATE.match(line)
-            if found is None:
-                if current is not None:
-                    current.put(run)
-                    run, current = [], None
-                self._route(line)
-                continue
-            stream = self._by_head.get(found[1], self.main)
-            if stream is not current:
-                if current is not None:
-                    current.put(run)
-                    run = []
-                current = stream
-            run.append(line)
-        if current is not None:
-            current.put(run)
-
     def received(self, data: bytes) -> None:
         """Bytes from the agent."""
         if self.closed is not None:
@@ -711,7 +506,7 @@ class HostedConnection:
             else:
                 lines = block.split(b"\n")
                 count += len(lines)
-                self.received_from_agent(lines)
+                self.routes.put(lines, self._route)
         metrics.add("acpella_messages_total", 'direction="out"', count)
         metrics.add("acpella_message_bytes_total", 'direction="out"', len(data))
         self._check_flow()
@@ -758,7 +553,7 @@ class HostedConnection:
         if envelope.method is not None:
             session_id = read_params(envelope.params).session
             if not envelope.id or self._may_ask(envelope, session_id):
-                self._stream_for(session_id).put((line,))
+                self.routes.stream_for(session_id).put((line,))
             return
         key = id_of(envelope.id) if envelope.id else None
         waiting = None if key is None else self._settled(key)
@@ -775,7 +570,7 @@ class HostedConnection:
         is_permission = envelope.method == "session/request_permission"
         if is_permission and "approve" not in self.scopes:
             audit.info("permission refused: no scope 'approve'", extra=self.facts(session=_short(session_id)))
-            self._write(_answer(envelope, {"outcome": _rejection(envelope.params)}))
+            self._write(answer(key, {"outcome": rejection(envelope.params)}))
             return False
         if len(self._asked) >= MAX_ASKED:
             self._write(error_answer(key, -32001, "too many questions wait for their answer"))
@@ -802,14 +597,15 @@ class HostedConnection:
                 self.host.policy.made(made, self.principal)
                 self.expect_stream(made)
         elif waiting.method in ("session/load", "session/resume") and waiting.session is not None:
-            self._known.add(waiting.session)
+            self.routes.learn(waiting.session)
         elif waiting.method in ("session/list", "_session/list") and self.host.policy.filters_lists:
             result = self.host.policy.filtered(msgspec.json.decode(envelope.result), self.principal)
-            return _answer(envelope, result)
+            return answer(bytes(envelope.id), result)
         elif waiting.method == "initialize":
-            self.loads = _can_load(envelope.result)
+            self.loads = can_load(envelope.result)
             if not self.host.policy.takes_urls:
-                return _answer(envelope, self.host.policy.offered(msgspec.json.decode(envelope.result)))
+                offered = self.host.policy.offered(msgspec.json.decode(envelope.result))
+                return answer(bytes(envelope.id), offered)
         return line
 
     def _give_answer(self, waiting: _Pending, line: bytes) -> None:
@@ -817,103 +613,11 @@ class HostedConnection:
             waiting.answered(line)
         elif waiting.method == "session/load" and not self.multiplexed:
             # after the history, which is on the session's stream (T-042)
-            self._stream_for(waiting.session).when_drained(lambda: self.main.put((line,)))
+            self.routes.stream_for(waiting.session).when_drained(lambda: self.main.put((line,)))
         elif waiting.method == "session/new":
             self.main.put((line,))
         else:
-            self._stream_for(waiting.session).put((line,))
-
-
-def _answer(envelope: Envelope, result: Any) -> bytes:
-    """The same answer with another result."""
-    return _result(bytes(envelope.id), result)
-
-
-def _result(key: bytes, result: Any) -> bytes:
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": msgspec.Raw(key), "result": result})
-
-
-def error_answer(key: bytes, code: int, text: str, data: object = None) -> bytes:
-    """A JSON-RPC error; `key` is the JSON of the id."""
-    error: dict[str, object] = {"code": code, "message": text}
-    if data is not None:
-        error["data"] = data
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": msgspec.Raw(key), "error": error})
-
-
-def _decoded(frame: bytes) -> Any:
-    """A message that `read_envelope` could read."""
-    try:
-        return msgspec.json.decode(frame)
-    except msgspec.DecodeError:
-        return msgspec.json.decode(mend_surrogates(frame))
-
-
-_OF_REQUESTS = ("jsonrpc", "id", "method", "params")
-_OF_ANSWERS = ("jsonrpc", "id", "result", "error")
-
-
-def _plain(message: Message) -> bytes:
-    """A message that every reader takes for what was checked here: no key twice, and none of another kind."""
-    whole = _decoded(message.frame)
-    keys = _OF_ANSWERS if message.is_response else _OF_REQUESTS
-    return msgspec.json.encode({key: whole[key] for key in keys if key in whole})
-
-
-class _Offers(msgspec.Struct):
-    class _Agent(msgspec.Struct):
-        load: Any = msgspec.field(default=None, name="loadSession")
-        session: dict[str, Any] | None = msgspec.field(default=None, name="sessionCapabilities")
-
-    agent: _Agent | None = msgspec.field(default=None, name="agentCapabilities")
-
-
-def _can_load(result: bytes | msgspec.Raw) -> bool:
-    try:
-        offers = msgspec.json.decode(result, type=_Offers).agent
-    except msgspec.DecodeError:
-        return False
-    return offers is not None and (bool(offers.load) or (offers.session or {}).get("resume") is not None)
-
-
-class _Answer(msgspec.Struct):
-    class _Result(msgspec.Struct):
-        class _Outcome(msgspec.Struct):
-            outcome: str = ""
-            option: str = msgspec.field(default="", name="optionId")
-
-        outcome: _Outcome
-
-    result: _Result
-
-
-def _outcome(frame: bytes) -> str:
-    """What a person decided."""
-    try:
-        outcome = msgspec.json.decode(frame, type=_Answer).result.outcome
-    except msgspec.DecodeError:
-        return "?"
-    return (outcome.option or outcome.outcome)[:64]
-
-
-class _Asked(msgspec.Struct):
-    class _Option(msgspec.Struct):
-        id: str = msgspec.field(name="optionId")
-        kind: str
-
-    options: list[_Option]
-
-
-def _rejection(params: bytes | msgspec.Raw) -> dict[str, str]:
-    """No, as far as the agent lets one say so; `cancelled` would stop its turn."""
-    try:
-        options = msgspec.json.decode(params, type=_Asked).options
-    except msgspec.DecodeError:
-        options = []
-    for option in options:
-        if option.kind == "reject_once":
-            return {"outcome": "selected", "optionId": option.id}
-    return {"outcome": "cancelled"}
+            self.routes.stream_for(waiting.session).put((line,))
 
 
 def _short(session_id: str | None) -> str | None:

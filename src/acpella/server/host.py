@@ -6,10 +6,11 @@ import secrets
 from typing import TYPE_CHECKING
 
 from .auth import Bucket, Gate, Refusal
-from .connections import HostedConnection, Kind
+from .connections import HostedConnection
 from .credentials import Credential
 from .metrics import Metrics
 from .policy import Owners, Policy
+from .routes import Kind
 from .settings import ServerSettings
 
 if TYPE_CHECKING:

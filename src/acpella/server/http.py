@@ -7,17 +7,11 @@ from collections.abc import Callable
 from acpella.errors import AcpellaError, ConnectionClosed
 
 from .auth import Refusal
-from .connections import (
-    ACK,
-    HostedConnection,
-    Message,
-    NotAMessage,
-    Overflow,
-    error_answer,
-    read_message,
-)
+from .connections import HostedConnection
 from .host import Host
+from .messages import ACK, Message, NotAMessage, error_answer, read_message
 from .requests import Request
+from .routes import Overflow
 from .sse import stream_events
 from .streams import OutOfWindow, Taken
 
@@ -168,11 +162,11 @@ async def get(host: Host, request: Request) -> None:
         raise Refusal(406, "the answer is text/event-stream")
     connection = find(host, request, _header(host, request, CONNECTION))
     session_id = _header(host, request, SESSION)
-    if session_id is not None and session_id not in connection.streams:
-        if not connection.knows(session_id) and not connection.loads:
+    if session_id is not None and session_id not in connection.routes.streams:
+        if not connection.routes.knows(session_id) and not connection.loads:
             raise Refusal(404, "no such session")
         try:
-            connection.stream_of(session_id)
+            connection.routes.stream_of(session_id)
         except Overflow:
             raise Refusal(503, "this connection has too many sessions") from None
     await open_stream(host, request, connection, session_id)
@@ -185,7 +179,7 @@ async def open_stream(
     resumable = request.headers.get(RESUME) == "1"
     if resumable:
         connection.be_resumable()
-    outbox = connection.streams[session_id]
+    outbox = connection.routes.streams[session_id]
     given = request.headers.get("last-event-id")
     first = b":\n\n"
     try:

@@ -6,9 +6,10 @@ import logging
 from acpella.errors import AcpellaError
 
 from .auth import Refusal
-from .connections import HostedConnection, Message, NotAMessage, error_answer
+from .connections import HostedConnection
 from .host import Host
 from .http import CONNECTION, JSON, SESSION, check_rate, deliver, open_stream, read_body
+from .messages import Message, NotAMessage, error_answer
 from .requests import Request
 from .sse import stream_events
 
@@ -142,7 +143,7 @@ async def _stream_answer(
     """Stream what the agent says until it has answered: what concerns the session that the request names,
     and, while no other stream is open, everything else."""
     assert message.id is not None
-    outbox = connection.lend(message.session)
+    outbox = connection.routes.lend(message.session)
 
     def answered(line: bytes) -> None:
         outbox.put((line,))

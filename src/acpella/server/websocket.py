@@ -7,10 +7,12 @@ from collections.abc import Awaitable, Callable
 from acpella.errors import AcpellaError, ConnectionClosed
 
 from .auth import Refusal
-from .connections import ACK, HostedConnection, NotAMessage, Overflow, error_answer, read_message
+from .connections import HostedConnection
 from .host import Host
 from .http import CONNECTION, RESUME, check_rate, cursor_of
+from .messages import ACK, NotAMessage, error_answer, read_message
 from .requests import Request
+from .routes import Overflow
 from .streams import OutOfWindow, Reader
 from .tokens import SUBPROTOCOL
 

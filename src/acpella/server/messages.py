@@ -1,0 +1,223 @@
+"""What passes a server: messages of clients, looked at; and the few words of an agent's that matter here."""
+
+import re
+from typing import Any, NamedTuple
+
+import msgspec
+
+from acpella.rpc.message import id_of, mend_surrogates, read_envelope
+
+from .policy import Params, read_params
+
+__all__ = [
+    "ACK",
+    "Message",
+    "NotAMessage",
+    "answer",
+    "can_load",
+    "error_answer",
+    "is_deeper",
+    "outcome_of",
+    "plain",
+    "read_message",
+    "rejection",
+    "without_doubles",
+]
+
+ACK = "$/acpella/ack"
+"""Confirms what a client got. For the server, never for the agent."""
+
+
+class NotAMessage(Exception):
+    """The client sent something else; with the JSON-RPC error that says so."""
+
+    def __init__(self, code: int, text: str, *, key: bytes | None = None, is_array: bool = False) -> None:
+        self.code = code
+        self.text = text
+        self.key = key or b"null"
+        """The JSON of its id, if it is a request that has a proper one."""
+        self.is_array = is_array
+        super().__init__(text)
+
+    def to_wire(self) -> bytes:
+        return error_answer(self.key, self.code, self.text)
+
+
+class Message(NamedTuple):
+    """What is known of a message from a client."""
+
+    frame: bytes
+    method: str | None
+    id: bytes | None
+    """JSON; None if it has none, or null."""
+    params: Params
+    is_response: bool
+
+    @property
+    def session(self) -> str | None:
+        return self.params.session
+
+    @property
+    def is_request(self) -> bool:
+        return self.method is not None and self.id is not None
+
+
+def read_message(data: bytes, *, max_id: int = 1024, max_depth: int = 64) -> Message:
+    """Look at a message. Raises `NotAMessage`."""
+    data = data.strip()
+    if b"\n" in data or b"\r" in data:
+        data = data.replace(b"\n", b" ").replace(b"\r", b" ")  # in JSON they can only be between the words
+    try:
+        envelope = read_envelope(data)
+    except msgspec.ValidationError:
+        raise _no_message(data) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise NotAMessage(-32700, "this is not JSON") from None
+    raw = bytes(envelope.id)
+    key = None if not raw or raw == b"null" else id_of(envelope.id)
+    if raw and key is None and raw != b"null":
+        raise NotAMessage(-32600, "an id is a string or a number")
+    if key is not None and len(key) > max_id:
+        raise NotAMessage(-32600, f"an id has at most {max_id} characters")
+    answers = envelope.method is None and bool(envelope.result or envelope.error)
+    if envelope.method is None and not (answers and raw):
+        raise NotAMessage(-32600, "neither a request nor an answer")
+    if is_deeper(data, max_depth):
+        asked = key if envelope.method is not None else None
+        raise NotAMessage(-32600, f"a message may be nested {max_depth} deep", key=asked)
+    params = read_params(envelope.params)
+    if params.session is not None and len(params.session) > max_id:
+        raise NotAMessage(-32600, f"a session id has at most {max_id} characters")
+    return Message(data, envelope.method, key, params, answers)
+
+
+def _no_message(data: bytes) -> NotAMessage:
+    """What is wrong with JSON that has not the shape of a message."""
+    if data[:1] == b"[":
+        return NotAMessage(-32600, "batches are not supported", is_array=True)
+    if data[:1] != b"{":
+        return NotAMessage(-32600, "a message is an object")
+    try:
+        key = id_of(msgspec.json.decode(data, type=_Id).id)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        key = None
+    return NotAMessage(-32600, "the method of a message is a string", key=key)
+
+
+class _Id(msgspec.Struct):
+    id: msgspec.Raw = msgspec.Raw()
+
+
+_STRING = re.compile(rb'"[^"]*"')
+_OTHERS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+def is_deeper(data: bytes, depth: int) -> bool:
+    """Whether JSON is nested deeper than that."""
+    if data.count(b"{") + data.count(b"[") <= depth:
+        return False  # as almost always
+    # Without escapes every quote begins or ends a string, and what strings contain does not count.
+    bare = _STRING.sub(b"", data.replace(b"\\\\", b"").replace(b'\\"', b""))
+    level = 0
+    for bracket in bare.translate(None, _OTHERS):
+        if bracket in b"[{":
+            level += 1
+            if level > depth:
+                return True
+        else:
+            level -= 1
+    return False
+
+
+def answer(key: bytes, result: Any) -> bytes:
+    """A JSON-RPC answer; `key` is the JSON of the id."""
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": msgspec.Raw(key), "result": result})
+
+
+def error_answer(key: bytes, code: int, text: str, data: object = None) -> bytes:
+    """The same for an error."""
+    error: dict[str, object] = {"code": code, "message": text}
+    if data is not None:
+        error["data"] = data
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": msgspec.Raw(key), "error": error})
+
+
+def _decoded(frame: bytes) -> Any:
+    """A message that `read_envelope` could read."""
+    try:
+        return msgspec.json.decode(frame)
+    except msgspec.DecodeError:
+        return msgspec.json.decode(mend_surrogates(frame))
+
+
+def without_doubles(frame: bytes) -> bytes:
+    """The same message, in which no key stands twice: of two equal ones, some readers take the first."""
+    return msgspec.json.encode(_decoded(frame))
+
+
+_OF_REQUESTS = ("jsonrpc", "id", "method", "params")
+_OF_ANSWERS = ("jsonrpc", "id", "result", "error")
+
+
+def plain(message: Message) -> bytes:
+    """A message that every reader takes for what was checked here: no key twice, and none of another kind."""
+    whole = _decoded(message.frame)
+    keys = _OF_ANSWERS if message.is_response else _OF_REQUESTS
+    return msgspec.json.encode({key: whole[key] for key in keys if key in whole})
+
+
+class _Offers(msgspec.Struct):
+    class _Agent(msgspec.Struct):
+        load: Any = msgspec.field(default=None, name="loadSession")
+        session: dict[str, Any] | None = msgspec.field(default=None, name="sessionCapabilities")
+
+    agent: _Agent | None = msgspec.field(default=None, name="agentCapabilities")
+
+
+def can_load(result: bytes | msgspec.Raw) -> bool:
+    """Whether an agent opens sessions of before, of its answer to `initialize`."""
+    try:
+        offers = msgspec.json.decode(result, type=_Offers).agent
+    except msgspec.DecodeError:
+        return False
+    return offers is not None and (bool(offers.load) or (offers.session or {}).get("resume") is not None)
+
+
+class _Answer(msgspec.Struct):
+    class _Result(msgspec.Struct):
+        class _Outcome(msgspec.Struct):
+            outcome: str = ""
+            option: str = msgspec.field(default="", name="optionId")
+
+        outcome: _Outcome
+
+    result: _Result
+
+
+def outcome_of(frame: bytes) -> str:
+    """What a person decided, of the answer to a question for permission."""
+    try:
+        outcome = msgspec.json.decode(frame, type=_Answer).result.outcome
+    except msgspec.DecodeError:
+        return "?"
+    return (outcome.option or outcome.outcome)[:64]
+
+
+class _Asked(msgspec.Struct):
+    class _Option(msgspec.Struct):
+        id: str = msgspec.field(name="optionId")
+        kind: str
+
+    options: list[_Option]
+
+
+def rejection(params: bytes | msgspec.Raw) -> dict[str, str]:
+    """No, as far as the agent lets one say so; `cancelled` would stop its turn."""
+    try:
+        options = msgspec.json.decode(params, type=_Asked).options
+    except msgspec.DecodeError:
+        options = []
+    for option in options:
+        if option.kind == "reject_once":
+            return {"outcome": "selected", "optionId": option.id}
+    return {"outcome": "cancelled"}
