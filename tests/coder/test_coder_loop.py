@@ -240,6 +240,25 @@ async def test_always_is_remembered_for_the_program_and_not_for_more(project: Pa
     assert kept.stat().st_mode & 0o777 == 0o600 and '"run:echo" = "allow"' in kept.read_text(encoding="utf-8")
 
 
+async def test_always_for_files_leaves_out_what_programs_run_by_themselves(project: Path, home: Path) -> None:
+    """C21: a hook of git's is a command that runs later; so is what a link leads to."""
+    asked: list[str] = []
+
+    async def ask(request: Any) -> Any:
+        asked.append(request.tool_call.title)
+        return next(option for option in request.options if option.kind == "allow_always")
+
+    (project / ".git" / "hooks").mkdir(parents=True, exist_ok=True)
+    (project / "link").symlink_to(".git/hooks")
+    paths = ["a.txt", "b.txt", ".git/hooks/pre-commit", "link/post-commit", ".GIT/config", "link/post-commit"]
+    turns = [*(use("write_file", path=path, text=str(n)) for n, path in enumerate(paths)), "Done."]
+    async with FakeProvider(turns) as provider:
+        permissions = Permissions("ask", ask=ask)
+        async with connected(environment(home, provider), permissions=permissions) as agent:
+            await (await agent.new_session(project)).prompt("go")
+    assert asked == [f"Write {path}" for path in (paths[0], *paths[2:5])]
+
+
 async def test_auto_approve_asks_nothing_but_keeps_what_is_always_refused(project: Path, home: Path) -> None:
     (home / "acpella").mkdir()
     (home / "acpella" / "permissions.toml").write_text('[coder]\n"run:ls" = "deny"\n', encoding="utf-8")
@@ -275,7 +294,7 @@ async def test_the_question_says_what_always_covers_and_hides_nothing(project: P
     status = "`git status`, with any arguments"
     assert names[0] == ["Allow", f"Always allow {status}", "Reject", f"Always reject {status}"]
     assert [each[1] for each in names[1:4]] == ["Always allow exactly this"] * 3
-    assert names[4][1] == "Always allow `write_file`, for any file"
+    assert names[4][1] == "Always allow `write_file`, for any ordinary file"
     contents = [request.tool_call.content for request in asked]
     assert not contents[0]
     shown = [content[0].content.text for content in contents[1:4]]

@@ -2,6 +2,7 @@
 
 import base64
 import difflib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,9 @@ IMAGE_BYTES = 5 * 1024 * 1024
 LISTED = 1000
 NEAR_LINES = 20_000
 PATH_CHARS = 1000
+
+_ACTING = frozenset({".git", ".husky", ".vscode", ".idea", ".zed", ".envrc", ".direnv"})
+"""Directories and files whose content programs run by themselves: a hook of git's, a task of an editor's."""
 
 _IMAGES = {
     ".png": "image/png",
@@ -131,11 +135,13 @@ class _Changing(BuiltIn):
 
     def announce(self, arguments: dict[str, Any], cwd: Path) -> Announcement:
         name, locations = _where({**arguments, "line": None})
+        key, covers = self.spec.name, f"`{self.spec.name}`, for any ordinary file"
+        if locations:
+            real = os.path.realpath(cwd / name)
+            if not _ACTING.isdisjoint(part.lower() for part in Path(real).parts):
+                key, covers = f"{key}:{real}", "this file"
         return Announcement(
-            title=f"{self._verb} {name}",
-            locations=locations,
-            permission_key=self.spec.name,
-            covers=f"`{self.spec.name}`, for any file",
+            title=f"{self._verb} {name}", locations=locations, permission_key=key, covers=covers
         )
 
     async def preview(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> None:
