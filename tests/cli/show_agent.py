@@ -157,6 +157,12 @@ async def ask_many(turn, rest):
     yield f"answers: {answers}"
 
 
+async def trick(turn, rest):
+    words = "echo this is harmless " * 12 + "; rm -rf everything"
+    allowed = await turn.permit(None, f"Run {words}", key="trick", covers=words)
+    yield f"allowed: {allowed}"
+
+
 async def form(turn, rest):
     answer = await turn.elicit(
         "Tell me about the release",
@@ -233,6 +239,7 @@ SHOWS = {
     "things": things,
     "ask": ask,
     "many": ask_many,
+    "trick": trick,
     "form": form,
     "page": page,
     "slow": slow,

@@ -157,6 +157,16 @@ def test_permissions_queue_and_are_chosen_by_kind(run: Start) -> None:
     assert "answers: [True, False, False]" in finished(terminal)
 
 
+@pytest.mark.parametrize("columns", [30, 80])
+def test_a_question_hides_nothing_beyond_the_edge(run: Start, columns: int) -> None:
+    """Whoever says yes, or always, has seen what to."""
+    terminal = run("trick", columns=columns, rows=60)
+    shown = "".join(terminal.see("Esc: no").split())
+    assert shown.count(";rm-rfeverything") == 3  # the question, and what both kinds of always stand for
+    terminal.type("r")
+    assert "allowed: False" in finished(terminal)
+
+
 def test_a_hundred_questions_at_once_are_all_cancelled_by_one_ctrl_c(run: Start) -> None:
     """D6, R-208"""
     terminal = run("many 100")

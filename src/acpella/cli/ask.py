@@ -25,15 +25,18 @@ from acpella.schema import (
 from .forms import choices_of, read_value, show_value
 from .show.clean import clean, one_line
 from .show.facts import Output, diff_rows, output_rows, short_path
-from .show.lines import Row, has_colour, paint, plain, rows, wrap
+from .show.lines import Row, cell_len, has_colour, paint, plain, rows, wrap
 
 __all__ = ["Asker", "Stage", "refuse"]
 
 MAX_QUESTION_DIFF = 30
 """Lines of a diff above a question, so that the question itself stays in sight."""
 
-MAX_QUESTION_COMMAND = 200
+MAX_QUESTION_LINES = 200
 """Lines of a command above a question; what is longer says so."""
+
+LONGEST = 16_000
+"""Characters of a title or an option; `MAX_QUESTION_LINES` of them on most terminals."""
 
 _LETTERS = {"allow_once": "a", "allow_always": "A", "reject_once": "r", "reject_always": "R"}
 _ALSO = {"y": "a", "Y": "a", "n": "r", "N": "r"}
@@ -75,27 +78,27 @@ class Asker:
             keys = _keys_for(request.options)
             for index, option in enumerate(request.options):
                 letter = next((key for key, at in keys.items() if at == index and key.isalpha()), " ")
-                self._write([[("  ", ""), (f"{index + 1} {letter}  ", "cyan"), (one_line(option.name), "")]])
+                self._write(_whole(one_line(option.name, LONGEST), [(f"  {index + 1} {letter}  ", "cyan")]))
             chosen = await self._choose(request.options, keys)
             option = None if chosen is None else request.options[chosen]
-            said = "no" if option is None else one_line(option.name)
+            said = "no" if option is None else one_line(option.name)  # all of it stands above
             colour = "green" if option is not None and option.kind.startswith("allow") else "yellow"
             self._write([[("  → ", "dim"), (said, colour)]])
             return option
 
     def _show_call(self, request: RequestPermissionRequest) -> None:
         call = request.tool_call
-        title = one_line(call.title or call.name or "go on")
+        title = one_line(call.title or call.name or "go on", LONGEST)
         more = f"  ({self._waiting} more wait)" if self._waiting else ""
-        head = [("? ", "yellow bold"), (f"{one_line(call.kind or 'other', 20)} ", "dim"), (title, "bold")]
-        self._write([[], [*head, (more, "dim")]])
+        head = [("? ", "yellow bold"), (f"{one_line(call.kind or 'other', 20)} ", "dim")]
+        self._write([[], *_whole(title + more, head, "bold")])
         for location in (call.locations or [])[:5]:
             path = short_path(location.path, self.cwd)
             if path not in title:
                 self._write([[("    ", ""), (path, "dim")]])
         command = _command(call.raw_input)
         if command and command != title:
-            self._write(_whole(clean(command)))
+            self._write(_whole(clean(command), [("    ", "")]))
         for item in call.content or []:
             if isinstance(item, Diff):
                 self._write(diff_rows(item, cwd=self.cwd, limit=MAX_QUESTION_DIFF))
@@ -362,12 +365,16 @@ def _keys_for(options: Sequence[PermissionOption]) -> dict[str, int]:
     return keys
 
 
-def _whole(command: str) -> list[Row]:
-    """All of a command, so that nobody says yes to what lies beyond the edge of the screen."""
-    lines = wrap(command, max(_width() - 5, 10))
-    left_out = len(lines) - MAX_QUESTION_COMMAND
-    shown = rows(lines[:MAX_QUESTION_COMMAND], "", "    ")
-    return shown if left_out <= 0 else [*shown, [("    ", ""), (f"… {left_out} more lines", "yellow bold")]]
+def _whole(text: str, before: Row, style: str = "") -> list[Row]:
+    """All of a text, so that nobody says yes to what lies beyond the edge of the screen."""
+    used = sum(cell_len(piece) for piece, _ in before)
+    first, *lines = wrap(text, max(_width() - used, 10))
+    indent = " " * min(used, 6)
+    left_out = len(lines) - MAX_QUESTION_LINES
+    shown: list[Row] = [[*before, (first, style)], *rows(lines[:MAX_QUESTION_LINES], style, indent)]
+    if left_out > 0:
+        shown.append([(indent, ""), (f"… {left_out} more lines", "yellow bold")])
+    return shown
 
 
 def _command(raw: Any) -> str:
