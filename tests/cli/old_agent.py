@@ -33,12 +33,12 @@ for line in sys.stdin:
         case "session/set_model":
             model = request["params"]["modelId"]
         case "session/prompt":
-            update = {
-                "sessionUpdate": "agent_message_chunk",
-                "content": {"type": "text", "text": f"by {model}"},
-            }
-            send(method="session/update", params={"sessionId": "s1", "update": update})
-            print("a line of its log", flush=True)
+            for text in ("**by ", f"{model}**"):
+                update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+                send(method="session/update", params={"sessionId": "s1", "update": update})
+                print("a line of its log" * (text == "**by "), flush=True)
+            for number in range(1000 if "flood" in line else 0):
+                print("noise", number)
             # a call that was never announced (FIELD-NOTES 3)
             update = {"sessionUpdate": "tool_call_update", "toolCallId": "t9", "status": "completed"}
             send(method="session/update", params={"sessionId": "s1", "update": update})

@@ -167,7 +167,7 @@ def test_models_and_modes_of_older_agents(chat: Start) -> None:
     terminal.see("Do · Big one")
     terminal.type("hello" + ENTER)
     shown = terminal.see("✓ other t9")
-    assert "by big" in shown
+    assert "by big" in shown and "a line of its log" in shown and "*" not in shown
     terminal.type("/sessions" + ENTER)
     terminal.see("old_agent.py does not list sessions")
 

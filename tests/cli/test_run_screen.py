@@ -199,8 +199,13 @@ def test_what_is_no_message_gets_a_line_of_its_own(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "acpella", "run", "-v", "-a", old, "hi"], capture_output=True, text=True
     )
-    assert ran.stdout.startswith("by auto\n")
+    assert ran.stdout.startswith("**by auto**\n")
     assert "a line of its log" in ran.stderr and "auth_methods" in ran.stderr
+    ran = subprocess.run(
+        [sys.executable, "-m", "acpella", "run", "-a", old, "flood"], capture_output=True, text=True
+    )
+    assert ran.stdout.startswith("**by auto**\n") and len(ran.stderr.splitlines()) < 20
+    assert "more warnings; -v shows all" in ran.stderr
 
 
 def test_a_form_is_filled_in_and_checked(run: Start) -> None:

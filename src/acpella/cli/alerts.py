@@ -11,6 +11,10 @@ __all__ = ["alerts_to"]
 LONGEST = 1000
 """Characters of one warning. An agent's garbage may be megabytes."""
 
+AT_ONCE = 10
+EVERY = 5.0
+"""Warnings that are told at once, and the seconds between further ones. An agent may print nothing else."""
+
 
 @contextmanager
 def alerts_to(tell: Callable[[str], None], *, verbose: bool) -> Generator[None]:
@@ -26,6 +30,7 @@ def alerts_to(tell: Callable[[str], None], *, verbose: bool) -> Generator[None]:
         yield
     finally:
         logger.removeHandler(handler)
+        handler.tell_rest()
 
 
 class _Alerts(logging.Handler):
@@ -34,6 +39,8 @@ class _Alerts(logging.Handler):
         self._tell = tell
         self._verbose = verbose
         self._loop = asyncio.get_running_loop()
+        self._left, self._refilled = float(AT_ONCE), self._loop.time()
+        self._untold = 0
         self._thread = threading.get_ident()
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -45,7 +52,24 @@ class _Alerts(logging.Handler):
             error = record.exc_info[1] if record.exc_info else None
             text = record.getMessage() + (f": {error!r}" if error is not None else "")
         text = text[:LONGEST]
+        if not self._verbose:
+            now = self._loop.time()
+            self._left = min(self._left + (now - self._refilled) / EVERY, AT_ONCE)
+            self._refilled = now
+            if self._left < 1:
+                self._untold += 1
+                return
+            self._left -= 1
+            if self._untold:
+                text += f" (and {self._untold} more)"
+                self._untold = 0
         if threading.get_ident() == self._thread:
             self._tell(text)
         elif not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._tell, text)
+
+    def tell_rest(self) -> None:
+        """Say how many warnings were not told."""
+        if self._untold:
+            self._tell(f"{self._untold} more warnings; -v shows all")
+            self._untold = 0

@@ -33,14 +33,14 @@ class Alone:
         self._key = self._session_id = ""
         self._hold: Hold | None = None
         self._server: asyncio.Server | None = None
-        self._clients: set[asyncio.StreamWriter] = set()
+        self._clients: dict[asyncio.StreamWriter, asyncio.Task[Any]] = {}
         self._last = now()
 
     async def hold(self, key: str, session_id: str, *, agent_pid: int | None) -> None:
         """Be found under this session from now on. Does without, where nothing can be kept."""
         if key == self._key:
             return
-        self.release()
+        await self.release()
         self._key, self._session_id = key, session_id
         try:
             self._hold = Hold.take(key)
@@ -52,19 +52,21 @@ class Alone:
                 self._serve, sock=self._hold.listener, limit=MAX_LINE
             )
         except (OSError, TransportError):
-            self.release()
+            await self.release()
 
-    def release(self) -> None:
+    async def release(self) -> None:
         """Let others have the session; those that wait for it notice."""
         if self._server is not None:
             self._server.close()
             self._server = None
-        for client in self._clients:
-            client.close()
         if self._hold is not None:
             self._hold.release()
             self._hold = None
         self._key = ""
+        for client in self._clients:
+            client.transport.abort()
+        if self._clients:  # asyncio logs those that are cancelled with the loop
+            await asyncio.wait(list(self._clients.values()), timeout=1)
 
     def begin(self, prompt: str) -> None:
         """A turn begins."""
@@ -80,7 +82,9 @@ class Alone:
         if len(self._clients) >= MAX_CLIENTS:
             writer.close()
             return
-        self._clients.add(writer)
+        task = asyncio.current_task()
+        assert task is not None
+        self._clients[writer] = task
         try:
             while line := await reader.readline():
                 writer.write(self._answer(line) + b"\n")
@@ -88,7 +92,7 @@ class Alone:
         except (OSError, ValueError):  # it left, or sends without end
             pass
         finally:
-            self._clients.discard(writer)
+            del self._clients[writer]
             writer.close()
 
     def _answer(self, line: bytes) -> bytes:

@@ -144,7 +144,7 @@ async def _direct(
     try:
         return await _with_own_agent(arguments, settings, catalogue, prompt)
     finally:
-        alone.release()
+        await alone.release()
 
 
 async def _with_own_agent(

@@ -119,7 +119,7 @@ class Conversation:
                 task.cancel()
             await asyncio.gather(*rest, return_exceptions=True)
             await self._close_agent()
-            self._alone.release()
+            await self._alone.release()
         return exits.DONE
 
     async def _stop_work(self, work: "asyncio.Future[None]") -> None:
@@ -432,7 +432,10 @@ class Conversation:
 
     def _warn(self, text: str) -> None:
         lines = [row for row in wrap(clean(text), max(self.face.width - 2, 8)) if row.strip()]
-        self.tell([[("! " if i == 0 else "  ", "yellow"), (line, "yellow")] for i, line in enumerate(lines)])
+        marks = ("! " if i == 0 else "  " for i in range(len(lines)))
+        self.screen.aside(
+            [[(mark, "yellow"), (line, "yellow")] for mark, line in zip(marks, lines, strict=True)]
+        )
 
     def write_raw(self, text: str) -> None:
         self.face.app.output.write_raw(text)

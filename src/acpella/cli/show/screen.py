@@ -93,6 +93,7 @@ class Screen:
         self._cleaner = Cleaner()
         self._frozen = 0  # rows of the pending block that were added already
         self._frozen_width = 0
+        self._held: list[str] = []  # rows that wait for the end of that block
         self._cache: tuple[Block, int, list[str]] | None = None
         self._gap = False  # a blank row is due before the next thing
         self._any = False  # something was shown already
@@ -160,6 +161,16 @@ class Screen:
         self._end_text()
         self._gap = (self._gap or gap) and self._any
         self._print(rows)
+        self._touch(0)
+
+    def aside(self, rows: Sequence[Row]) -> None:
+        """Add rows above the text that is coming in, without breaking that."""
+        painted = [self._paint(row) for row in rows]
+        if self._frozen:
+            self._held += painted  # they would stand in the middle of a block
+        else:
+            self._rows += painted
+        self._any = True
         self._touch(0)
 
     def end(self, stop_reason: str = "end_turn", usage: Usage | None = None) -> None:
@@ -257,6 +268,8 @@ class Screen:
             self._rows += rows
         else:
             self._add_rows(rows)
+        self._rows += self._held
+        self._held = []
         self._frozen = 0
         self._cache = None
         self._gap = True
