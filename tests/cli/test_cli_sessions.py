@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_shell import EXAMPLES, Shell, alive
+from cli_shell import EXAMPLES, HERE, Shell, alive
 
 
 def pid_in(ran: "subprocess.CompletedProcess[str]") -> str:
@@ -490,6 +490,35 @@ def test_an_owner_that_is_stuck_is_noticed_and_can_be_ended(shell: Shell) -> Non
     assert "ended work" in shell("status", "--stop").stderr
     shell.until(lambda: not alive(address["pid"]) and not alive(address["agent_pid"]), "their end")
     assert shell("run", "-s", "work", "two").returncode == 0
+
+
+def test_a_prompt_that_was_left_is_told_of_even_if_its_agent_dies(shell: Shell) -> None:
+    shell("run", "-a", shell.scripted, "-s", "work", "--no-wait", "die")
+    shell.until(lambda: not shell.addresses(), "the end of the owner")
+    (told,) = json.loads(shell("status", "--json").stdout)
+    assert told["left"][0]["prompt"] == "die" and "exited with code 7" in told["left"][0]["error"]
+
+
+def test_prompts_that_were_left_are_told_of_when_the_session_is_closed(shell: Shell) -> None:
+    shell("run", "-a", shell.scripted, "-s", "work", "--no-wait", "wait never")
+    shell("run", "-s", "work", "--no-wait", "behind it")
+    shell.until_event("begin", "wait never")
+    assert "ended work" in shell("sessions", "close", "work").stderr
+    (told,) = json.loads(shell("status", "--json").stdout)
+    assert {(left["prompt"], left["stopReason"]) for left in told["left"]} == {
+        ("wait never", "cancelled"),
+        ("behind it", "cancelled"),
+    }
+
+
+def test_what_a_kept_agent_prints_is_told_to_whom_it_concerns(shell: Shell) -> None:
+    """FIELD-NOTES 10"""
+    old = str(HERE / "old_agent.py")
+    first = shell("run", "-s", "work", "-a", old, "one")
+    told = [line for line in first.stderr.splitlines() if "no message" in line]
+    assert len(told) == 2 and "a banner that" in told[0] and "a line of its log" in told[1]
+    second = shell("run", "-s", "work", "two")
+    assert [line for line in second.stderr.splitlines() if "no message" in line] == told[1:]
 
 
 # -- commands with an agent of their own ------------------------------------------------------------

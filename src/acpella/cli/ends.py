@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from acpella._redact import redact
 from acpella.errors import ConnectionClosed, RpcError
 from acpella.rpc import Channel
 from acpella.rpc.framing import Broken, Framer
@@ -18,6 +19,9 @@ from .owners import table
 __all__ = ["AgentEnd", "ClientEnd", "error_body"]
 
 log = logging.getLogger(__name__)
+
+EXCERPT = 200
+"""Bytes of what is no message that are told."""
 
 WRITE_HIGH = 256 * 1024
 """Bytes that may wait for one side before the other has to pause."""
@@ -55,7 +59,7 @@ class End:
     def received(self, data: bytes) -> None:
         for block in self._framer.feed(data):
             if isinstance(block, Broken):
-                log.warning("skipped a frame: %s", block.reason)
+                self._noise(block.reason)
                 continue
             for frame in block.split(b"\n"):
                 if frame and not frame.isspace():
@@ -79,6 +83,10 @@ class End:
 
     def _frame(self, frame: bytes) -> None:
         raise NotImplementedError
+
+    def _noise(self, text: str) -> None:
+        """What came is no message."""
+        log.warning("skipped what is no message: %s", text)
 
     def _lost(self, reason: ConnectionClosed) -> None:
         raise NotImplementedError
@@ -132,10 +140,12 @@ class AgentEnd(End):
         on_update: Callable[[bytes], None],
         on_request: Callable[[bytes, str, bytes, Envelope], None],
         on_notification: Callable[[bytes, str, Envelope], None],
+        on_noise: Callable[[str], None],
         on_lost: Callable[[ConnectionClosed], None],
     ) -> None:
         super().__init__(channel)
         self._on_update = on_update
+        self._on_noise = on_noise
         self._on_request = on_request
         self._on_notification = on_notification
         self._on_lost = on_lost
@@ -191,7 +201,7 @@ class AgentEnd(End):
         try:
             envelope = read_envelope(frame)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            log.warning("the agent wrote what is no message: %s", frame[:200])
+            self._noise(redact(frame[:EXCERPT].decode("utf-8", "replace").strip()))
             return
         if envelope.method is None:
             done = self._calls.pop(bytes(envelope.id), None)
@@ -203,6 +213,10 @@ class AgentEnd(End):
             self._on_update(frame)
         else:
             self._on_notification(frame, envelope.method, envelope)
+
+    def _noise(self, text: str) -> None:
+        super()._noise(text)
+        self._on_noise(text)
 
     def _lost(self, reason: ConnectionClosed) -> None:
         calls, self._calls = self._calls, {}

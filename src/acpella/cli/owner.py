@@ -46,6 +46,9 @@ CANCEL_GRACE = 10.0
 LINGER = 1.0
 """Seconds in which clients that failed read why, before the owner ends."""
 
+UNHEARD = 10
+"""Lines that are no messages, kept for the next client. Most agents that print do so at their start."""
+
 EXCERPT = 60
 """Characters of a prompt that `acpella status` shows."""
 
@@ -83,7 +86,9 @@ class Owner:
         self._job: Job | None = None
         self._asked: dict[bytes, tuple[ClientEnd, str]] = {}  # requests of the agent that clients work on
         self._passed: dict[tuple[ClientEnd, bytes], bytes] = {}  # calls that were passed on, by their ids
+        self._unheard: deque[str] = deque(maxlen=UNHEARD)  # what the agent printed while nobody was here
         self._tasks: set[asyncio.Task[None]] = set()
+        self._left_here: set[asyncio.Task[None]] = set()  # prompts that nobody waits for
         self._ending = asyncio.Event()
         self._killer: asyncio.TimerHandle | None = None
         self._idler: asyncio.TimerHandle | None = None
@@ -136,6 +141,8 @@ class Owner:
         for timer in (self._killer, self._idler):
             if timer is not None:
                 timer.cancel()
+        if self._left_here:  # each notes how it ended
+            await asyncio.wait(self._left_here, timeout=LINGER)
         for task in list(self._tasks):
             task.cancel()
         with contextlib.suppress(TimeoutError):
@@ -154,10 +161,11 @@ class Owner:
         if not self._clients and self._job is None and not self._queue:
             self._idler = self._loop.call_at(self._used + self._config.idle, self._ending.set)
 
-    def _spawn(self, work: Awaitable[None]) -> None:
+    def _spawn(self, work: Awaitable[None]) -> asyncio.Task[None]:
         task = self._loop.create_task(_quietly(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     # -- what clients send -------------------------------------------------------------------
 
@@ -252,6 +260,8 @@ class Owner:
         client.attached = True
         client.greeting = params
         client.answer(request_id, self._agent.hello())
+        while self._unheard:
+            client.notify("_owner/noise", {"text": self._unheard.popleft()})
 
     def on_agent_lost(self, reason: ConnectionClosed) -> None:
         """The agent died. Who waits in the queue gets a new one; then each death costs one of them."""
@@ -298,6 +308,17 @@ class Owner:
             self._finish(job, cancelled=True)
         else:
             self._begin(job)
+
+    def on_noise(self, text: str) -> None:
+        """The agent printed something: whoever waits for it hears of that, or whoever comes next."""
+        if self._job is not None:
+            hearers = [self._job.client] if self._job.client is not None else []
+        else:
+            hearers = [client for client in self._clients if client.attached]
+            if not hearers:
+                self._unheard.append(text)
+        for client in hearers:
+            client.notify("_owner/noise", {"text": text})
 
     def on_stderr(self, data: bytes) -> None:
         if self._job is not None and self._job.client is not None and not self._job.background:
@@ -561,7 +582,9 @@ class Owner:
             else:
                 client.answer(request_id, {"before": before})
 
-        self._spawn(go())
+        running = self._spawn(go())
+        self._left_here.add(running)
+        running.add_done_callback(self._left_here.discard)
         self._spawn(tell())
 
     _OWN = {

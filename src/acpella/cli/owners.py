@@ -1,6 +1,7 @@
 """Owner processes seen from outside: finding one, starting one, asking one."""
 
 import contextlib
+import logging
 import os
 import select
 import signal
@@ -30,7 +31,10 @@ __all__ = [
     "reach",
     "started_ticks",
     "sweep",
+    "tell_noise",
 ]
+
+log = logging.getLogger(__name__)
 
 IDLE = 300.0
 """Seconds after which an owner that nobody uses ends."""
@@ -311,6 +315,11 @@ def stop(key: str, *, within: float = 10.0) -> bool:
 def table(value: Any) -> dict[str, Any]:
     """An object of plain JSON; what is none counts as empty."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def tell_noise(told: dict[str, Any]) -> None:
+    """The agent behind an owner printed what is no message."""
+    log.warning("skipped what is no message: %s", told.get("text"))
 
 
 def from_wire(error: RpcError) -> AcpellaError | TimeoutError:

@@ -233,7 +233,7 @@ async def _attached(arguments: argparse.Namespace, entry: "Entry", connected: An
     from acpella.errors import ConnectionClosed
     from acpella.transport import UnixChannel
 
-    from .owners import table
+    from . import owners
 
     channel = UnixChannel(connected, peer="the session's owner process")
     agent = _connect(
@@ -243,6 +243,7 @@ async def _attached(arguments: argparse.Namespace, entry: "Entry", connected: An
         entry.agent,
         notifications={
             "_owner/queued": lambda told: _waiting(arguments, told),
+            "_owner/noise": owners.tell_noise,
             "_owner/stderr": lambda told: arguments.verbose and _pass_on(str(told["text"]).encode()),
         },
         startup=OWNER_WITHIN,
@@ -253,7 +254,7 @@ async def _attached(arguments: argparse.Namespace, entry: "Entry", connected: An
         raise _TooLate from error
     try:
         try:
-            own = table(table(agent.hello.meta).get("acpella.owner"))
+            own = owners.table(owners.table(agent.hello.meta).get("acpella.owner"))
             session = await agent.resume_session(own.get("sessionId") or "new", entry.cwd)
         except ConnectionClosed as error:
             raise _TooLate from error

@@ -75,7 +75,7 @@ async def attach(
             _OwnerChannel(connected, config),
             settings=ClientSettings(),
             on_elicit=asker.elicitation,
-            notifications={"_owner/queued": wait, "_owner/stderr": hear},
+            notifications={"_owner/queued": wait, "_owner/stderr": hear, "_owner/noise": owners.tell_noise},
             **allowed,
         )
         agent.name = entry.agent
