@@ -52,11 +52,6 @@ class Child(FakeEditor):
     async def exit_code(self) -> int:
         return await asyncio.to_thread(self.process.wait, 20)
 
-    async def seconds_to_exit(self) -> float:
-        began = time.monotonic()
-        await self.exit_code()
-        return time.monotonic() - began
-
 
 @asynccontextmanager
 async def running(

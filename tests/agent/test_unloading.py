@@ -1,7 +1,6 @@
 """Not too many sessions in memory (C16), and the hooks that tell of their coming and going."""
 
 import asyncio
-import time
 from typing import Any
 
 import pytest
@@ -197,22 +196,21 @@ async def test_a_hook_that_fails_leaves_no_half_open_session(
 async def test_a_hook_that_hangs_does_not_keep_a_session_open(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acpella.agent.app.CLOSE_GRACE", 0.1)
+    monkeypatch.setattr("acpella.agent.app.CLOSE_GRACE", 1.0)
     agent = conversing(store)
 
     @agent.on_close
     async def hang(session: Any) -> None:
         await asyncio.get_running_loop().create_future()
 
-    async with editing(agent) as editor:
-        session = await editor.new()
-        await editor.prompt(session, "one")
-        await editor.call("session/close", {"sessionId": session})
-        await editor.load(session)
-        for _ in range(20):
-            await editor.new()
-        began = time.monotonic()
-    assert time.monotonic() - began < 2  # all at once, not one after the other
+    async with asyncio.timeout(30):  # all 60 at once, not one after the other
+        async with editing(agent) as editor:
+            session = await editor.new()
+            await editor.prompt(session, "one")
+            await editor.call("session/close", {"sessionId": session})
+            await editor.load(session)
+            for _ in range(60):
+                await editor.new()
 
 
 async def test_hooks_tell_what_happens_to_sessions(store: Store) -> None:

@@ -374,10 +374,9 @@ async def test_a_child_that_closes_its_output_and_lives_is_told_so(monkeypatch: 
 async def test_a_grandchild_that_holds_stdout_does_not_hide_the_death() -> None:
     """prototype 9"""
     code = "sys.stdin.readline(); subprocess.Popen(['sleep', '60'], stdin=0); sys.exit(7)"
-    start = time.monotonic()
-    ending = await end_of(program(code))
+    async with asyncio.timeout(30):  # the grandchild has 60
+        ending = await end_of(program(code))
     assert ending.exit_code == 7
-    assert time.monotonic() - start < 5
 
 
 async def test_a_daemon_that_holds_stdout_does_not_hide_the_death(tmp_path: Path) -> None:
