@@ -183,6 +183,23 @@ def test_a_chat_of_its_own_is_seen_cancelled_and_closed_from_another_shell(shell
     assert other.returncode == 0 and "from outside by" in out, err
 
 
+def test_what_waits_in_a_chat_is_seen_and_goes_back_when_another_shell_cancels(
+    shell: Shell, chat: Start
+) -> None:
+    terminal = chat("-a", shell.scripted)
+    terminal.type("wait never" + ENTER)
+    shell.until_event("begin", "wait never")
+    terminal.type("next one" + ENTER)
+    terminal.see("next one")
+    assert "1. waits: next one" in shell("status").stdout
+    assert "1 that waited" in shell("cancel", "--all").stderr
+    terminal.see(r"› next one *\n[^\n]*cli_agent")
+    assert ("begin", "next one") not in shell.events()
+    assert "ended" in shell("status", "--stop").stderr
+    assert terminal.wait() == 0
+    assert "ended from another shell" in terminal.all() and "Traceback" not in terminal.all()
+
+
 def test_a_second_chat_does_not_take_the_session_of_the_first(shell: Shell, chat: Start) -> None:
     terminal = chat("-a", shell.scripted)
     terminal.type("hello" + ENTER)

@@ -220,3 +220,11 @@ def test_help_lists_the_exit_codes() -> None:
     assert ran.returncode == 0
     for text in ("--yolo", "--save-session", "130  cancelled by Ctrl-C", "5  the agent wants a login"):
         assert text in ran.stdout
+
+
+def test_jsonl_is_json_whatever_the_agent_prints(run: Any) -> None:
+    """D11, FIELD-NOTES 10"""
+    ran = run("-a", str(Path(__file__).parent / "old_agent.py"), "-o", "jsonl", "hi")
+    frames = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert ran.returncode == 0 and frames[-1]["result"]["stopReason"] == "end_turn"
+    assert "a line of its log" not in ran.stdout and "a line of its log" in ran.stderr

@@ -552,6 +552,25 @@ def test_a_prompt_waits_for_a_single_one_that_has_the_session(shell: Shell) -> N
     assert [text for what, text in shell.events() if what == "begin"] == [f"wait {flag}", "second"]
 
 
+def test_prompts_that_wait_for_a_single_one_are_seen_and_cancelled(shell: Shell) -> None:
+    first = shell.start("run", "-a", shell.scripted, "wait never")
+    shell.until_event("begin", "wait never")
+    waiting = [shell.start("run", "-c", text) for text in ("second", "third")]
+
+    def queue() -> set[str]:
+        (told,) = json.loads(shell("status", "--json").stdout)
+        return {entry["prompt"] for entry in told["queue"]}
+
+    shell.until(lambda: queue() == {"second", "third"}, "both wait")
+    assert "cancelled" in (said := shell("cancel", "--all").stderr) and "2 that waited" in said
+    for process in waiting:
+        _, err = process.communicate(timeout=20)
+        assert process.returncode == 130 and "cancelled while it waited" in err
+    first.communicate(timeout=20)
+    assert first.returncode == 130
+    assert [text for what, text in shell.events() if what == "begin"] == ["wait never"]
+
+
 def test_a_killed_command_leaves_its_session_to_others(shell: Shell) -> None:
     first = shell.start("run", "-a", shell.scripted, "wait never")
     shell.until_event("begin", "wait never")
@@ -568,5 +587,6 @@ def test_a_command_can_be_stopped_from_another_shell(shell: Shell) -> None:
     shell.until_event("begin", "wait never")
     agent = shell.address()["agent_pid"]
     assert "ended " in shell("status", "--stop").stderr
-    running.communicate(timeout=20)
+    _, err = running.communicate(timeout=20)
     assert running.returncode == 143 and not alive(agent)
+    assert "ended from another shell" in err

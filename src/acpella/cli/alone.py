@@ -2,8 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -18,17 +18,44 @@ MAX_LINE = 64 * 1024
 """Bytes of a question. The answers need few."""
 
 
+class _Request(msgspec.Struct):
+    method: str = ""
+    id: Any = None
+    params: dict[str, Any] = {}
+
+
+class _Waiting(NamedTuple):
+    """A prompt of another shell, which waits for the end of this command."""
+
+    id: Any
+    prompt: str
+    since: str
+
+
+def _reply(request_id: Any, **body: Any) -> bytes:
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": request_id, **body})
+
+
 class Alone:
     """Answers for the session that this process has to itself, where else an owner would answer."""
 
     def __init__(
-        self, command: str, agent: str, *, cancel: Callable[[], None], stop: Callable[[], None]
+        self,
+        command: str,
+        agent: str,
+        *,
+        cancel: Callable[[], None],
+        stop: Callable[[], None],
+        queued: Callable[[], Sequence[str]] = tuple,
     ) -> None:
+        """`cancel` ends the turn, `stop` the command; `queued` lists prompts that wait inside it."""
         self.running: dict[str, Any] | None = None
         """What `acpella status` shows of the turn; None between turns."""
         self._command = command
         self._agent = agent
         self._cancel = cancel
+        self._queued = queued
+        self._waiting: dict[asyncio.StreamWriter, _Waiting] = {}  # prompts of other shells
         self._stop = stop
         self._key = self._session_id = ""
         self._hold: Hold | None = None
@@ -87,46 +114,58 @@ class Alone:
         self._clients[writer] = task
         try:
             while line := await reader.readline():
-                writer.write(self._answer(line) + b"\n")
-                await writer.drain()
+                answer = self._answer(line, writer)
+                if answer is not None:
+                    writer.write(answer + b"\n")
+                    await writer.drain()
         except (OSError, ValueError):  # it left, or sends without end
             pass
         finally:
             del self._clients[writer]
+            self._waiting.pop(writer, None)
             writer.close()
 
-    def _answer(self, line: bytes) -> bytes:
+    def _answer(self, line: bytes, writer: asyncio.StreamWriter) -> bytes | None:
         try:
-            request = msgspec.json.decode(line)
-            request_id, method = request.get("id"), request.get("method")
-        except (msgspec.DecodeError, UnicodeDecodeError, AttributeError):
-            request_id, method = None, None
-        own = self._OWN.get(method) if isinstance(method, str) else None
-        body: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id}
+            request = msgspec.json.decode(line, type=_Request)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            request = _Request()
+        if request.method == "_owner/wait":  # answered when it is cancelled; else the end is the answer
+            self._waiting[writer] = _Waiting(request.id, str(request.params.get("prompt", "")), now())
+            return None
+        own = self._OWN.get(request.method)
         if own is None:
             text = f"the session is open in `{self._command}` (process {os.getpid()})"
-            return msgspec.json.encode({**body, "error": {"code": -32600, "message": text}})
-        return msgspec.json.encode({**body, "result": own(self)})
+            return _reply(request.id, error={"code": -32600, "message": text})
+        return _reply(request.id, result=own(self, request.params))
 
-    def _status(self) -> dict[str, Any]:
+    def _status(self, params: dict[str, Any]) -> dict[str, Any]:
+        queue = [{"prompt": prompt, "since": self._last} for prompt in self._queued()]
+        queue += [{"prompt": waiting.prompt, "since": waiting.since} for waiting in self._waiting.values()]
         return {
             "pid": os.getpid(),
             "alone": self._command,
             "sessionId": self._session_id,
             "agent": self._agent,
             "running": self.running,
-            "queue": [],
+            "queue": queue,
             "lastActivity": self._last,
         }
 
-    def _cancel_turn(self) -> dict[str, Any]:
+    def _cancel_turn(self, params: dict[str, Any]) -> dict[str, Any]:
         running = self.running
         if running is not None:
             running["cancelling"] = True
             self._cancel()
-        return {"running": running is not None, "queued": 0}
+        queued = 0
+        if params.get("all"):
+            queued = len(self._queued()) + len(self._waiting)  # its own ones end with the turn
+            for writer, waiting in self._waiting.items():
+                writer.write(_reply(waiting.id, result={"stopReason": "cancelled"}) + b"\n")
+            self._waiting.clear()
+        return {"running": running is not None, "queued": queued}
 
-    def _leave(self) -> dict[str, Any]:
+    def _leave(self, params: dict[str, Any]) -> dict[str, Any]:
         asyncio.get_running_loop().call_soon(self._stop)  # after the answer
         return {}
 

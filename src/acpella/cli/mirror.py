@@ -1,12 +1,16 @@
 """Every frame of a conversation on stdout, byte for byte (FEATURES D11)."""
 
 import sys
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import msgspec
 
 from acpella.errors import TransportError
 from acpella.rpc import Channel, Receiver
 
 __all__ = ["Mirror"]
+
+_object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class Mirror:
@@ -29,8 +33,15 @@ class Mirror:
     def received(self, data: bytes) -> None:
         *whole, self._unfinished = (self._unfinished + data).split(b"\n")
         for line in whole:
-            if line.strip():
-                self.show(line)
+            self._show_frame(line)
+
+    def _show_frame(self, line: bytes) -> None:
+        """What the agent printed and is no frame would break whoever reads JSON here; stderr has it."""
+        try:
+            _object(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return
+        self.show(line)
 
     def write(self, data: bytes | bytearray) -> None:
         for line in bytes(data).splitlines():
@@ -45,9 +56,8 @@ class Mirror:
 
     async def close(self) -> None:
         await self._channel.close()
-        if self._unfinished.strip():
-            self.show(self._unfinished)
-            self._unfinished = b""
+        self._show_frame(self._unfinished)
+        self._unfinished = b""
 
     @property
     def stderr_tail(self) -> str:

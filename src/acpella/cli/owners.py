@@ -23,6 +23,7 @@ __all__ = [
     "Address",
     "Config",
     "InUse",
+    "NotWanted",
     "ask",
     "find",
     "from_wire",
@@ -70,6 +71,10 @@ class Config(msgspec.Struct, kw_only=True):
 
 class InUse(TransportError):
     """The session is open in a command that has its agent to itself."""
+
+
+class NotWanted(Exception):
+    """Another shell has cancelled what waited."""
 
 
 class Address(msgspec.Struct, kw_only=True):
@@ -164,14 +169,20 @@ def find(key: str) -> socket.socket | None:
 
 
 def reach(
-    config: Config, *, on_wait: Callable[[str], None] | None = None, within: float | None = None
+    config: Config,
+    *,
+    on_wait: Callable[[str], None] | None = None,
+    within: float | None = None,
+    prompt: str = "",
 ) -> socket.socket:
     """A connection to the owner of a session, which is started if there is none.
 
-    A command that has the session to itself is waited for, up to `within` seconds, if `on_wait` can be told.
+    A command that has the session to itself is waited for, up to `within` seconds, if `on_wait` can be told;
+    `prompt` is what waits.
 
     Raises:
         InUse: there is such a command.
+        NotWanted: the prompt was cancelled while it waited.
         TransportError: the owner cannot be started; says why.
         TimeoutError: the command did not end.
     """
@@ -182,7 +193,7 @@ def reach(
             told = ask(config.key, "_owner/status") or {}
             if "alone" in told:
                 with connected:
-                    _wait_for(told, connected, on_wait, within)
+                    _wait_for(told, connected, on_wait, within, prompt)
                 deadline = time.monotonic() + START_WITHIN
                 continue
             if told.get("stuck"):
@@ -207,6 +218,7 @@ def _wait_for(
     connected: socket.socket,
     on_wait: Callable[[str], None] | None,
     within: float | None,
+    prompt: str,
 ) -> None:
     """Until a command has ended that has the session to itself."""
     text = f"the session is open in `{told['alone']}` (process {told.get('pid')})"
@@ -214,8 +226,11 @@ def _wait_for(
         raise InUse(f"{text}; close that first")
     on_wait(text)
     connected.settimeout(within or None)
+    request = {"jsonrpc": "2.0", "id": 0, "method": "_owner/wait", "params": {"prompt": prompt}}
     with contextlib.suppress(ConnectionError):
-        connected.recv(1)  # nothing comes but the end
+        connected.sendall(msgspec.json.encode(request) + b"\n")
+        if connected.recv(1):  # an answer, before the end
+            raise NotWanted
 
 
 def _start(config: Config) -> str:

@@ -139,12 +139,17 @@ async def _direct(
         "acpella run",
         arguments.agent or "",
         cancel=arguments.interrupts.cancel_turn,
-        stop=lambda: os.kill(os.getpid(), signal.SIGTERM),
+        stop=_end_for_others,
     )
     try:
         return await _with_own_agent(arguments, settings, catalogue, prompt)
     finally:
         await alone.release()
+
+
+def _end_for_others() -> None:
+    _say("ended from another shell")
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 async def _with_own_agent(
@@ -201,9 +206,16 @@ def _run_kept(arguments: argparse.Namespace, settings: Any, entry: "Entry", prom
     if arguments.mcp and owners.ask(entry.key, "_owner/status") is not None:
         _say("--mcp has no effect: the session is open already; `acpella sessions close` ends it")
     for _ in range(OWNER_TRIES):
-        connected = owners.reach(
-            config, on_wait=None if arguments.no_wait else _tell_wait, within=arguments.timeout
-        )
+        try:
+            connected = owners.reach(
+                config,
+                on_wait=None if arguments.no_wait else _tell_wait,
+                within=arguments.timeout,
+                prompt=_title(prompt),
+            )
+        except owners.NotWanted:
+            _say("cancelled while it waited")
+            return exits.CANCELLED
         try:
             return asyncio.run(_limited(arguments, _attached(arguments, entry, connected, prompt)))
         except _TooLate:

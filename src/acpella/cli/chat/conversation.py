@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import os
 import signal
+import sys
 from collections import deque
 from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack
@@ -70,7 +71,10 @@ class Conversation:
         self.agent: ConnectedAgent | None = None
         self.session: ClientSession | None = None
         self.said: deque[tuple[str, str]] = deque(maxlen=MAX_SAID)
-        self._alone = Alone("acpella chat", target, cancel=self._cancel_turn, stop=self.on_leave)
+        self._alone = Alone(
+            "acpella chat", target, cancel=self._cancel_turn, stop=self._stop_for_others, queued=self.queued
+        )
+        self._stopped = False
         self._noted: Entry | None = None  # the session of this chat's own agent, in the catalogue
         self._usage: UsageUpdate | None = None
         self._files = Files(Path(self.cwd))
@@ -120,6 +124,8 @@ class Conversation:
             await asyncio.gather(*rest, return_exceptions=True)
             await self._close_agent()
             await self._alone.release()
+        if self._stopped:
+            print("acpella: ended from another shell", file=sys.stderr)  # noqa: T201 - the chat is gone
         return exits.DONE
 
     async def _stop_work(self, work: "asyncio.Future[None]") -> None:
@@ -316,6 +322,8 @@ class Conversation:
                 if not isinstance(update, UpdatesDropped):
                     self.screen.update(update, turn.result.tool_calls)
             reason = turn.result.stop_reason or "unknown"
+            if reason == "cancelled":  # perhaps by another shell
+                self._give_back()
         finally:
             self._turn = None
             self._alone.end()
@@ -385,10 +393,7 @@ class Conversation:
         if twice and not (buffer.text and self._turn is None):
             self.on_leave()
         elif self._turn is not None:
-            if self._waiting:  # what had not been sent goes back to where it was typed
-                buffer.text = "\n".join([*self._waiting, *([buffer.text] if buffer.text else [])])
-                buffer.cursor_position = len(buffer.text)
-                self._waiting.clear()
+            self._give_back()
             self._beside(self._cancel(self._turn))
         elif buffer.text:
             buffer.append_to_history()
@@ -408,6 +413,22 @@ class Conversation:
             await turn.cancel()
         except (AcpellaError, TimeoutError):
             pass  # the turn itself tells
+
+    def _give_back(self) -> None:
+        """What had not been sent goes back to where it was typed."""
+        buffer = self.face.buffer
+        if self._waiting:
+            buffer.text = "\n".join([*self._waiting, *([buffer.text] if buffer.text else [])])
+            buffer.cursor_position = len(buffer.text)
+            self._waiting.clear()
+
+    def _stop_for_others(self) -> None:
+        """Another shell wants the chat to end; what was typed is found with the arrow key next time."""
+        self._stopped = True
+        self._give_back()
+        if self.face.buffer.text:
+            self.face.buffer.append_to_history()
+        self.on_leave()
 
     def on_leave(self) -> None:
         self._left.set()
