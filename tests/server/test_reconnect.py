@@ -3,6 +3,7 @@
 import asyncio
 import random
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +215,35 @@ async def test_a_session_is_handed_over_to_a_new_connection_in_the_middle_of_a_t
             await eventually(lambda: len(server.app.host) == 1, "the old connection is let go")
             await again.prompt(session, "say 1", id=6)
             assert texts(await again.until_answer(6)) == ["<0>"]
+
+
+async def test_a_turn_survives_the_loss_of_every_client_that_took_it_over() -> None:
+    """E4: on a bad line, clients that know no resumption come and go again and again."""
+    talker = Talker()
+    async with serving(talker) as server:
+        async with socket(ws_url(server)) as client:
+            session = await client.start()
+            await client.prompt(session, "wait")
+            await client.message()
+        away = partial(server.app.metrics.value, "acpella_connections", 'client="away"')
+        for gone in range(1, 4):
+            await eventually(lambda gone=gone: away() == gone, "away")
+            async with socket(ws_url(server)) as again:
+                await again.call(0, "initialize", HELLO)
+                await again.request(
+                    1, "session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []}
+                )
+                loaded = await again.until_answer(1)
+                assert texts(loaded) == ["waiting"]
+                assert loaded[-1]["result"]["_meta"] == {"acpella": {"turnRunning": True}}
+        assert talker.ended == []
+        talker.go.set()
+        await eventually(lambda: talker.ended == ["wait"], "the turn ends")
+        await eventually(lambda: len(server.app.host) == 0, "all connections are let go")
+        async with socket(ws_url(server)) as last:
+            await last.call(0, "initialize", HELLO)
+            await last.request(1, "session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
+            assert "".join(texts(await last.until_answer(1))) == "waitinggone on"
 
 
 async def test_a_connection_is_kept_for_a_while_only() -> None:

@@ -202,9 +202,10 @@ class HostedConnection:
             self.check_end()
 
     def _cancel_turns(self) -> None:
-        for pending in self._pending.values():
-            if pending.method == "session/prompt" and pending.session is not None:
-                params = {"sessionId": pending.session}
+        begun = {p.session for p in self._pending.values() if p.method == "session/prompt"}
+        for session in begun | self.routes.known:
+            if session is not None and self.host.has_turn(session, self.principal):
+                params = {"sessionId": session}
                 self._write(
                     msgspec.json.encode({"jsonrpc": "2.0", "method": "session/cancel", "params": params})
                 )
@@ -226,6 +227,12 @@ class HostedConnection:
         """Whether a turn that was begun here runs in that session."""
         return any(p.method == "session/prompt" and p.session == session_id for p in self._pending.values())
 
+    def _has_turns(self) -> bool:
+        """Whether a turn needs this connection: one begun here, or taken over from another."""
+        if self.turns:
+            return True
+        return any(self.host.has_turn(session, self.principal) for session in self.routes.known)
+
     def check_end(self) -> None:
         """Whether the connection is of no use any more; looked at again and again."""
         now = self._now()
@@ -244,7 +251,7 @@ class HostedConnection:
             patience = self._settings.detach_seconds
             if not self._used:  # perhaps the client never saw the answer that named the connection
                 patience = min(patience, UNUSED)
-            gone_for_good = self.kind == "websocket" and not self.resumable and not self.turns
+            gone_for_good = self.kind == "websocket" and not self.resumable and not self._has_turns()
             if gone_for_good or away > patience:
                 self.close("its client is gone" if gone_for_good else "its client did not come back")
 
@@ -597,7 +604,7 @@ class HostedConnection:
                 self.host.policy.made(made, self.principal)
                 self.expect_stream(made)
         elif waiting.method in ("session/load", "session/resume") and waiting.session is not None:
-            self.routes.learn(waiting.session)
+            self.routes.known.add(waiting.session)
         elif waiting.method in ("session/list", "_session/list") and self.host.policy.filters_lists:
             result = self.host.policy.filtered(msgspec.json.decode(envelope.result), self.principal)
             return answer(bytes(envelope.id), result)

@@ -163,7 +163,7 @@ async def get(host: Host, request: Request) -> None:
     connection = find(host, request, _header(host, request, CONNECTION))
     session_id = _header(host, request, SESSION)
     if session_id is not None and session_id not in connection.routes.streams:
-        if not connection.routes.knows(session_id) and not connection.loads:
+        if session_id not in connection.routes.known and not connection.loads:
             raise Refusal(404, "no such session")
         try:
             connection.routes.stream_of(session_id)

@@ -34,7 +34,8 @@ class Routes:
         self.streams: dict[str | None, Outbox] = {}
         """By session; None is the connection's own."""
         self.main = self.streams[None] = make()
-        self._known: set[str] = set()  # sessions that have or may have a stream of their own
+        self.known: set[str] = set()
+        """Sessions that were opened on this connection."""
         self._by_head: dict[bytes, Outbox] = {}
         self._lent: list[tuple[Outbox, str | None]] = []
         self._closed = False
@@ -45,14 +46,6 @@ class Routes:
         for stream in self.streams.values():
             stream.close()
 
-    def knows(self, session_id: str) -> bool:
-        """Whether the session was opened on this connection."""
-        return session_id in self._known
-
-    def learn(self, session_id: str) -> None:
-        """The session was opened."""
-        self._known.add(session_id)
-
     def stream_of(self, session_id: str) -> Outbox:
         """The stream of a session, made if there is none. Raises `Overflow` if there are too many."""
         stream = self.streams.get(session_id)
@@ -62,7 +55,7 @@ class Routes:
             stream = self.streams[session_id] = self._make()
             stream.closed = self._closed
             self._by_head[session_id.encode()] = stream
-        self._known.add(session_id)
+        self.known.add(session_id)
         return stream
 
     def _drop_idle(self) -> bool:
@@ -80,6 +73,7 @@ class Routes:
         Raises:
             Overflow: there are too many; the session shares the connection's own.
         """
+        self.known.add(session_id)
         if not self._multiplexed and self._kind == "http":
             self.stream_of(session_id)
 
