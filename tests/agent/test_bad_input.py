@@ -352,3 +352,20 @@ async def test_ten_thousand_cancels_and_unknown_messages_in_between_harm_nobody(
             await editor.connection.notify("session/cancel", {"sessionId": f"sess_{number}"})
             await editor.connection.notify("unknown/thing", {"number": number})
         assert (await editor.call("session/prompt", prompt_params(session)))["stopReason"] == "end_turn"
+
+
+@pytest.mark.parametrize(
+    "answer", [None, [], "x", {}, {"outcome": None}, {"outcome": 5}, {"outcome": {}}], ids=str
+)
+async def test_what_is_no_permission_is_no(answer: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """C21: an editor that answers nonsense has not said yes; the turn goes on."""
+
+    async def ask(turn: Any) -> str:
+        return str(await turn.permit(None, "Go on?"))
+
+    async with editing(agent_of(ask)) as editor:
+        editor.on["session/request_permission"] = lambda params: answer
+        session = await editor.new()
+        assert await editor.prompt(session, "go") == "end_turn"
+        assert editor.said(session) == "False"
+    assert "Traceback" not in caplog.text

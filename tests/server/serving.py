@@ -45,6 +45,8 @@ class Talker:
             elif verb == "ask":
                 self.answers.append(await turn.permit(None, "Do it?"))
                 await turn.say("yes" if self.answers[-1] else "no")
+            elif verb == "read":
+                await turn.say(await turn.files.read(rest))
             elif verb == "wait":
                 await turn.say("waiting")
                 await self.go.wait()

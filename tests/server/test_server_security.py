@@ -485,6 +485,39 @@ async def test_sessions_stay_below_the_roots(tmp_path: Path) -> None:
         assert "result" in await client.call(52, "_agent/working_dir/update", move)
 
 
+async def test_a_directory_that_is_swapped_for_a_link_leads_nowhere(tmp_path: Path) -> None:
+    """Symlink race: what was checked when the session was opened must still be what is opened."""
+    secret = tmp_path / "out"
+    secret.mkdir()
+    (secret / "s.txt").write_text("outside", encoding="utf-8")
+    for name in ("swapped", "above/inner"):
+        place = tmp_path / "work" / name
+        place.mkdir(parents=True)
+        (place / "s.txt").write_text("inside", encoding="utf-8")
+    roots = {"roots": (str(tmp_path / "work"),)}
+    async with serving(Talker(local=True), limits=roots) as server, socket(ws_url(server)) as client:
+        await client.call(0, "initialize", HELLO)
+        for number, (name, moved, link) in enumerate(
+            (("swapped", "swapped", secret), ("above/inner", "above", tmp_path), ("later", "later", secret))
+        ):
+            place = tmp_path / "work" / name
+            made = await client.call(f"n{number}", "session/new", {"cwd": str(place), "mcpServers": []})
+            session = made["result"]["sessionId"]
+            if place.exists():
+                await client.prompt(session, "read s.txt", id=f"a{number}")
+                assert texts(await client.until_answer(f"a{number}")) == ["inside"]
+                (tmp_path / "work" / moved).rename(tmp_path / f"old{number}")
+            if moved == "above":
+                secret.rename(tmp_path / "inner")
+            (tmp_path / "work" / moved).symlink_to(link)
+            await client.prompt(session, "read s.txt", id=f"b{number}")
+            assert texts(await client.until_answer(f"b{number}")) == []
+            if moved == "above":
+                (tmp_path / "inner").rename(secret)
+            again = await client.call(f"l{number}", "session/new", {"cwd": str(place), "mcpServers": []})
+            assert again["error"]["code"] == -32602
+
+
 async def test_commands_of_clients_are_not_started_for_strangers() -> None:
     """MCP servers that are programs would be remote execution; on by choice, or without credentials."""
     server_of_theirs = {"name": "x", "command": "/bin/sh", "args": ["-c", "id"], "env": []}

@@ -281,16 +281,20 @@ class Agent:
         signals: bool = False,
         log_first: bool = False,
         is_detached: Callable[[], bool] | None = None,
+        roots: Sequence[str] = (),
     ) -> None:
         """Serve one editor over any channel until it goes away. Many may be served at once.
 
         The store is opened with the first; `close` lets go of it. With `signals`, SIGINT and SIGTERM end
         the turns, then the connection. With `log_first`, an update is sent only after the store has it.
         `is_detached` tells whether the editor is away though the channel stays open; then another connection
-        of the same user may take over a session in the middle of a turn.
+        of the same user may take over a session in the middle of a turn. With `roots`, its sessions work
+        beneath these directories only.
         """
         await self._open()
-        wire = WireV1(self, channel, principal=principal, log_first=log_first, is_detached=is_detached)
+        wire = WireV1(
+            self, channel, principal=principal, log_first=log_first, is_detached=is_detached, roots=roots
+        )
         if signals:
             self._stop_on_signals(wire)
         await wire.run()

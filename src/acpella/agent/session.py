@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -33,6 +34,8 @@ from .log_first import LogFirst
 from .recorder import Recorder
 
 if TYPE_CHECKING:
+    from acpella.local import Jail
+
     from .app import Agent
     from .turn import Turn
     from .wire_v1 import WireV1
@@ -97,6 +100,7 @@ class Session:
         self._told_title: str | None = self.title
         self._background: set[asyncio.Task[None]] = set()
         self._after_log = LogFirst(recorder, self._send) if wire.log_first and recorder is not None else None
+        self._real = self._find_roots()
         self._moving: asyncio.Event | None = None
         self._moved: asyncio.Future[None] | None = None  # somebody wants to hear of a move
 
@@ -106,6 +110,18 @@ class Session:
     def roots(self) -> list[Path]:
         """The directories that the session is about: `cwd` first."""
         return [self.cwd, *self.directories]
+
+    def _find_roots(self) -> list[str]:
+        """Where the roots really are; whoever swaps one for a link later gets nowhere."""
+        found = [os.path.realpath(root) for root in self.roots]
+        self._wire.check_inside(found)
+        return found
+
+    def jail(self) -> "Jail":
+        """This machine's files, fenced in to the session's roots."""
+        from acpella.local import Jail
+
+        return Jail(self.roots, real=self._real)
 
     @property
     def mode(self) -> str | None:
@@ -175,7 +191,12 @@ class Session:
 
     async def change_directory(self, path: str) -> None:
         """Work in another directory from now on."""
-        self.cwd = Path(path)
+        before, self.cwd = self.cwd, Path(path)
+        try:
+            self._real = self._find_roots()
+        except BaseException:
+            self.cwd = before
+            raise
         if self._recorder is not None:
             await self._recorder.flush(changes=SessionChanges(cwd=path))
 

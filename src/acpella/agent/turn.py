@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import msgspec
 from msgspec import UNSET
 
-from acpella.errors import AcpellaError, LocalProtocolError, RequestCancelled, RpcError, Unsupported
+from acpella.errors import (
+    AcpellaError,
+    LocalProtocolError,
+    RemoteProtocolError,
+    RequestCancelled,
+    RpcError,
+    Unsupported,
+)
 from acpella.rpc import Method
 from acpella.schema import (
     AgentMessageChunk,
@@ -335,6 +342,9 @@ class Turn:
             outcome = (await self.ask(methods.REQUEST_PERMISSION, request, timeout=0)).outcome
         except RequestCancelled:  # R-224: another way to say so
             return False
+        except RemoteProtocolError as error:
+            log.warning("what the editor answered is no permission: %s", error)
+            return False
         if not isinstance(outcome, SelectedPermissionOutcome):
             return False
         chosen = next((option.kind for option in _OPTIONS if option.option_id == outcome.option_id), None)
@@ -417,9 +427,7 @@ class Turn:
 
     def jail(self) -> "Jail":
         """This machine's files, fenced in to the session's roots."""
-        from acpella.local import Jail
-
-        return Jail(self.session.roots)
+        return self.session.jail()
 
     def check_going(self) -> None:
         """A handler that ignored its cancellation was left behind: it shall do nothing more."""

@@ -2,10 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -124,8 +126,10 @@ class WireV1:
         principal: str = "",
         log_first: bool = False,
         is_detached: Callable[[], bool] | None = None,
+        roots: Sequence[str] = (),
     ) -> None:
         self.agent = agent
+        self._fence = [os.path.realpath(os.path.expanduser(root)) for root in roots]
         self.log_first = log_first
         self.may_detach = is_detached is not None
         self._is_detached = is_detached
@@ -315,6 +319,12 @@ class WireV1:
         await self.agent.log_out(self.principal)
         return LogoutResponse()
 
+    def check_inside(self, places: list[str]) -> None:
+        """Sessions work in no directory that this connection may not reach; `places` hold no links."""
+        for place in places if self._fence else ():
+            if not any(place == root or Path(root) in Path(place).parents for root in self._fence):
+                raise InvalidParams(f"sessions may not work in {place!r}")
+
     # -- opening sessions --------------------------------------------------------------------
 
     async def _new(self, params: NewSessionRequest) -> NewSessionResponse:
@@ -503,16 +513,20 @@ class WireV1:
             raise no_session(session_id)  # closed meanwhile, or open on another connection
         store = self.agent.store
         lease = await store.acquire(session_id, principal=self.principal)
-        record = await store.get(session_id, principal=self.principal)
-        session = Session(
-            self.agent,
-            self,
-            msgspec.structs.replace(record, cwd=parked.cwd),
-            recorder=Recorder(store, lease, record.last_seq),
-            directories=parked.directories,
-            mcp_servers=parked.mcp_servers,
-        )
-        await self.agent.admit(session)
+        try:
+            record = await store.get(session_id, principal=self.principal)
+            session = Session(
+                self.agent,
+                self,
+                msgspec.structs.replace(record, cwd=parked.cwd),
+                recorder=Recorder(store, lease, record.last_seq),
+                directories=parked.directories,
+                mcp_servers=parked.mcp_servers,
+            )
+            await self.agent.admit(session)
+        except BaseException:
+            await store.release(lease)
+            raise
         self._parked.pop(session_id, None)
         return session
 

@@ -155,15 +155,18 @@ class Jail:
     A hard link to a file outside cannot be told from a file, but a write replaces the name, not that file.
     """
 
-    def __init__(self, roots: Sequence[str | Path], *, secrets: bool = True) -> None:
+    def __init__(
+        self, roots: Sequence[str | Path], *, secrets: bool = True, real: Sequence[str] | None = None
+    ) -> None:
         """Fence in these directories; relative paths start at the first.
 
-        `secrets` refuses `SECRET_PATHS`, for a root that holds more than a project.
+        `secrets` refuses `SECRET_PATHS`, for a root that holds more than a project. `real` tells where the
+        roots were found when somebody decided on them; a link that took the place of one since is refused.
         """
         if isinstance(roots, str) or not roots:
             raise ValueError("a jail needs a list of at least one root directory")
         spelled = [os.path.abspath(root) for root in roots]
-        self._roots = [os.path.realpath(root) for root in spelled]
+        self._roots = [os.path.realpath(root) for root in spelled] if real is None else list(real)
         # A root within a root is reached through the outer one: its own way in could be swapped.
         self._anchors = [
             root for root in self._roots if not any(o != root and _beneath(root, o) for o in self._roots)
@@ -349,7 +352,7 @@ class Jail:
             )
 
     def _descend(self, anchor: str, names: list[str], asked: str, act: _Act[_T], missing: str) -> _T:
-        fds = [os.open(anchor, _DIRECTORY)]
+        fds = [_open_root(anchor)]
         passed: list[str] = []
         try:
             for index, name in enumerate(names):
@@ -392,6 +395,24 @@ class Jail:
             return act(None, real, real)
         except _Link:
             raise _Elsewhere(real) from None
+
+
+def _open_root(root: str) -> int:
+    """The directory of a root, through no link: it was found where it is, and must still be there."""
+    if not hasattr(os, "O_PATH"):
+        return os.open(root, _DIRECTORY)  # to pass through others' directories would take the right to read
+    at = os.open("/", _DIRECTORY)
+    for name in _names(root):
+        above = at
+        try:
+            at = os.open(name, _DIRECTORY, dir_fd=above)
+        except OSError as error:
+            if error.errno in _IS_LINK or error.errno == errno.ENOTDIR:
+                raise OutsideRoots(f"{root} is not the directory any more that it was") from None
+            raise
+        finally:
+            os.close(above)
+    return at
 
 
 # -- names -----------------------------------------------------------------------------------

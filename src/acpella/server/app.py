@@ -52,7 +52,7 @@ def asgi(
 
 def _target_of(target: Any, settings: ServerSettings) -> Target:
     if callable(getattr(target, "serve_on", None)):
-        return AgentTarget(target)
+        return AgentTarget(target, roots=settings.roots)
     if callable(getattr(target, "start", None)) and hasattr(target, "checks_owners"):
         return target
     if isinstance(target, str):

@@ -5,7 +5,8 @@ import fnmatch
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from acpella.errors import AcpellaError, ConnectionClosed
@@ -60,37 +61,34 @@ class AgentTarget:
 
     checks_owners = True
 
-    def __init__(self, agent: "Agent") -> None:
+    def __init__(self, agent: "Agent", *, roots: Sequence[str] = ()) -> None:
+        """`roots`: where sessions may work; none named: anywhere."""
+        self._serve = partial(agent.serve_on, log_first=True, roots=roots)
         self._agent = agent
 
     async def start(self, receiver: Receiver, principal: str, is_detached: Callable[[], bool]) -> Endpoint:
-        return await _Served.start(self._agent, receiver, principal, is_detached)
+        served = _Served(partial(self._serve, principal=principal, is_detached=is_detached), receiver)
+        await served.start()
+        return served
 
     async def close(self) -> None:
         await self._agent.close()
 
 
 class _Served:
-    def __init__(self, agent: "Agent", receiver: Receiver) -> None:
+    def __init__(self, serve: Callable[[Channel], Awaitable[None]], receiver: Receiver) -> None:
         self.channel, self._theirs = memory_pair()
-        self._agent = agent
+        self._serve_on = serve
         self._receiver = receiver
         self._task: asyncio.Task[None] | None = None
 
-    @classmethod
-    async def start(
-        cls, agent: "Agent", receiver: Receiver, principal: str, is_detached: Callable[[], bool]
-    ) -> "_Served":
-        self = cls(agent, receiver)
-        await self.channel.open(receiver, write_high=WRITE_HIGH)
-        self._task = asyncio.get_running_loop().create_task(self._serve(principal, is_detached))
-        return self
+    async def start(self) -> None:
+        await self.channel.open(self._receiver, write_high=WRITE_HIGH)
+        self._task = asyncio.get_running_loop().create_task(self._serve())
 
-    async def _serve(self, principal: str, is_detached: Callable[[], bool]) -> None:
+    async def _serve(self) -> None:
         try:
-            await self._agent.serve_on(
-                self._theirs, principal=principal, log_first=True, is_detached=is_detached
-            )
+            await self._serve_on(self._theirs)
         except AcpellaError as error:
             log.error("the agent cannot serve: %s", error)
             self._receiver.ended(
