@@ -101,7 +101,7 @@ def connect(
         notifications=notifications,
         record=record,
         info=Implementation(name=name, version=__version__),
-        identity=identity_of(target, settings, cwd=cwd) or getattr(target, "identity", ""),
+        identity=identity_of(target, settings, cwd=cwd),
         remembered_as=remembered_as,
     )
 

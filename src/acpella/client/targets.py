@@ -139,8 +139,13 @@ def identity_of(
     """What tells an agent from all others, for answers that hold for this one alone; without secrets.
 
     The name of the settings; otherwise the whole path or command, as other programs have the same short name.
-    Empty for a channel, of which nothing is known.
+    Empty for a channel of which nothing is known.
     """
+    if hasattr(target, "pause_reading"):
+        known: str = getattr(target, "identity", "")
+        if not known and isinstance(target, ProcessChannel):
+            return identity_of(target.command, cwd=target.cwd)
+        return known
     if isinstance(target, Servable):
         return target.name
     if isinstance(target, str) and settings is not None and target in settings.agents:

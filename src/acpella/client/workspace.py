@@ -115,7 +115,7 @@ class Workspace:
             name = acting_name(path, min(around, key=len, default=os.sep))
             return name and (
                 f"is not written: programs run by themselves what is in {name}. Whoever uses this agent "
-                "can do it by hand, or allow it (`acpella run --yolo`, or `Workspace(write=True, hooks=True)`)"
+                "can do it by hand, or allow it (`acpella run --yolo`, `Workspace(write=True, hooks=True)`)"
             )
 
         return forbids
