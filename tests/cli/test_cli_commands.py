@@ -200,6 +200,18 @@ def test_a_broken_settings_file_is_not_overwritten(shell: Shell, text: str, mess
     assert path.read_text(encoding="utf-8") == text
 
 
+def test_comments_of_the_settings_are_read_and_not_lost(shell: Shell) -> None:
+    path = shell.repo / "s.json"
+    agent = f'{{"command": "{sys.executable}", "args": ["{ECHO}",],}}'
+    text = f'// mine\n{{"agent_servers": {{"mine": {agent}, }}}}\n'
+    path.write_text(text, encoding="utf-8")
+    assert shell("run", "--settings", "s.json", "hi").stdout == "You said: hi\n"
+    for words in (["add", "other", "x"], ["remove", "mine"]):
+        ran = shell("agents", words[0], "--settings", "s.json", *words[1:])
+        assert ran.returncode == 2 and "has comments" in ran.stderr
+    assert path.read_text(encoding="utf-8") == text
+
+
 def test_the_doctor_tells_what_an_agent_offers(shell: Shell) -> None:
     ran = shell("agents", "doctor", SESSIONS)
     assert ran.returncode == 0
@@ -252,6 +264,36 @@ def test_an_answer_for_good_is_remembered_listed_and_revoked(shell: Shell) -> No
     assert shell("permissions", "revoke", "cli_agent.py", row["what"]).returncode == 0
     assert shell("permissions", "list").stderr == "acpella: nothing is remembered\n"
     assert "not allowed" in shell("run", "-a", shell.scripted, "ask deploy").stdout
+
+
+@pytest.mark.parametrize("session", [[], ["-s", "work"]])
+def test_what_was_kept_for_a_program_holds_for_that_very_one(shell: Shell, session: list[str]) -> None:
+    """Alone, behind an owner, and when a prompt was left with that owner."""
+    path = shell.home / "config" / "acpella" / "permissions.toml"
+    path.parent.mkdir(parents=True)
+    answer = '"Do deploy" = "allow"\n'
+    for agent, allowed in ((shell.scripted, True), ("cli_agent.py", False), (f"{shell.scripted} x", False)):
+        path.write_text(f'["{agent}"]\n{answer}', encoding="utf-8")
+        ran = shell("run", "-a", shell.scripted, *session, "ask deploy")
+        assert ("not allowed" not in ran.stdout) is allowed, (agent, ran)
+        assert agent in shell("permissions", "list").stdout, "also what holds for nobody can be removed"
+        if session:
+            shell("run", *session, "--no-wait", "ask deploy")
+            shell("run", *session, "hello")
+            assert shell("sessions", "show", "work").stdout.count("\nallowed") == 2, "those of the first"
+    assert shell("permissions", "revoke", "cli_agent.py").returncode == 0
+
+
+def test_agents_of_one_file_name_are_told_apart_when_answers_are_revoked(shell: Shell) -> None:
+    path = shell.home / "config" / "acpella" / "permissions.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text('["/a/x.py"]\nb = "allow"\n["python /c/x.py"]\nb = "deny"\n', encoding="utf-8")
+    assert len(json.loads(shell("permissions", "list", "-a", "x.py", "--json").stdout)) == 2
+    ran = shell("permissions", "revoke", "x.py")
+    assert ran.returncode == 2 and "several agents" in ran.stderr and "/a/x.py; python /c/x.py" in ran.stderr
+    assert shell("permissions", "revoke", "python /c/x.py", "b").returncode == 0
+    assert shell("permissions", "revoke", "x.py").returncode == 0
+    assert shell("permissions", "list").stderr == "acpella: nothing is remembered\n"
 
 
 # -- every command ------------------------------------------------------------------------------------

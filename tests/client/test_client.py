@@ -9,7 +9,14 @@ import pytest
 
 import acpella
 from acpella import Agent, Mode, Permissions, Rule, Select, Terminals, Timeouts, Toggle, Workspace, connect
-from acpella.errors import AuthRequired, ConnectionClosed, RpcError, TransportError, Unsupported
+from acpella.errors import (
+    AuthRequired,
+    ConnectionClosed,
+    LocalProtocolError,
+    RpcError,
+    TransportError,
+    Unsupported,
+)
 from acpella.schema import AgentMessageChunk, ImageContent, PlanEntry
 
 pytestmark = pytest.mark.anyio
@@ -362,3 +369,71 @@ def test_the_blocking_twin(tmp_path: Path) -> None:
         session = agent.new_session(tmp_path)
         assert [type(update).__name__ for update in session.prompt("x")][:2] == ["AgentMessageChunk"] * 2
         assert session.prompt("y").wait().text == "ay"
+
+
+def test_a_blocking_turn_waits_when_it_is_read(tmp_path: Path) -> None:
+    """`.text` and its like send the prompt; while a turn is iterated they tell what is known so far."""
+    program = tmp_path / "agent.py"
+    program.write_text(
+        "import acpella\nasync def reply(turn):\n    yield 'a'\n    yield turn.text\nacpella.run(reply)\n",
+        encoding="utf-8",
+    )
+    with acpella.sync.connect(program) as agent:
+        session = agent.new_session(tmp_path)
+        assert session.prompt("1").text == "a1"
+        assert session.prompt("2").result.text == "a2"
+        assert session.prompt("3").stop_reason == "end_turn"
+        assert session.prompt("4").tool_calls == {}
+        turn = session.prompt("5")
+        seen = [turn.text for update in turn if isinstance(update, AgentMessageChunk)]
+        assert seen[-1] == turn.text == turn.wait().text == "a5" and seen[0] in ("a", "a5")
+        with session.prompt("6") as turn:
+            assert turn.wait().text == "a6"
+        heard: list[Any] = []
+        session.on_update = heard.append
+        assert session._inner.on_update == heard.append, "it is set on the session itself"
+        assert session.agent.new_session(tmp_path).prompt("7").text == "a7"
+        with pytest.warns(RuntimeWarning, match="iterate it, call wait"):
+            session.prompt("8")
+
+
+async def test_a_result_that_nobody_sent_for_is_no_empty_one(tmp_path: Path) -> None:
+    async def reply(turn: Any) -> str:
+        return "answer"
+
+    async with asyncio.timeout(10), connect(agent_that(reply)) as agent:
+        turn = (await agent.new_session(tmp_path)).prompt("hi")
+        for name in ("result", "text"):
+            with pytest.raises(LocalProtocolError, match=r"await session\.prompt"):
+                getattr(turn, name)
+        assert (await turn) is turn.result
+
+
+@pytest.mark.parametrize(
+    "make, error, words",
+    [
+        (lambda: Timeouts(startup=-1), ValueError, "Timeouts.startup is a number of seconds"),
+        (lambda: Timeouts(cancel=float("nan")), ValueError, "Timeouts.cancel"),
+        (lambda: Timeouts(request="5"), TypeError, "Timeouts.request"),  # type: ignore[arg-type]
+        (lambda: Terminals(timeout=-5), ValueError, "timeout is a number of seconds"),
+        (lambda: connect("x", timeouts=5), TypeError, r"Timeouts\(request=5\)"),  # type: ignore[arg-type]
+        (lambda: connect("x", files="yes"), TypeError, r"Workspace\(write=True\)"),  # type: ignore[arg-type]
+        (lambda: connect("x", terminals=1), TypeError, "terminals="),  # type: ignore[arg-type]
+        (lambda: connect("x", permissions=True), TypeError, "permissions="),  # type: ignore[arg-type]
+        (lambda: connect("x", permissions="yes"), ValueError, "allow-reads"),  # type: ignore[arg-type]
+        (lambda: connect("x", reconnect=3), TypeError, r"Restarts\(budget"),  # type: ignore[arg-type]
+    ],
+)
+def test_options_that_are_none_are_refused_in_words(make: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        make()
+
+
+async def test_an_overflow_that_is_none_is_refused_in_words(tmp_path: Path) -> None:
+    async def reply(turn: Any) -> str:
+        return "answer"
+
+    async with asyncio.timeout(10), connect(agent_that(reply)) as agent:
+        session = await agent.new_session(tmp_path)
+        with pytest.raises(ValueError, match="'block' or 'drop_oldest', not 'bogus'"):
+            session.prompt("hi", overflow="bogus")  # type: ignore[arg-type] - that is the mistake

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 import stat
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import pytest
 from scripting import Script
 
-from acpella.client import Permissions, Remembered, Rule, connect
+from acpella.client import AgentServer, ClientSettings, Permissions, Remembered, Rule, connect
+from acpella.client.targets import identity_of
+from acpella.transport import ProcessChannel
 
 pytestmark = pytest.mark.anyio
 
@@ -68,9 +71,10 @@ async def test_answers_are_listed_revoked_and_kept_in_the_users_own_file(
 ) -> None:
     user = User("reject_always")
     permissions = Permissions("ask", ask=user, remembered=True)
-    await answers(script(ASKS), permissions, project, STATUS, PUSH)
+    command = script(ASKS)
+    await answers(command, permissions, project, STATUS, PUSH)
     again = Permissions("allow-all", remembered=True)  # as another process would
-    name = "agent1.py"
+    name = shlex.join(command)
     assert again.list_remembered() == [
         Remembered(name, "git push", "deny"),
         Remembered(name, "git status", "deny"),
@@ -129,3 +133,73 @@ async def test_long_commands_are_told_apart(script: Script, project: Path, tmp_p
     await answers(script(ASKS), permissions, project, *calls, *calls)
     assert user.asked == 2
     assert all(len(known.what) <= 300 for known in permissions.list_remembered())
+
+
+@pytest.mark.parametrize("how", ["list", "path", "text", "relative"])
+async def test_programs_of_one_file_name_do_not_share_answers(
+    script: Script, project: Path, tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python, made = script(ASKS)
+    user = User("allow_always")
+    permissions = Permissions("ask", ask=user, remembered=True)
+    for place in ("one", "other"):
+        (tmp_path / place).mkdir()
+        program = tmp_path / place / "agent.py"
+        os.replace(made, program)
+        made = script(ASKS)[1]
+        monkeypatch.chdir(tmp_path / place)
+        targets: dict[str, Any] = {
+            "list": [python, str(program)],
+            "path": program,
+            "text": f"{python} {program}",
+            "relative": [python, "agent.py"],
+        }
+        for _ in range(2):
+            async with asyncio.timeout(20), connect(targets[how], permissions=permissions) as agent:
+                assert agent.name == "agent.py", "people see the short one"
+                assert str(program) in agent.remembered_as
+                await (await agent.new_session(project)).prompt(STATUS)
+    assert user.asked == 2, "each is asked for once"
+    assert len(permissions.list_remembered()) == 2
+
+
+async def test_what_was_kept_under_a_file_name_is_listed_but_holds_for_nobody(
+    script: Script, project: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "answers.toml"
+    file.write_text('["agent1.py"]\n"git status" = "allow"\n', encoding="utf-8")
+    permissions = Permissions("ask", ask=User("reject_once"), remembered=file)
+    assert await answers(script(ASKS), permissions, project, STATUS) == ["reject_once"]
+    assert permissions.list_remembered() == [Remembered("agent1.py", "git status", "allow")]
+    assert permissions.revoke("agent1.py") == 1
+
+
+async def test_a_name_of_the_settings_is_the_name_of_the_answers(
+    script: Script, project: Path, tmp_path: Path
+) -> None:
+    python, program = script(ASKS)
+    settings = ClientSettings({"mine": AgentServer(python, [program])})
+    permissions = Permissions("ask", ask=User("allow_always"), remembered=True)
+    async with (
+        asyncio.timeout(20),
+        connect("mine", settings=settings, permissions=permissions) as agent,
+    ):
+        await (await agent.new_session(project)).prompt(STATUS)
+    assert permissions.list_remembered() == [Remembered("mine", "git status", "allow")]
+
+
+def test_what_answers_are_kept_under_holds_no_secrets(tmp_path: Path) -> None:
+    assert identity_of(["agent", "--token", "hunter2hunter2"]) == "agent --token ***"
+    assert "hunter2" not in identity_of("https://me:hunter2@example.com/acp")
+
+
+async def test_a_channel_says_whose_answers_are_meant(script: Script, project: Path) -> None:
+    permissions = Permissions("ask", ask=User("allow_always"), remembered=True)
+    command = script(ASKS)
+    for name, kept in ((None, shlex.join(command)), ("codex", "codex")):
+        async with (
+            asyncio.timeout(20),
+            connect(ProcessChannel(command), permissions=permissions, remembered_as=name) as agent,
+        ):
+            await (await agent.new_session(project)).prompt(STATUS)
+        assert kept in [known.agent for known in permissions.list_remembered()]

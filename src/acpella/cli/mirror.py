@@ -60,6 +60,10 @@ class Mirror:
         self._unfinished = b""
 
     @property
+    def identity(self) -> str:
+        return getattr(self._channel, "identity", "")
+
+    @property
     def stderr_tail(self) -> str:
         return getattr(self._channel, "stderr_tail", "")
 

@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from acpella.client import Permissions, Rule, Terminals, Timeouts, Workspace
+from acpella.client import ConnectedAgent, Permissions, Rule, Terminals, Timeouts, Workspace
 from acpella.schema import ReadTextFileRequest, ReadTextFileResponse
 from acpella.sessions import RememberedPermissions
 
 from . import places
+from .owners import table
 
 __all__ = ["offers"]
 
@@ -17,15 +18,15 @@ class ReadEverywhere(Workspace):
     """Reads go anywhere but to secrets; writes stay inside the session's directories."""
 
     async def read(
-        self, roots: Sequence[Path], request: ReadTextFileRequest, *, agent: str | None = None
+        self, roots: Sequence[Path], request: ReadTextFileRequest, **options: Any
     ) -> ReadTextFileResponse:
-        return await super().read([Path("/")], request, agent=agent)
+        return await super().read([Path("/")], request, **options)
 
 
 def offers(*, write: bool, yolo: bool, ask: Callable[[Any], Any] | None = None) -> dict[str, Any]:
     """The options of `connect`."""
     return {
-        "files": ReadEverywhere(write=True) if yolo else Workspace(write=write),
+        "files": ReadEverywhere(write=True, hooks=True) if yolo else Workspace(write=write),
         "terminals": Terminals() if yolo else False,
         "permissions": Permissions(
             "allow-all" if yolo else "allow-reads",
@@ -34,4 +35,13 @@ def offers(*, write: bool, yolo: bool, ask: Callable[[Any], Any] | None = None) 
             remembered=RememberedPermissions(places.permissions()),
         ),
         "timeouts": Timeouts(cancel=5),
+        "remembered_as": _remembered_as,
     }
+
+
+def _remembered_as(agent: ConnectedAgent) -> str:
+    """Whose answers are meant. A session's owner tells which program its agent is; that agent cannot."""
+    if agent.identity:
+        return agent.identity
+    told = table(table(agent.hello.meta).get("acpella.owner"))
+    return str(told.get("identity") or f"{agent.name}, of an owner that does not tell")

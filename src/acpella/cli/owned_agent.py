@@ -84,7 +84,12 @@ class OwnedAgent:
 
     def hello(self) -> dict[str, Any]:
         """The answer to a client's `initialize`: the agent's, and how to attach to the session."""
-        own = {"sessionId": self.session_id, "pid": os.getpid(), "agent": self._config.agent}
+        own = {
+            "sessionId": self.session_id,
+            "pid": os.getpid(),
+            "agent": self._config.agent,
+            "identity": self._config.identity,
+        }
         capabilities = table(self._hello.get("agentCapabilities"))
         sessions = table(capabilities.get("sessionCapabilities")) | {"resume": table(None)}
         return {

@@ -68,6 +68,15 @@ class Config(msgspec.Struct, kw_only=True):
     mcp_servers: list[dict[str, Any]] = []
     idle: float = IDLE
 
+    @property
+    def identity(self) -> str:
+        """What tells the agent from all others; two programs may have one short name."""
+        from acpella.client.targets import identity_of
+
+        if self.target == self.agent:  # a name of the settings, or a command that is just a word
+            return self.agent
+        return identity_of(self.target, cwd=self.where) or self.agent
+
 
 class InUse(TransportError):
     """The session is open in a command that has its agent to itself."""

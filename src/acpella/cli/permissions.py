@@ -1,6 +1,8 @@
 """`acpella permissions`: what agents may always or never do, because somebody once said so."""
 
 import argparse
+import os
+import shlex
 import tomllib
 from typing import Any
 
@@ -38,11 +40,26 @@ def run(arguments: argparse.Namespace) -> int:
     return (_list if arguments.action == "list" else _revoke)(arguments, remembered)
 
 
+def _meant(name: str, remembered: dict[str, Any]) -> list[str]:
+    """The agents of a name: the one that is listed so, or else all whose program has that file name."""
+    if name in remembered:
+        return [name]
+
+    def words(agent: str) -> list[str]:
+        try:
+            return shlex.split(agent)
+        except ValueError:
+            return [agent]
+
+    return [agent for agent in sorted(remembered) if name in map(os.path.basename, words(agent))]
+
+
 def _list(arguments: argparse.Namespace, remembered: dict[str, Any]) -> int:
+    wanted = remembered if arguments.agent is None else _meant(arguments.agent, remembered)
     rows = [
         (agent, str(decision), what)
         for agent, decisions in sorted(remembered.items())
-        if arguments.agent in (None, agent)
+        if agent in wanted
         for what, decision in sorted(table(decisions).items())
     ]
     if arguments.json:
@@ -57,18 +74,20 @@ def _list(arguments: argparse.Namespace, remembered: dict[str, Any]) -> int:
 def _revoke(arguments: argparse.Namespace, remembered: dict[str, Any]) -> int:
     from acpella.sessions import RememberedPermissions
 
-    known = remembered.get(arguments.agent)
-    if not isinstance(known, dict):
-        agents = ", ".join(sorted(remembered)) or "none"
-        say(f"nothing is remembered for {arguments.agent!r}; there are: {agents}")
+    meant = [name for name in _meant(arguments.agent, remembered) if isinstance(remembered[name], dict)]
+    if len(meant) != 1:
+        agents = "; ".join(sorted(meant or remembered)) or "none"
+        what = "several agents are called" if meant else "nothing is remembered for"
+        say(f"{what} {arguments.agent!r}; there are: {agents}")
         return exits.USAGE
+    (agent,) = meant
     memory = RememberedPermissions(places.permissions())
     wanted = " ".join(arguments.what)
-    keys = [wanted] if wanted else list(memory.all(arguments.agent))
-    gone = [key for key in keys if memory.forget(arguments.agent, key)]
+    keys = [wanted] if wanted else list(memory.all(agent))
+    gone = [key for key in keys if memory.forget(agent, key)]
     if not gone:
-        say(f"{wanted!r} is not remembered for {arguments.agent}; `acpella permissions list` shows what is")
+        say(f"{wanted!r} is not remembered for {agent}; `acpella permissions list` shows what is")
         return exits.USAGE
     for key in gone:
-        say(f"{arguments.agent} will ask again: {key}")
+        say(f"{agent} will ask again: {key}")
     return exits.DONE

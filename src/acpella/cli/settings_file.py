@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, cast
 
+from acpella.client.jsonc import parse, strip
 from acpella.client.settings import ClientSettings, SettingsError
 
 __all__ = ["SettingsFile"]
@@ -25,18 +26,15 @@ class SettingsFile:
             SettingsError: it is no JSON object; with line and column.
         """
         try:
-            text = self.path.read_text(encoding="utf-8")
+            text = self.path.read_text(encoding="utf-8-sig")
         except FileNotFoundError:
             return {}
         except (OSError, UnicodeDecodeError) as error:
             raise SettingsError(f"{self.path} cannot be read: {error}") from None
         try:
-            value = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise SettingsError(
-                f"{self.path}: not JSON: {error.msg} at line {error.lineno}, column {error.colno}; "
-                "mend it first, nothing was changed"
-            ) from None
+            value = parse(text)
+        except ValueError as error:
+            raise SettingsError(f"{self.path}: {error}; mend it first, nothing was changed") from None
         if not isinstance(value, dict):
             raise SettingsError(f"{self.path} must be an object; nothing was changed")
         return cast("dict[str, Any]", value)
@@ -63,7 +61,16 @@ class SettingsFile:
         del document["agent_servers"][name]
         self._write(document)
 
+    def _check_plain(self) -> None:
+        """Comments would be lost: whoever wrote them edits the file."""
+        text = self.path.read_text(encoding="utf-8-sig") if self.path.exists() else ""
+        if strip(text) != text:
+            raise SettingsError(
+                f"{self.path} has comments or trailing commas, which would be lost; change it with an editor"
+            )
+
     def _write(self, document: dict[str, Any]) -> None:
+        self._check_plain()
         text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
         path = Path(os.path.realpath(self.path))  # a link into somebody's dotfiles stays one
         try:

@@ -3,10 +3,10 @@
 import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from acpella.errors import (
     AuthRequired,
@@ -47,9 +47,7 @@ from .services import Services
 from .session import ClientSession
 from .settings import ClientSettings
 from .targets import Target, open_target
-
-if TYPE_CHECKING:
-    pass
+from .workspace import check_seconds
 
 __all__ = ["ConnectedAgent", "Timeouts"]
 
@@ -87,6 +85,10 @@ class Timeouts:
     cancel: float = 10.0
     """For a cancelled turn to be answered, before the agent counts as hung."""
 
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            check_seconds(f"Timeouts.{each.name}", getattr(self, each.name))
+
 
 class ConnectedAgent:
     """An agent that was greeted. Use `connect` to get one, as an async context manager."""
@@ -106,8 +108,14 @@ class ConnectedAgent:
         notifications: Mapping[str, Any] | None,
         record: str | os.PathLike[str] | None,
         info: Implementation,
+        identity: str = "",
+        remembered_as: "str | Callable[[ConnectedAgent], str] | None" = None,
     ) -> None:
         self.permissions = services.permissions
+        self.identity = identity
+        """What tells it from all other agents: its name in the settings, its path, its command or its URL.
+        Empty if it was reached by a channel that does not know."""
+        self._remembered_as = remembered_as
         self.timeouts = timeouts
         self._services = services
         self._info = info
@@ -238,6 +246,12 @@ class ConnectedAgent:
         if self._hello is None:
             raise LocalProtocolError("the agent is not connected; use `async with acpella.connect(...)`")
         return self._hello
+
+    @property
+    def remembered_as(self) -> str:
+        """The name under which answers for always are kept; never the short one, which others have too."""
+        given = self._remembered_as
+        return (given(self) if callable(given) else given) or self.identity or self.name
 
     @property
     def pid(self) -> int | None:

@@ -14,7 +14,7 @@ from .elicitation import Elicit, Elicitations
 from .permissions import Permissions, Policy
 from .services import Services
 from .settings import ClientSettings
-from .targets import Target, find_endpoint
+from .targets import Target, find_endpoint, identity_of
 from .workspace import Terminals, Workspace
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def connect(
     token: str | None = None,
     reconnect: "Restarts | bool" = True,
     on_state: "Callable[[RemoteAgent], None] | None" = None,
+    remembered_as: "str | Callable[[ConnectedAgent], str] | None" = None,
 ) -> ConnectedAgent:
     """Start an agent and greet it: `async with acpella.connect("agent.py") as agent:`.
 
@@ -55,9 +56,14 @@ def connect(
     with rules and somebody to ask. `on_elicit` shows its forms and pages to the user, and
     `on_elicit_complete` hears of those that were finished. `requests` and `notifications` are extension
     methods that the agent may call. `record` names a file that gets every frame both ways, without secrets.
+    `remembered_as` is for channels, which do not say whose answers for always are meant; other agents are
+    known by their name in the settings, their path, command or URL.
 
     For an agent behind a URL: `headers` and `token` (default: `ACPELLA_TOKEN` of the environment) go with
     every request; `reconnect` says how often a lost connection is made again, `on_state` hears of it.
+
+    Raises:
+        TypeError, ValueError: an option is none; says what it can be.
 
     Raises, when it is entered:
         TransportError: the agent cannot be started, or does not answer.
@@ -65,6 +71,7 @@ def connect(
     """
     from acpella import __version__
 
+    _check_options(files, terminals, permissions, timeouts, reconnect)
     if not isinstance(settings, ClientSettings):
         settings = ClientSettings.find(settings)
     remote = find_endpoint(target, settings=settings, headers=headers, token=token)
@@ -94,4 +101,24 @@ def connect(
         notifications=notifications,
         record=record,
         info=Implementation(name=name, version=__version__),
+        identity=identity_of(target, settings, cwd=cwd),
+        remembered_as=remembered_as,
     )
+
+
+def _check_options(
+    files: object, terminals: object, permissions: object, timeouts: object, reconnect: object
+) -> None:
+    from .restarts import Restarts
+
+    for name, value, kind, instead in (
+        ("files", files, Workspace, "True, False or Workspace(write=True)"),
+        ("terminals", terminals, Terminals, "True, False or Terminals(timeout=600)"),
+        ("reconnect", reconnect, Restarts, "True, False or Restarts(budget=10)"),
+    ):
+        if not isinstance(value, bool | kind):
+            raise TypeError(f"{name}= is {instead}, not {value!r}")
+    if not isinstance(permissions, str | Permissions):
+        raise TypeError(f"permissions= is a policy such as 'ask', or Permissions(...), not {permissions!r}")
+    if not isinstance(timeouts, Timeouts):
+        raise TypeError(f"timeouts= is Timeouts(request={timeouts!r}) or the like, not {timeouts!r}")

@@ -1,25 +1,33 @@
 """Who answers when an agent asks for permission: a rule, a remembered answer, or the user."""
 
-import fnmatch
+import inspect
+import logging
 import os
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
-from acpella.schema import Diff, PermissionOption, RequestPermissionRequest, ToolCallUpdate
+from acpella.schema import PermissionOption, RequestPermissionRequest, ToolCallUpdate
 from acpella.sessions import RememberedPermissions
 
+from .rules import Rule
 from .settings import user_settings
 
 __all__ = ["Ask", "Permissions", "Policy", "Remembered", "Rule"]
+
+log = logging.getLogger(__name__)
 
 Policy: TypeAlias = Literal["ask", "allow-reads", "allow-all", "deny-all"]
 
 Answer: TypeAlias = Literal["allow_once", "allow_always", "reject_once", "reject_always"]
 
-Ask: TypeAlias = Callable[[RequestPermissionRequest], Awaitable[PermissionOption | None]]
-"""Asks the user; gives one of the request's options, or None for no answer."""
+Choice: TypeAlias = PermissionOption | str | None
+
+Ask: TypeAlias = Callable[[RequestPermissionRequest], Awaitable[Choice] | Choice]
+"""Asks the user; gives one of the request's options, its id, or None for no answer.
+
+A plain function will do, but everything waits while it runs.
+"""
 
 _READS = ("read", "search", "think", "fetch")
 
@@ -33,27 +41,6 @@ class Remembered(NamedTuple):
     agent: str
     what: str
     decision: Literal["allow", "deny"]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """Allows or denies by kind of tool and by path; a deny rule always wins."""
-
-    decision: Literal["allow", "deny"]
-    kinds: Sequence[str] = ()
-    """Kinds of tools (`read`, `edit`, `execute`, …); empty for all."""
-    paths: Sequence[str] = ()
-    """Globs, one of which must match every path of the call; empty for all."""
-
-    def matches(self, call: ToolCallUpdate) -> bool:
-        if self.kinds and (call.kind or "other") not in self.kinds:
-            return False
-        if not self.paths:
-            return True
-        places = _places(call)
-        hits = [any(fnmatch.fnmatchcase(place, glob) for glob in self.paths) for place in places]
-        # an allowed call stays inside the globs; a denied one only has to touch them
-        return bool(hits) and (all(hits) if self.decision == "allow" else any(hits))
 
 
 class Permissions:
@@ -76,6 +63,13 @@ class Permissions:
     ) -> None:
         if policy not in ("ask", "allow-reads", "allow-all", "deny-all"):
             raise ValueError(f"no policy {policy!r}; there are: ask, allow-reads, allow-all, deny-all")
+        given: Any = rules
+        if not isinstance(given, list | tuple) or not all(
+            isinstance(rule, Rule) for rule in cast("Sequence[Any]", given)
+        ):
+            raise TypeError(f"rules is a list of Rule(...), not {rules!r}")
+        if ask is not None and not callable(ask):
+            raise TypeError(f"ask is a function that is given each question, not {ask!r}")
         self.policy = policy
         self._rules = list(rules)
         self._ask = ask
@@ -103,25 +97,47 @@ class Permissions:
         keys = list(self._remembered.all(agent)) if what is None else [what]
         return sum(self._remembered.forget(agent, key) for key in keys)
 
-    async def decide(self, agent: str, request: RequestPermissionRequest) -> PermissionOption | None:
-        """The option to choose; None when nobody answers."""
+    async def decide(
+        self, agent: str, request: RequestPermissionRequest, *, roots: Sequence[str | Path] = ()
+    ) -> PermissionOption | None:
+        """The option to choose; None when nobody answers. `roots` are the session's directories."""
         call = request.tool_call
         key = _key(call)
-        decision = self._decided(agent, key, call)
+        decision = self._decided(agent, key, call, roots)
         if decision is None and self._ask is not None:
-            chosen = await self._ask(request)
+            chosen = await self._asked(self._ask, request)
             if chosen is not None and chosen.kind.endswith("_always") and self._remembered is not None:
                 self._remembered.remember(agent, key, "allow" if chosen.kind == "allow_always" else "deny")
             return chosen
         return pick(request.options, allow=decision == "allow")
 
-    def _decided(self, agent: str, key: str, call: ToolCallUpdate) -> Literal["allow", "deny"] | None:
-        if any(rule.decision == "deny" and rule.matches(call) for rule in self._rules):
+    @property
+    def denies_any(self) -> bool:
+        """Whether there are deny rules at all."""
+        return any(rule.decision == "deny" for rule in self._rules)
+
+    def denies(self, kind: str, paths: Sequence[str] = (), roots: Sequence[str | Path] = ()) -> bool:
+        """Whether a deny rule forbids this, asked for or not."""
+        return any(rule.decision == "deny" and rule.covers(kind, paths, roots) for rule in self._rules)
+
+    async def _asked(self, ask: Ask, request: RequestPermissionRequest) -> PermissionOption | None:
+        """What the user chose. Whatever goes wrong with the question, the answer is no."""
+        try:
+            answer = ask(request)
+            return _option(await answer if inspect.isawaitable(answer) else answer, request.options)
+        except Exception:
+            log.exception("the question %r is answered with no: asking failed", request.tool_call.title)
+            return pick(request.options, allow=False)
+
+    def _decided(
+        self, agent: str, key: str, call: ToolCallUpdate, roots: Sequence[str | Path]
+    ) -> Literal["allow", "deny"] | None:
+        if any(rule.decision == "deny" and rule.matches(call, roots) for rule in self._rules):
             return "deny"
         if self._remembered is not None and (known := self._remembered.get(agent, key)):
             if known == "deny" or self.policy != "deny-all":
                 return known
-        if any(rule.decision == "allow" and rule.matches(call) for rule in self._rules):
+        if any(rule.decision == "allow" and rule.matches(call, roots) for rule in self._rules):
             return "allow"
         if self.policy == "allow-all" or (self.policy == "allow-reads" and call.kind in _READS):
             return "allow"
@@ -134,11 +150,16 @@ def default_file() -> Path:
     return Path(given).expanduser() if given else user_settings().with_name("permissions.toml")
 
 
-def _places(call: ToolCallUpdate) -> list[str]:
-    """Every path that the call says it touches, without detours such as `a/../b`."""
-    paths = [location.path for location in call.locations or []]
-    paths += [part.path for part in call.content or [] if isinstance(part, Diff)]
-    return [os.path.normpath(path) for path in paths]
+def _option(answer: Any, options: Sequence[PermissionOption]) -> PermissionOption | None:
+    """The option that an answer means. Raises `TypeError` for what is none."""
+    if answer is None:
+        return None
+    wanted = answer.option_id if isinstance(answer, PermissionOption) else answer
+    for option in options:
+        if isinstance(wanted, str) and option.option_id == wanted:
+            return option
+    ids = ", ".join(option.option_id for option in options)
+    raise TypeError(f"`ask` must return one of request.options, its id ({ids}), or None, not {answer!r}")
 
 
 def _key(call: ToolCallUpdate) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+from acpella.errors import InvalidParams
 from acpella.local import Terminal
 from acpella.schema import (
     AuthCapabilities,
@@ -12,6 +13,8 @@ from acpella.schema import (
     ClientSessionCapabilities,
     CreateElicitationRequest,
     CreateElicitationResponse,
+    CreateTerminalRequest,
+    CreateTerminalResponse,
     ElicitationCancelAction,
     ElicitationCapabilities,
     ElicitationFormCapabilities,
@@ -26,7 +29,7 @@ from acpella.schema import (
 from .elicitation import Elicitations
 from .permissions import Permissions
 from .session import ClientSession
-from .workspace import Terminals, Workspace
+from .workspace import Refuse, Terminals, Workspace
 
 __all__ = ["Services"]
 
@@ -77,6 +80,17 @@ class Services:
             meta={"terminal_output": True, "terminal-auth": True},
         )
 
+    def _refuser(self, kind: str, doing: str, roots: list[Path]) -> Refuse | None:
+        """What the deny rules say of a path; nothing that is served goes around them."""
+        if not self.permissions.denies_any:
+            return None
+
+        def refuse(path: str) -> str | None:
+            denied = self.permissions.denies(kind, [path], roots)
+            return f"must not be {doing}: a rule of this client denies it" if denied else None
+
+        return refuse
+
     def notifications(self) -> dict[str, Any]:
         """What the agent may tell, besides updates."""
         if self._elicitations is None:
@@ -107,13 +121,25 @@ class Services:
         table: dict[str, Any] = {"session/request_permission": permit}
         if (files := self._files) is not None:
             table["fs/read_text_file"] = inside(
-                lambda roots, request: files.read(roots, request, agent=agent_name())
+                lambda roots, request: files.read(
+                    roots, request, agent=agent_name(), refuse=self._refuser("read", "read", roots)
+                )
             )
             if files.can_write:
-                table["fs/write_text_file"] = inside(files.write)
+                table["fs/write_text_file"] = inside(
+                    lambda roots, request: files.write(
+                        roots, request, refuse=self._refuser("edit", "written", roots)
+                    )
+                )
         if (terminals := self._terminals) is not None:
+
+            async def create(roots: list[Path], request: CreateTerminalRequest) -> CreateTerminalResponse:
+                if self.permissions.denies("execute", [request.cwd or str(roots[0])], roots):
+                    raise InvalidParams("commands must not be run: a rule of this client denies it")
+                return await terminals.create(roots, request)
+
             table |= {
-                "terminal/create": inside(terminals.create),
+                "terminal/create": inside(create),
                 "terminal/output": terminals.output,
                 "terminal/wait_for_exit": inside(lambda _, request: terminals.wait_for_exit(request)),
                 "terminal/kill": terminals.kill,

@@ -237,7 +237,8 @@ class ClientSession:
             calls.fold_tool_call(request.tool_call)
             known = calls.tool_calls[request.tool_call.tool_call_id].to_update()
             request = msgspec.structs.replace(request, tool_call=known)
-        option = await self.unless_cancelled(self.agent.permissions.decide(self.agent.name, request))
+        deciding = self.agent.permissions.decide(self.agent.remembered_as, request, roots=self.roots)
+        option = await self.unless_cancelled(deciding)
         if option is None:
             return RequestPermissionResponse(outcome=Cancelled())
         if self._turn is not None and option.kind.startswith("reject"):

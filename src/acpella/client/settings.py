@@ -11,7 +11,16 @@ import msgspec
 
 from acpella.errors import AcpellaError
 
+from .jsonc import parse
+
 __all__ = ["AgentServer", "ClientSettings", "SettingsError"]
+
+
+_TOP = ("agent_servers", "mcp_servers", "owner_idle")
+_AGENT = ("command", "args", "env", "url", "headers")
+
+ALIKE = 0.8
+"""How alike a key must be to one of ours to count as a slip: `agent_server` is, Zed's own keys are not."""
 
 
 class SettingsError(AcpellaError):
@@ -32,7 +41,10 @@ class AgentServer:
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """What the file says. The shape is the one that Zed uses: `agent_servers`, and `mcp_servers`."""
+    """What the file says. The shape is the one that Zed uses: `agent_servers`, and `mcp_servers`.
+
+    It is JSON, in which comments and trailing commas are allowed.
+    """
 
     agents: dict[str, AgentServer] = field(default_factory=dict[str, AgentServer])
     mcp_servers: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -63,13 +75,13 @@ class ClientSettings:
     def load(cls, path: Path) -> "ClientSettings":
         """Read one file. Raises `SettingsError`."""
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8-sig")
         except FileNotFoundError:
             raise SettingsError(f"no settings file {path}") from None
         except (OSError, UnicodeDecodeError) as error:
             raise SettingsError(f"{path} cannot be read: {error}") from None
         try:
-            value = _parse(text)
+            value = parse(text)
         except ValueError as error:
             raise SettingsError(f"{path}: {error}") from None
         return cls._from_json(value, path)
@@ -77,6 +89,7 @@ class ClientSettings:
     @classmethod
     def _from_json(cls, value: Any, path: Path) -> "ClientSettings":
         top = _table(value, str(path))
+        _check_keys(top, _TOP, f"{path}: ")
         agents: dict[str, AgentServer] = {}
         for name, entry in _table(top.get("agent_servers", {}), f"{path}: agent_servers").items():
             agents[name] = _agent(entry, f"{path}: agent_servers.{name}")
@@ -102,18 +115,9 @@ def user_settings() -> Path:
     return base / "acpella" / "settings.json"
 
 
-def _parse(text: str) -> Any:
-    """JSON, with line and column in the error."""
-    import json
-
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
-
-
 def _agent(entry: Any, where: str) -> AgentServer:
     table = _table(entry, where)
+    _check_keys(table, _AGENT, f"{where}.")
     if "url" in table:
         return _remote(table, where)
     if "headers" in table:
@@ -148,6 +152,14 @@ def _remote(table: dict[str, Any], where: str) -> AgentServer:
         if not isinstance(value, str):  # the value may be a secret: it is not shown
             raise SettingsError(f"{where}.headers.{name} must be a string")
     return AgentServer(url=url, headers=cast("dict[str, str]", headers))
+
+
+def _check_keys(table: dict[str, Any], known: tuple[str, ...], where: str) -> None:
+    """Other keys are other programs' business, unless they look like one of ours that is missing."""
+    missing = [key for key in known if key not in table]
+    for key in table:
+        if key not in known and (near := difflib.get_close_matches(key.lower(), missing, n=1, cutoff=ALIKE)):
+            raise SettingsError(f"{where}{key} means nothing; did you mean {near[0]!r}?")
 
 
 def _table(value: Any, where: str) -> dict[str, Any]:

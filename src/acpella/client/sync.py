@@ -1,4 +1,11 @@
-"""The client for programs without an event loop: the same objects, whose methods wait."""
+"""The client for programs without an event loop: the same objects, whose methods wait.
+
+with acpella.sync.connect("agent.py") as agent:
+    session = agent.new_session(".")
+    print(session.prompt("hi").text)
+    for update in session.prompt("and now?"):
+        print(update)
+"""
 
 import asyncio
 import inspect
@@ -7,9 +14,10 @@ from collections.abc import Coroutine, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from .agent import ConnectedAgent
 from .connect import connect as connect_async
 from .result import Result
-from .session import Prompt
+from .session import ClientSession, Prompt
 from .targets import Target
 from .turn import PromptTurn
 
@@ -44,26 +52,37 @@ class _Blocking:
     """Wraps an object of the client: coroutine methods wait, turns become iterators."""
 
     def __init__(self, inner: Any) -> None:
-        self._inner = inner
+        object.__setattr__(self, "_inner", inner)
 
     def __repr__(self) -> str:
         return repr(self._inner)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._inner, name, value)  # `session.on_update = ...` is meant for the session
+
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._inner, name)
         if not inspect.ismethod(value):
-            return value
+            return _wrap(value)
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            plain = [arg._inner if isinstance(arg, _Blocking) else arg for arg in args]  # pyright: ignore[reportPrivateUsage] - ours
-            result = value(*plain, **kwargs)
+            result = value(*map(_unwrap, args), **{key: _unwrap(arg) for key, arg in kwargs.items()})
             return _wrap(_wait(result) if inspect.iscoroutine(result) else result)
 
         return call
 
 
 class BlockingTurn(_Blocking):
-    """A prompt under way: iterate it for updates, or call `wait()` for the result."""
+    """A prompt: iterate it for updates, or call `wait()` for the result.
+
+    `.text`, `.stop_reason`, `.tool_calls` and the rest of a result are here too: they wait for the end of the
+    turn, and while it is iterated they tell what is known so far. Leaving a `with` block or a loop early
+    cancels it.
+    """
+
+    def __init__(self, inner: PromptTurn) -> None:
+        super().__init__(inner)
+        inner.how_to_send = "iterate it, call wait(), or read its text"
 
     def __iter__(self) -> Iterator[Any]:
         updates = self._inner.__aiter__()
@@ -76,6 +95,24 @@ class BlockingTurn(_Blocking):
         finally:
             _wait(updates.aclose())
 
+    def __enter__(self) -> "BlockingTurn":
+        _wait(self._inner.__aenter__())
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        _wait(self._inner.__aexit__(*error))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_RESULTS:
+            return getattr(self.result, name)
+        return super().__getattr__(name)
+
+    @property
+    def result(self) -> Result:
+        """What the turn gave, when it has ended; while it is iterated, what is known so far."""
+        turn: PromptTurn = self._inner
+        return turn.result if turn.is_sent else self.wait()
+
     def wait(self) -> Result:
         """The result, when the turn has ended."""
 
@@ -85,12 +122,19 @@ class BlockingTurn(_Blocking):
         return _wait(finish())
 
 
+_OF_RESULTS = frozenset(
+    ("text", "thoughts", "stop_reason", "tool_calls", "plan", "usage", "context", "commands")
+)
+
+
 def _wrap(value: Any) -> Any:
     if isinstance(value, PromptTurn):
         return BlockingTurn(value)
-    if type(value).__module__ in ("acpella.client.session", "acpella.client.connect"):
-        return _Blocking(value)
-    return value
+    return _Blocking(value) if isinstance(value, ConnectedAgent | ClientSession) else value
+
+
+def _unwrap(value: Any) -> Any:
+    return value._inner if isinstance(value, _Blocking) else value  # pyright: ignore[reportPrivateUsage] - ours
 
 
 @contextmanager

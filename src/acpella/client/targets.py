@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, runtime_checkable
 
+from acpella._redact import redact
 from acpella.errors import TransportError
 from acpella.rpc import Channel
 from acpella.transport import ProcessChannel, memory_pair
@@ -17,7 +18,16 @@ from .settings import ClientSettings
 if TYPE_CHECKING:
     from acpella.transport.endpoint import Endpoint
 
-__all__ = ["InProcess", "Servable", "Target", "command_of", "find_endpoint", "open_endpoint", "open_target"]
+__all__ = [
+    "InProcess",
+    "Servable",
+    "Target",
+    "command_of",
+    "find_endpoint",
+    "identity_of",
+    "open_endpoint",
+    "open_target",
+]
 
 _SCHEMES = ("http://", "https://", "ws://", "wss://")
 
@@ -114,7 +124,56 @@ def open_target(
     headers: Mapping[str, str] | None = None,
     token: str | None = None,
 ) -> tuple[str, Channel]:
-    """A short name of the agent, and the channel to it."""
+    """A short name of the agent, and the channel to it, which bears the agent's `identity`."""
+    name, channel = _open_target(
+        target, settings=settings, cwd=cwd, env=env, on_stderr=on_stderr, headers=headers, token=token
+    )
+    if channel is not target:
+        cast("Any", channel).identity = identity_of(target, settings, cwd=cwd)
+    return name, channel
+
+
+def identity_of(
+    target: Target, settings: ClientSettings | None = None, *, cwd: str | os.PathLike[str] | None = None
+) -> str:
+    """What tells an agent from all others, for answers that hold for this one alone; without secrets.
+
+    The name of the settings; otherwise the whole path or command, as other programs have the same short name.
+    Empty for a channel of which nothing is known.
+    """
+    if hasattr(target, "pause_reading"):
+        known: str = getattr(target, "identity", "")
+        if not known and isinstance(target, ProcessChannel):
+            return identity_of(target.command, cwd=target.cwd)
+        return known
+    if isinstance(target, Servable):
+        return target.name
+    if isinstance(target, str) and settings is not None and target in settings.agents:
+        return target
+    if isinstance(target, str) and target.lower().startswith(_SCHEMES):
+        return redact(target)
+    if isinstance(target, str | os.PathLike) and Path(target).is_file():
+        return os.path.abspath(target)
+    try:
+        words = shlex.split(target) if isinstance(target, str) else list(cast("Sequence[str]", target))
+    except (TypeError, ValueError):
+        return ""
+    where = os.path.abspath(cwd or os.curdir)
+    # `python agent.py` is another program in another directory
+    files = [os.path.normpath(os.path.join(where, word)) for word in words]
+    return redact(shlex.join(f if os.path.isfile(f) else w for w, f in zip(words, files, strict=True)))
+
+
+def _open_target(
+    target: Target,
+    *,
+    settings: ClientSettings | None,
+    cwd: str | os.PathLike[str] | None,
+    env: Mapping[str, str] | None,
+    on_stderr: Callable[[bytes], None] | None,
+    headers: Mapping[str, str] | None,
+    token: str | None,
+) -> tuple[str, Channel]:
     if isinstance(target, Servable):
         return target.name, InProcess(target)
     if hasattr(target, "pause_reading"):

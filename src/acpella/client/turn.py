@@ -49,11 +49,17 @@ class PromptTurn:
     for it cancels it. With `overflow="drop_oldest"`, an `UpdatesDropped` stands where updates are missing.
     """
 
+    how_to_send = "await it or iterate it"
+    """For the warning; it is another way without an event loop."""
+
     def __init__(
         self, session: "ClientSession", prompt: list[ContentBlock], *, overflow: Overflow = "block"
     ) -> None:
+        if overflow not in ("block", "drop_oldest"):
+            self._used = True  # so that nobody is told to send what was never made
+            raise ValueError(f"overflow is 'block' or 'drop_oldest', not {overflow!r}")
         self.session = session
-        self.result = Result()
+        self._result = Result()
         self.dropped = 0
         """Updates that were lost to `drop_oldest`."""
         self._prompt = prompt
@@ -88,7 +94,7 @@ class PromptTurn:
 
     def __del__(self, _warn: Any = warnings.warn) -> None:
         if not self._used:
-            _warn("a prompt was never sent: await it or iterate it", RuntimeWarning, source=self)
+            _warn(f"a prompt was never sent: {self.how_to_send}", RuntimeWarning, source=self)
 
     async def cancel(self) -> Result:
         """Stop the turn: pending permission requests are answered, the agent is told, its answer awaited.
@@ -112,7 +118,12 @@ class PromptTurn:
                 self._gave_up = f"{late} and was ended"
                 await self.session.agent.kill(late)
                 raise TimeoutError(self._gave_up) from None
-        return self.result
+        return self._result
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether the agent got the prompt, or never will as it was cancelled before."""
+        return self._task is not None or self._cancelling
 
     @property
     def is_cancelling(self) -> bool:
@@ -122,14 +133,21 @@ class PromptTurn:
     @property
     def stop_reason(self) -> str | None:
         """Why the turn ended; None while it has not."""
-        return self.result.stop_reason
+        return self._result.stop_reason
+
+    @property
+    def result(self) -> Result:
+        """What is known of the turn so far. Raises `LocalProtocolError` before the prompt was sent."""
+        if not self.is_sent:
+            raise LocalProtocolError("the prompt was not sent yet: `result = await session.prompt(...)`")
+        return self._result
 
     @property
     def text(self) -> str:
         """What the agent has said so far. Raises `LocalProtocolError` before the prompt was sent."""
         if self._task is None:
             raise LocalProtocolError("the prompt was not sent yet: `(await session.prompt(...)).text`")
-        return self.result.text
+        return self._result.text
 
     # -- how it runs -----------------------------------------------------------------------
 
@@ -153,7 +171,7 @@ class PromptTurn:
             if self.session.lost is not None:
                 raise self.session.lost
             response = await self.session.agent.connection.call(methods.PROMPT, request, in_order=True)
-            self.result.end(response)
+            self._result.end(response)
         except AuthRequired as error:  # some agents make sessions for anybody and complain only now
             raise self.session.agent.explain_login(error) from None
         except ConnectionClosed as error:
@@ -187,7 +205,7 @@ class PromptTurn:
         self._keep = False
         self._drop_waiting()
         await self._until_done(self._start())
-        return self.result
+        return self._result
 
     async def _updates(self) -> AsyncGenerator[SessionUpdate | UpdatesDropped, None]:
         task = self._start()
@@ -226,7 +244,7 @@ class PromptTurn:
         if self._cancelling:
             return
         self._cancelling = True
-        self.result.close_tool_calls()  # R-207
+        self._result.close_tool_calls()  # R-207
         self.session.answer_questions()  # R-208
         try:
             await self.session.agent.connection.notify(
@@ -239,7 +257,7 @@ class PromptTurn:
 
     def deliver(self, update: SessionUpdate) -> Awaitable[None] | None:
         """Take an update; what is returned must be awaited before more are taken."""
-        self.result.fold(update)
+        self._result.fold(update)
         if not self._keep:
             return None
         waiting = self._waiting

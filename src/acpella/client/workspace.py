@@ -2,11 +2,12 @@
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from acpella.errors import InvalidParams, ResourceNotFound, RpcError
-from acpella.local import CommandError, Jail, JailError, Terminal
+from acpella.local import CommandError, Jail, JailError, Terminal, acting_name
 from acpella.schema import (
     CreateTerminalRequest,
     CreateTerminalResponse,
@@ -36,26 +37,44 @@ NEED_EMPTY = ("gemini-cli",)
 """Agents, as they name themselves, that look at a file before they create it and give up at an error."""
 
 
+Refuse: TypeAlias = Callable[[str], str | None]
+"""Says why a path must not be touched, as an end for a sentence that begins with it; None if it may."""
+
+
 class Workspace:
     """Serves files to agents: reads inside the session's roots, writes only if allowed.
+
+    Files that programs run by themselves (`acpella.local.ACTING_NAMES`: what is in `.git`, tasks of editors)
+    are read, but not written without `hooks`: the right to write would be one to run commands.
 
     A file that does not exist is an error, as the specification says. With `missing_is_empty` it reads as
     empty text; by default that is so for the agents that need it (`NEED_EMPTY`), and never with False.
     """
 
     def __init__(
-        self, *, write: bool = False, secrets: bool = True, missing_is_empty: bool | None = None
+        self,
+        *,
+        write: bool = False,
+        hooks: bool = False,
+        secrets: bool = True,
+        missing_is_empty: bool | None = None,
     ) -> None:
         self.can_write = write
+        self._hooks = hooks
         self._secrets = secrets
         self._missing_is_empty = missing_is_empty
 
     async def read(
-        self, roots: Sequence[Path], request: ReadTextFileRequest, *, agent: str | None = None
+        self,
+        roots: Sequence[Path],
+        request: ReadTextFileRequest,
+        *,
+        agent: str | None = None,
+        refuse: Refuse | None = None,
     ) -> ReadTextFileResponse:
-        """Serve a file; `agent` is what the agent calls itself."""
-        jail = Jail(roots, secrets=self._secrets)
-        _check_absolute(request.path)
+        """Serve a file; `agent` is what the agent calls itself, `refuse` knows what it must not read."""
+        jail = Jail(roots, secrets=self._secrets, refuse=refuse)
+        _check(request.path, refuse)
         try:
             text = await asyncio.to_thread(
                 jail.read_text, request.path, line=request.line, limit=request.limit
@@ -68,17 +87,38 @@ class Workspace:
             raise _refusal(error) from None
         return ReadTextFileResponse(content=text)
 
-    async def write(self, roots: Sequence[Path], request: WriteTextFileRequest) -> WriteTextFileResponse:
+    async def write(
+        self, roots: Sequence[Path], request: WriteTextFileRequest, *, refuse: Refuse | None = None
+    ) -> WriteTextFileResponse:
+        """Write a file; `refuse` knows what the agent must not write."""
         if not self.can_write:
             raise RpcError("this client does not let agents write files", code=-32601)
-        _check_absolute(request.path)
+        _check(request.path, refuse)
+        jail = Jail(roots, secrets=self._secrets, refuse=self._not_written(roots, refuse))
         try:
-            await asyncio.to_thread(
-                Jail(roots, secrets=self._secrets).write_text, request.path, request.content
-            )
+            await asyncio.to_thread(jail.write_text, request.path, request.content)
         except (JailError, OSError) as error:
             raise _refusal(error) from None
         return WriteTextFileResponse()
+
+    def _not_written(self, roots: Sequence[Path], refuse: Refuse | None) -> Refuse | None:
+        """What must not be written, of all that is inside the roots."""
+        if self._hooks:
+            return refuse
+        homes = [os.path.realpath(root) for root in roots]
+
+        def forbids(path: str) -> str | None:
+            if refuse is not None and (why := refuse(path)):
+                return why
+            # of roots within each other the outer one counts: `.git/modules/x` is no way around
+            around = (home for home in homes if Path(path).is_relative_to(home))
+            name = acting_name(path, min(around, key=len, default=os.sep))
+            return name and (
+                f"is not written: programs run by themselves what is in {name}. Whoever uses this agent "
+                "can do it by hand, or allow it (`acpella run --yolo`, `Workspace(write=True, hooks=True)`)"
+            )
+
+        return forbids
 
 
 class Terminals:
@@ -89,6 +129,7 @@ class Terminals:
     """
 
     def __init__(self, *, timeout: float = 0.0, env: Mapping[str, str] | None = None) -> None:
+        check_seconds("timeout", timeout)
         self._timeout = timeout
         self._env = dict(env or {})
         self._terminals: dict[tuple[str, str], Terminal] = {}
@@ -105,7 +146,7 @@ class Terminals:
         if len(self._terminals) >= MAX_TERMINALS:
             raise RpcError(f"{MAX_TERMINALS} terminals are open already; release some first", code=-32001)
         cwd = request.cwd or str(roots[0])
-        _check_absolute(cwd)
+        _check(cwd, None)
         try:
             await asyncio.to_thread(Jail(roots, secrets=False).list_dir, cwd)
             terminal = await Terminal.start(
@@ -175,9 +216,19 @@ class Terminals:
         return terminal
 
 
-def _check_absolute(path: str) -> None:
+def check_seconds(name: str, value: object) -> None:
+    """Raises unless it can be a time limit."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name} is a number of seconds (0 for no limit), not {value!r}")
+    if not 0 <= value < float("inf"):
+        raise ValueError(f"{name} is a number of seconds from 0 (no limit) on, not {value!r}")
+
+
+def _check(path: str, refuse: Refuse | None) -> None:
     if not os.path.isabs(path):
         raise InvalidParams(f"a path must be absolute, not {path!r}")  # R-020
+    if refuse is not None and (why := refuse(path)):
+        raise InvalidParams(f"{path} {why}")
 
 
 def _refusal(error: Exception) -> RpcError:

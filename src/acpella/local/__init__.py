@@ -1,9 +1,11 @@
 """This machine, fenced in: files beneath given roots, and commands in process groups of their own."""
 
 from .files import (
+    ACTING_NAMES,
     READ_LIMIT,
     SECRET_PATHS,
     Entry,
+    Forbidden,
     Jail,
     JailError,
     NotAFile,
@@ -11,14 +13,17 @@ from .files import (
     OutsideRoots,
     SecretPath,
     TooLarge,
+    acting_name,
 )
 from .terminals import COMMAND_TIMEOUT, OUTPUT_LIMIT, CommandError, ExitStatus, Result, Terminal, run
 
 __all__ = [
+    "ACTING_NAMES",
     "COMMAND_TIMEOUT",
     "CommandError",
     "Entry",
     "ExitStatus",
+    "Forbidden",
     "Jail",
     "JailError",
     "NotAFile",
@@ -31,5 +36,6 @@ __all__ = [
     "SecretPath",
     "Terminal",
     "TooLarge",
+    "acting_name",
     "run",
 ]

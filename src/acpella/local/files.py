@@ -13,9 +13,11 @@ from typing import BinaryIO, Literal, TypeVar
 from acpella.errors import AcpellaError
 
 __all__ = [
+    "ACTING_NAMES",
     "READ_LIMIT",
     "SECRET_PATHS",
     "Entry",
+    "Forbidden",
     "Jail",
     "JailError",
     "NotAFile",
@@ -23,6 +25,7 @@ __all__ = [
     "OutsideRoots",
     "SecretPath",
     "TooLarge",
+    "acting_name",
 ]
 
 READ_LIMIT = 10 * 1024 * 1024
@@ -69,6 +72,10 @@ SECRET_PATHS = (
 for any characters of a name; with a leading slash, that place and all beneath it unless a root lies in it."""
 
 
+ACTING_NAMES = frozenset({".git", ".husky", ".vscode", ".idea", ".zed", ".envrc", ".direnv"})
+"""Directories and files whose content programs run by themselves: a hook of git's, a task of an editor's."""
+
+
 class JailError(AcpellaError):
     """A path was refused. The message names it and says what to do."""
 
@@ -79,6 +86,10 @@ class OutsideRoots(JailError):
 
 class SecretPath(JailError):
     """The path is inside the roots, but usually holds keys or passwords."""
+
+
+class Forbidden(JailError):
+    """Whoever made the jail refuses the path."""
 
 
 class NotAFile(JailError):
@@ -156,12 +167,18 @@ class Jail:
     """
 
     def __init__(
-        self, roots: Sequence[str | Path], *, secrets: bool = True, real: Sequence[str] | None = None
+        self,
+        roots: Sequence[str | Path],
+        *,
+        secrets: bool = True,
+        real: Sequence[str] | None = None,
+        refuse: Callable[[str], str | None] | None = None,
     ) -> None:
         """Fence in these directories; relative paths start at the first.
 
         `secrets` refuses `SECRET_PATHS`, for a root that holds more than a project. `real` tells where the
         roots were found when somebody decided on them; a link that took the place of one since is refused.
+        `refuse` is given every path on the way, without links, and says why that must not be touched, or None.
         """
         if isinstance(roots, str) or not roots:
             raise ValueError("a jail needs a list of at least one root directory")
@@ -173,6 +190,7 @@ class Jail:
         ]
         self._aliases = list(zip(spelled, self._roots, strict=True))
         self._secrets = secrets
+        self._forbids = refuse
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -306,7 +324,7 @@ class Jail:
         here = os.path.join(self._roots[0], asked)
         for _ in range(LINK_LIMIT):
             anchor, names = self._place(here, asked)
-            self._refuse_secret(os.path.normpath(os.path.join(anchor, *names)), asked)
+            self._refuse(os.path.normpath(os.path.join(anchor, *names)), asked)
             try:
                 if not _OPENAT:
                     return self._descend_simply(os.path.join(anchor, *names), asked, act, missing)
@@ -337,7 +355,9 @@ class Jail:
             f"{asked} is outside of {roots}; use a path inside, or add its directory to the roots"
         )
 
-    def _refuse_secret(self, path: str, asked: str) -> None:
+    def _refuse(self, path: str, asked: str) -> None:
+        if self._forbids is not None and (why := self._forbids(path)):
+            raise Forbidden(f"{asked} {why}")
         if not self._secrets:
             return
         root = max((root for root in self._roots if _beneath(path, root)), key=len, default=None)
@@ -365,7 +385,7 @@ class Jail:
                     continue
                 shown = os.path.join(anchor, *passed, name)
                 if not rest or not any(_beneath(root, shown) for root in self._roots):  # on the way to a root
-                    self._refuse_secret(shown, asked)
+                    self._refuse(shown, asked)
                 try:
                     if not rest:
                         return act(fds[-1], name, shown)
@@ -388,7 +408,7 @@ class Jail:
         real = os.path.realpath(path)
         if not any(_beneath(real, root) for root in self._roots):
             raise self._outside(asked)
-        self._refuse_secret(real, asked)
+        self._refuse(real, asked)
         if missing == "make":
             os.makedirs(os.path.dirname(real), exist_ok=True)
         try:
@@ -426,6 +446,15 @@ def _beneath(path: str, root: str) -> bool:
     """Whether the path starts with the root's names; dots after them are the walk's business."""
     names = _names(root)
     return os.path.isabs(path) and _names(path)[: len(names)] == names
+
+
+def acting_name(path: str | Path, root: str | Path = os.sep) -> str | None:
+    """The name in a path below `root` that programs run by themselves, if there is one (`ACTING_NAMES`)."""
+    skipped = len(_names(os.fspath(root)))
+    for name in _names(os.fspath(path))[skipped:]:
+        if name.casefold().rstrip(" .") in ACTING_NAMES:  # some systems drop what is at the end
+            return name
+    return None
 
 
 def _check_spelling(path: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from acpella.agent import Turn
 from acpella.agent.tool_call import ToolRun
+from acpella.local import acting_name
 from acpella.schema import ImageContent, ToolKind
 
 from ..models import Image, ToolSpec
@@ -26,9 +27,6 @@ IMAGE_BYTES = 5 * 1024 * 1024
 LISTED = 1000
 NEAR_LINES = 20_000
 PATH_CHARS = 1000
-
-_ACTING = frozenset({".git", ".husky", ".vscode", ".idea", ".zed", ".envrc", ".direnv"})
-"""Directories and files whose content programs run by themselves: a hook of git's, a task of an editor's."""
 
 _IMAGES = {
     ".png": "image/png",
@@ -138,7 +136,7 @@ class _Changing(BuiltIn):
         key, covers = self.spec.name, f"`{self.spec.name}`, for any ordinary file"
         if locations:
             real = os.path.realpath(cwd / name)
-            if not _ACTING.isdisjoint(part.lower() for part in Path(real).parts):
+            if acting_name(real) is not None:
                 key, covers = f"{key}:{real}", "this file"
         return Announcement(
             title=f"{self._verb} {name}", locations=locations, permission_key=key, covers=covers

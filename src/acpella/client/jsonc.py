@@ -1,0 +1,56 @@
+"""JSON as people write it into settings: with comments and trailing commas."""
+
+import json
+import re
+from typing import Any
+
+__all__ = ["parse", "strip"]
+
+_PARTS = re.compile(
+    r"""(?P<string>"(?:[^"\\\n]|\\.)*+"?)"""
+    r"""|(?P<comment>//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?P<end>\*/)?)"""
+    r"""|(?P<comma>,)|(?P<other>[^\s"/,]|/)"""
+)
+
+
+def parse(text: str) -> Any:
+    """What it says.
+
+    Raises:
+        ValueError: it is no JSON; with line and column.
+    """
+    try:
+        return json.loads(strip(text))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+    except RecursionError:
+        raise ValueError("not JSON: it is nested too deeply") from None
+
+
+def strip(text: str) -> str:
+    """The text with spaces for comments and for commas that nothing follows: every place stays where it was.
+
+    Raises:
+        ValueError: a comment has no end.
+    """
+    gaps: list[tuple[int, int]] = []
+    comma = -1  # a comma after a value, while nothing has followed it
+    before = ""
+    for part in _PARTS.finditer(text):
+        if part.lastgroup in ("comment", "end"):
+            if part["comment"].startswith("/*") and part["end"] is None:
+                line = text.count("\n", 0, part.start()) + 1
+                raise ValueError(f"not JSON: the comment that begins in line {line} has no end")
+            gaps.append(part.span())
+            continue
+        found = part[0]
+        if comma >= 0 and found in "]}":
+            gaps.append((comma, comma + 1))
+        comma = part.start() if found == "," and before not in ("", ",", "[", "{", ":") else -1
+        before = found
+    pieces: list[str] = []
+    done = 0
+    for start, end in sorted(gaps):
+        pieces += [text[done:start], re.sub(r"[^\n\r]", " ", text[start:end])]
+        done = end
+    return "".join([*pieces, text[done:]])
