@@ -178,7 +178,7 @@ class Jail:
 
         `secrets` refuses `SECRET_PATHS`, for a root that holds more than a project. `real` tells where the
         roots were found when somebody decided on them; a link that took the place of one since is refused.
-        `refuse` is given every path on the way, without links, and says why that must not be touched, or None.
+        `refuse` is given every path on the way, without links, and says why it must not be touched, or None.
         """
         if isinstance(roots, str) or not roots:
             raise ValueError("a jail needs a list of at least one root directory")
