@@ -161,6 +161,7 @@ def test_agents_are_added_and_removed_without_touching_the_rest(shell: Shell) ->
         },
     }
     assert path.stat().st_mode & 0o777 == 0o640
+    assert shell("agents", "trust").returncode == 0
     assert shell("run", "-a", "mine", "hi").stdout == "You said: hi\n"
     assert "has an agent 'mine' already" in shell("agents", "add", "--here", "mine", "x").stderr
     assert "* " in shell("agents", "list").stdout
