@@ -12,6 +12,10 @@ LONGEST = 1000
 """Characters of one warning. An agent's garbage may be megabytes."""
 
 
+_TOLD = (("acpella.client.agent", "kill"), ("acpella.transport.process", "_end_process"))
+"""Who warns of an agent that has to be ended: the error that follows says why, and is shown."""
+
+
 @contextmanager
 def alerts_to(tell: Callable[[str], None], *, verbose: bool) -> Generator[None]:
     """Let `tell` show warnings, in the event loop's thread.
@@ -37,7 +41,9 @@ class _Alerts(logging.Handler):
         self._thread = threading.get_ident()
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.name.startswith("acpella.schema") and not self._verbose:
+        if not self._verbose and (
+            record.name.startswith("acpella.schema") or (record.name, record.funcName) in _TOLD
+        ):
             return
         if self._verbose:
             text = self.format(record)
