@@ -7,6 +7,8 @@ import signal
 import pytest
 from cli_shell import EXAMPLES, Shell
 
+from cli.terminal import acpella
+
 ECHO = str(EXAMPLES / "echo.py")
 
 
@@ -70,6 +72,24 @@ def test_names_of_any_script_are_fine(shell: Shell) -> None:
     for name in ("می\u200cخواهم", "修正", "👩\u200d🔧"):
         assert shell("run", "-a", ECHO, "-s", name, "hi").returncode == 0
         assert name in shell("status", "-s", name).stdout
+
+
+def test_chat_takes_ids_too_and_no_empty_agent(shell: Shell) -> None:
+    session_id = begun(shell)
+    terminal = acpella("chat", "-s", session_id[:12], cwd=shell.repo, **shell.env)
+    try:
+        terminal.see(r"one by \d+")  # told again
+        terminal.see(r"\(starting\)", gone=True)
+        terminal.type("\x04")
+        assert terminal.wait() == 0
+    finally:
+        terminal.__exit__()
+    assert rows(shell) == [(None, session_id)]
+    terminal = acpella("chat", "-a", "", cwd=shell.repo, **shell.env)
+    try:
+        assert terminal.wait() == 2 and "the agent is an empty word" in terminal.all()
+    finally:
+        terminal.__exit__()
 
 
 # -- status and cancel --------------------------------------------------------------------------------

@@ -118,6 +118,13 @@ def test_adding_to_a_file_that_nobody_agreed_to_does_not_agree(
     assert named.returncode == 0 or "spy" in named.stderr  # naming the file is agreement enough
 
 
+def test_a_bridge_goes_to_no_url_of_a_cloned_repository(shell: Shell, project: Path) -> None:
+    """A token for one's own server must not reach another one."""
+    project.write_text(json.dumps({"agent_servers": {"ours": {"url": "http://127.0.0.1:9/acp"}}}))
+    ran = shell("connect", "ours")
+    assert ran.returncode == 2 and "is no URL of an agent" in ran.stderr and "is not used" in ran.stderr
+
+
 def test_there_may_be_nothing_to_agree_to(shell: Shell) -> None:
     ran = shell("agents", "trust")
     assert ran.returncode == 2 and "no .acpella/settings.json" in ran.stderr
