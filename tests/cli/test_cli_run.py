@@ -71,7 +71,7 @@ def test_jsonl_is_every_frame_and_names_the_agent_without_its_arguments(run: Any
 
 def test_agents_come_from_the_settings(run: Any, tmp_path: Path) -> None:
     """D9"""
-    folder = tmp_path / ".acpella"
+    folder = tmp_path / "acpella"  # the user's
     folder.mkdir()
     entry = {"command": sys.executable, "args": [example("echo.py")], "env": {"X": "1"}}
     (folder / "settings.json").write_text(json.dumps({"agent_servers": {"echo": entry}}), encoding="utf-8")

@@ -79,7 +79,7 @@ from acpella.sessions import (
     StoreError,
 )
 
-from .declare import EnvLogin, TerminalLogin
+from .declare import EnvLogin, Login, TerminalLogin
 from .extensions import Extensions
 from .guards import check_places, checked_id, new_session_id, no_session
 from .prompting import Prompting
@@ -253,7 +253,8 @@ class WireV1:
 
     async def check_login(self) -> None:
         if self.agent.logins and not await self.agent.logged_in(self.principal):
-            raise AuthRequired(data={"authMethods": [login.id for login in self.agent.logins]})
+            ways = [msgspec.to_builtins(login.to_wire()) for login in self._offered_logins()]
+            raise AuthRequired(data={"authMethods": ways})
 
     # -- initialize and login --------------------------------------------------------------
 
@@ -262,11 +263,7 @@ class WireV1:
         self.client = params.client_capabilities
         self.hidden = _hidden_from(self.client)
         agent = self.agent
-        logins = [
-            login
-            for login in agent.logins
-            if not isinstance(login, TerminalLogin) or self.client.auth.terminal
-        ]
+        logins = self._offered_logins()
         hint = {"auth_hint": "log in with one of: " + ", ".join(login.name for login in logins)}
         return InitializeResponse(
             protocol_version=PROTOCOL_VERSION,  # the only one there is
@@ -275,6 +272,13 @@ class WireV1:
             auth_methods=[login.to_wire() for login in logins],
             meta=hint if logins else None,
         )
+
+    def _offered_logins(self) -> list[Login | EnvLogin | TerminalLogin]:
+        return [
+            login
+            for login in self.agent.logins
+            if not isinstance(login, TerminalLogin) or self.client.auth.terminal
+        ]
 
     def _capabilities(self) -> AgentCapabilities:
         agent = self.agent

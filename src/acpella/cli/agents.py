@@ -4,7 +4,7 @@ import argparse
 import os
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from acpella._redact import redact
 from acpella.errors import AcpellaError
@@ -13,7 +13,12 @@ from . import exits
 from .failures import guarded, report
 from .lines import columns, say, show_json
 
-__all__ = ["declare", "run"]
+if TYPE_CHECKING:
+    from acpella.client.settings import AgentServer
+
+__all__ = ["declare", "parse", "run"]
+
+ADD = "acpella agents add [--here] [--replace] [--env NAME=VALUE] NAME COMMAND [ARGUMENT ...]"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -38,11 +43,44 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     for sub in (listing, adding, removing, checking):
         sub.add_argument("--settings", metavar="PATH", help="the settings file")
+    actions.add_parser(
+        "trust", help="agree to the .acpella/settings.json here or in the repository, as it is now"
+    )
+
+
+def parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
+    """Options of `add` may stand after NAME, too; from COMMAND on all words are the agent's."""
+    if words[:1] != ["add"]:
+        return parser.parse_args(words)
+    options, rest = ["add"], words[1:]
+    name: list[str] = []
+    while rest:
+        word = rest[0]
+        if word.startswith("-") and word != "--":
+            if name and word.partition("=")[0] not in (
+                "--here",
+                "--replace",
+                "--env",
+                "--settings",
+                "--help",
+                "-h",
+            ):
+                break
+            size = 2 if word in ("--env", "--settings") else 1
+            options += rest[:size]
+            rest = rest[size:]
+        elif name or word == "--":
+            break
+        else:
+            name, rest = [word], rest[1:]
+    return parser.parse_args([*options, *name, *rest])
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; gives the exit code."""
-    work = {"list": _list, "add": _add, "remove": _remove, "doctor": _doctor}[arguments.action]
+    work = {"list": _list, "add": _add, "remove": _remove, "trust": _trust, "doctor": _doctor}[
+        arguments.action
+    ]
     try:
         return work(arguments)
     except (AcpellaError, OSError, ValueError) as error:
@@ -52,25 +90,50 @@ def run(arguments: argparse.Namespace) -> int:
 def _list(arguments: argparse.Namespace) -> int:
     from .agents_known import BUILT_IN, with_builtin
     from .opening import find_settings
+    from .settings_found import origin
 
     settings = find_settings(arguments.settings)
     rows = [
         {
             "name": name,
-            "command": redact(server.url or shlex.join([server.command, *server.args])),
+            "command": _command(server),
             "env": sorted(server.env),
             "default": number == 0,
-            "builtIn": name == BUILT_IN and settings.path is None,
+            "builtIn": name == BUILT_IN and origin(settings, name) is None,
+            "settings": str(origin(settings, name) or "") or None,
         }
         for number, (name, server) in enumerate(with_builtin(settings, BUILT_IN).agents.items())
     ]
     if arguments.json:
         show_json({"settings": None if settings.path is None else str(settings.path), "agents": rows})
         return exits.DONE
-    columns([("*" if row["default"] else " ", str(row["name"]), str(row["command"])) for row in rows])
+    several = len({str(row["settings"]) for row in rows}) > 1
+    columns(
+        [
+            (
+                "*" if row["default"] else " ",
+                str(row["name"]),
+                *([_whose(row["settings"])] if several else []),
+                str(row["command"]),
+            )
+            for row in rows
+        ]
+    )
     if settings.path is None:
         say("no settings file yet; `acpella agents add NAME COMMAND` makes one")
     return exits.DONE
+
+
+def _command(server: "AgentServer") -> str:
+    return redact(server.url or shlex.join([server.command, *server.args]))
+
+
+def _whose(path: Any) -> str:
+    from .trust import is_project
+
+    if path is None:
+        return "built-in"
+    return "project" if is_project(Path(path)) else "user"
 
 
 def _file(arguments: argparse.Namespace) -> Any:
@@ -84,13 +147,17 @@ def _file(arguments: argparse.Namespace) -> Any:
 
 
 def _add(arguments: argparse.Namespace) -> int:
+    from .trust import is_project, is_trusted, why_not
+
     words: list[str] = list(arguments.command)
     if words[:1] == ["--"]:
         words = words[1:]
     if len(words) == 1:
         words = shlex.split(words[0])
     if not words:
-        raise ValueError("say how the agent is started: acpella agents add NAME COMMAND [ARGUMENT ...]")
+        raise ValueError(f"say how the agent is started: {ADD}")
+    if words[0].startswith("-"):
+        raise ValueError(f"{words[0]!r} is no command; options stand before it: {ADD}")
     if not arguments.name.strip() or arguments.name.startswith("-"):
         raise ValueError(f"{arguments.name!r} is no name for an agent")
     if len(words) == 1 and words[0].endswith(".py"):
@@ -107,16 +174,63 @@ def _add(arguments: argparse.Namespace) -> int:
     if env:
         entry["env"] = env
     file = _file(arguments)
+    agreed = not file.path.exists() or is_trusted(file.path)
     file.add_agent(arguments.name, entry, replace=arguments.replace)
+    if is_project(file.path):
+        _agree(file.path) if agreed else say(why_not(file.path))
     say(f"added {arguments.name} to {file.path}; `acpella agents doctor {arguments.name}` tries it")
     return exits.DONE
 
 
 def _remove(arguments: argparse.Namespace) -> int:
+    from .settings_file import SettingsFile
+    from .settings_found import find, origin
+    from .trust import forget, is_project, is_trusted
+
     file = _file(arguments)
+    if not arguments.settings and not arguments.here:  # where `agents list` has it from
+        file = SettingsFile(origin(find(None), arguments.name) or file.path)
+    agreed = is_trusted(file.path)
     file.remove_agent(arguments.name)
+    if agreed and is_project(file.path):
+        _agree(file.path) if file.path.exists() else forget(file.path)
     say(f"removed {arguments.name} from {file.path}")
     return exits.DONE
+
+
+def _agree(path: Path) -> None:
+    """What was just written here needs no second look."""
+    from .trust import trust
+
+    try:
+        trust(path)
+    except OSError as error:
+        say(f"{path} will not be used, because that cannot be remembered: {error}; set XDG_STATE_HOME")
+
+
+def _trust(arguments: argparse.Namespace) -> int:
+    from acpella.client.settings import ClientSettings
+
+    from .settings_found import project_file
+    from .trust import trust
+
+    path = project_file()
+    if path is None:
+        raise ValueError("there is no .acpella/settings.json here or in the repository")
+    trust(path)  # before it is read: what changes meanwhile is not agreed to
+    settings = ClientSettings.load(path)
+    columns(
+        [("agent", name, _command(server)) for name, server in settings.agents.items()]
+        + [("MCP server", str(s.get("name", "")), redact(_start_of(s))) for s in settings.mcp_servers]
+    )
+    say(f"{path} is used from now on, until it is changed")
+    return exits.DONE
+
+
+def _start_of(server: dict[str, Any]) -> str:
+    """How an MCP server is started, or where it is."""
+    args = cast("list[Any]", server.get("args") or [])
+    return shlex.join([str(server.get("command") or server.get("url") or ""), *map(str, args)])
 
 
 def _doctor(arguments: argparse.Namespace) -> int:

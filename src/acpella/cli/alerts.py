@@ -16,6 +16,10 @@ EVERY = 5.0
 """Warnings that are told at once, and the seconds between further ones. An agent may print nothing else."""
 
 
+_TOLD = (("acpella.client.agent", "kill"), ("acpella.transport.process", "_end_process"))
+"""Who warns of an agent that has to be ended: the error that follows says why, and is shown."""
+
+
 @contextmanager
 def alerts_to(tell: Callable[[str], None], *, verbose: bool) -> Generator[None]:
     """Let `tell` show warnings, in the event loop's thread.
@@ -44,7 +48,9 @@ class _Alerts(logging.Handler):
         self._thread = threading.get_ident()
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.name.startswith("acpella.schema") and not self._verbose:
+        if not self._verbose and (
+            record.name.startswith("acpella.schema") or (record.name, record.funcName) in _TOLD
+        ):
             return
         if self._verbose:
             text = self.format(record)

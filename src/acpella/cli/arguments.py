@@ -26,7 +26,8 @@ def declare_conversation(parser: argparse.ArgumentParser) -> None:
         "-s",
         "--session",
         metavar="NAME",
-        help="a session of this repository by name, kept alive in the background; made if it is not there",
+        help="a session of this repository by name or id, kept alive in the background; a name that is not "
+        "there begins one",
     )
     add("--new", action="store_true", help="with -s: begin afresh under that name")
     add("--resume", metavar="ID", help="go on with a session of before, by the agent's id")
@@ -56,7 +57,7 @@ def declare_conversation(parser: argparse.ArgumentParser) -> None:
     add(
         "--settings",
         metavar="PATH",
-        help="the settings file; default: .acpella/settings.json here or in the repository, then the user's",
+        help="the settings file; default: .acpella/settings.json here or in the repository, and the user's",
     )
 
 

@@ -33,6 +33,12 @@ def run(arguments: argparse.Namespace) -> int:
         say("nothing runs in this repository")
         return exits.DONE
     told = owners.ask(entry.key, "_owner/cancel", {"all": arguments.all})
+    if told is not None and told.get("stuck"):
+        say(
+            f"{label(entry)} does not answer: process {owners.pid_of(entry.key)} may be stopped "
+            "(`fg` lets it go on); `acpella status --stop` ends it"
+        )
+        return exits.TIMEOUT
     if told is None or not (told.get("running") or told.get("queued")):
         say(f"nothing runs in {label(entry)}")
         return exits.DONE
@@ -51,7 +57,10 @@ def _named(arguments: argparse.Namespace) -> Entry:
 def _running(arguments: argparse.Namespace) -> Entry | None:
     """The one session of this repository in which something runs. Raises `NoSession` if there are more."""
     entries = Catalogue().entries(root=places.repository(arguments.cwd))
-    busy = [e for e in entries if (owners.ask(e.key, "_owner/status") or {}).get("running")]
+    told = [(entry, owners.ask(entry.key, "_owner/status") or {}) for entry in entries]
+    busy = [entry for entry, state in told if state.get("running")] or [
+        entry for entry, state in told if state.get("stuck")
+    ]
     if len(busy) > 1:
-        raise NoSession(f"say which with --session: {', '.join(map(label, busy))} run")
+        raise NoSession(f"say which with --session: {', '.join(map(label, busy))} run or do not answer")
     return busy[0] if busy else None

@@ -64,11 +64,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _run(arguments: argparse.Namespace) -> int:
-    from acpella.client import ClientSettings
     from acpella.client.targets import find_endpoint, open_endpoint
     from acpella.transport import StdioChannel
 
-    settings = ClientSettings.find(arguments.settings)
+    from .settings_found import find
+
+    settings = find(arguments.settings)
     found = find_endpoint(
         arguments.target,
         settings=settings,

@@ -1,9 +1,11 @@
 """Examines an agent step by step, as a client would use it."""
 
+import shlex
 import tempfile
 import time
 from typing import Any
 
+from acpella._redact import redact
 from acpella.client import ClientSession, ClientSettings, ConnectedAgent, Permissions, Timeouts, connect
 from acpella.client.targets import open_target
 from acpella.errors import AcpellaError, AuthRequired
@@ -12,6 +14,7 @@ from acpella.schema import AuthMethodEnvVar, AuthMethodTerminal, SessionConfigBo
 
 from . import exits
 from .announced import commands
+from .discard import discard
 from .failures import report
 from .lines import show
 
@@ -38,7 +41,7 @@ async def examine(target: str, settings: ClientSettings, *, timeout: float = 30.
         agent.name = name
         async with agent:
             _hello(agent, time.monotonic() - began)
-            code = await _session(agent)
+            code = await _session(agent, _option(target))
             if noise:
                 show(
                     f"! it wrote {len(noise)} lines to stdout that are no messages: {noise[0].excerpt[:80]!r}"
@@ -50,6 +53,11 @@ async def examine(target: str, settings: ClientSettings, *, timeout: float = 30.
     except (AcpellaError, TimeoutError, OSError) as error:
         show("✗ it does not work")
         return report(error, doctor=False)
+
+
+def _option(target: str) -> str:
+    """How other commands name this agent."""
+    return f"-a {shlex.quote(redact(target))}"
 
 
 def _hello(agent: ConnectedAgent, seconds: float) -> None:
@@ -87,17 +95,20 @@ def _how(method: Any) -> str:
     return text
 
 
-async def _session(agent: ConnectedAgent) -> int:
+async def _session(agent: ConnectedAgent, option: str) -> int:
     with tempfile.TemporaryDirectory(prefix="acpella-doctor-") as place:
         began = time.monotonic()
         try:
             session = await agent.new_session(place)
         except AuthRequired as error:
             show("✗ makes no session without a login")
-            return report(error)
+            return report(error, agent=option)
         show(f"✓ makes a session, in {time.monotonic() - began:.2f} s")
         await _commands(session)
-        await _tidy(agent, session)
+        try:
+            await discard(agent, session)
+        except (AcpellaError, TimeoutError) as error:
+            show(f"! the session cannot be closed or deleted: {error}")
     return exits.DONE
 
 
@@ -108,17 +119,6 @@ async def _commands(session: ClientSession) -> None:
     _say("options", [f"{o.id} (on or off)" if isinstance(o, SessionConfigBoolean) else o.id for o in known])
     await commands(session, within=COMMANDS_WITHIN)
     _say("commands", ["/" + command.name for command in session.commands])
-
-
-async def _tidy(agent: ConnectedAgent, session: ClientSession) -> None:
-    """Leave no session behind, where the agent lets us."""
-    try:
-        if agent.capabilities.session_capabilities.close is not None:
-            await session.close()
-        if agent.capabilities.session_capabilities.delete is not None:
-            await agent.delete_session(session.id)
-    except (AcpellaError, TimeoutError) as error:
-        show(f"! the session cannot be closed or deleted: {error}")
 
 
 def _say(what: str, things: list[str], nothing: str = "") -> None:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from acpella.errors import AcpellaError, ConnectionClosed, RpcError
+from acpella.errors import AcpellaError, AuthRequired, ConnectionClosed, RpcError
 
 from . import exits
 from .lines import say
@@ -18,8 +18,11 @@ DOCTOR = (
 )
 
 
-def report(error: BaseException, *, silent: str = "", doctor: bool = True) -> int:
-    """Tell it, and give the exit code; `silent` stands for an error without a text."""
+def report(error: BaseException, *, silent: str = "", doctor: bool = True, agent: str = "-a AGENT") -> int:
+    """Tell it, and give the exit code; `silent` stands for an error without a text.
+
+    `agent` is how the command line names the agent, for what to do about it.
+    """
     if isinstance(error, BrokenPipeError):  # whoever read the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return exits.DONE
@@ -30,14 +33,25 @@ def report(error: BaseException, *, silent: str = "", doctor: bool = True) -> in
     died = isinstance(error, ConnectionClosed) and (error.exit_code is not None or error.signal)
     from .show.clean import clean  # what an agent wrote last must not move the cursor
 
-    say((clean(str(error)) or silent or type(error).__name__) + (DOCTOR if died and doctor else ""))
+    more = DOCTOR if died and doctor else ""
+    if isinstance(error, AuthRequired):
+        more = f"\nTo log in: `{' '.join(('acpella chat', agent)).rstrip()}`, and there /login"
+    say((clean(str(error)) or silent or type(error).__name__) + more)
     return exits.code_for(error)
 
 
 def guarded(work: Callable[[], Coroutine[Any, Any, int]]) -> int:
     """Run a command that talks to an agent; gives the exit code."""
+
+    async def watched() -> int:
+        from .alerts import alerts_to
+        from .show.clean import clean
+
+        with alerts_to(lambda text: say(clean(text)), verbose=False):
+            return await work()
+
     try:
-        return asyncio.run(work())
+        return asyncio.run(watched())
     except (AcpellaError, TimeoutError, OSError, ValueError) as error:
         return report(error)
     except KeyboardInterrupt:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ["ago", "columns", "say", "show", "show_json"]
+__all__ = ["ago", "columns", "one_line", "say", "show", "show_json"]
 
 
 def show(text: str) -> None:
@@ -24,10 +24,20 @@ def show_json(value: Any) -> None:
     show(json.dumps(value, indent=2, ensure_ascii=False))
 
 
+def one_line(text: str, limit: int = 500) -> str:
+    """Text of others for a list: harmless to the terminal, in one line."""
+    if text.isprintable() and len(text) <= limit:
+        return text
+    from .show.clean import one_line  # with what it takes to talk to agents, which lists do without
+
+    return one_line(text, limit)
+
+
 def columns(rows: Sequence[Sequence[str]]) -> None:
     """Rows with their columns one below the other; the last one may be as long as it is."""
     if not rows:
         return
+    rows = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]

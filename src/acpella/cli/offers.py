@@ -4,8 +4,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from acpella.client import ConnectedAgent, Permissions, Rule, Terminals, Timeouts, Workspace
-from acpella.schema import ReadTextFileRequest, ReadTextFileResponse
+from acpella.schema import (
+    Content,
+    ReadTextFileRequest,
+    ReadTextFileResponse,
+    RequestPermissionRequest,
+    TextContent,
+)
 from acpella.sessions import RememberedPermissions
 
 from . import places
@@ -23,6 +31,27 @@ class ReadEverywhere(Workspace):
         return await super().read([Path("/")], request, **options)
 
 
+WRITES = ("edit", "delete", "move")
+
+NOTE = "(without --write acpella writes no files for agents: saying yes helps if this one writes them itself)"
+
+
+def _noted(ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Say with the first question about a change what else it takes: no error of an agent names --write."""
+    told = False
+
+    async def asked(request: RequestPermissionRequest) -> Any:
+        nonlocal told
+        call = request.tool_call
+        if call.kind in WRITES and not told:
+            told = True
+            content = [*(call.content or []), Content(content=TextContent(text=NOTE))]
+            request = replace(request, tool_call=replace(call, content=content))
+        return await ask(request)
+
+    return asked
+
+
 def offers(*, write: bool, yolo: bool, ask: Callable[[Any], Any] | None = None) -> dict[str, Any]:
     """The options of `connect`."""
     return {
@@ -31,7 +60,7 @@ def offers(*, write: bool, yolo: bool, ask: Callable[[Any], Any] | None = None) 
         "permissions": Permissions(
             "allow-all" if yolo else "allow-reads",
             rules=[Rule("allow", kinds=["edit", "move"])] if write else [],
-            ask=ask,
+            ask=ask if ask is None or write or yolo else _noted(ask),
             remembered=RememberedPermissions(places.permissions()),
         ),
         "timeouts": Timeouts(cancel=5),

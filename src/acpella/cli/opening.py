@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from acpella.client.settings import ClientSettings
 
 __all__ = [
+    "SHORTEST_START",
+    "NoAgent",
     "NoSession",
+    "check_name",
+    "check_no_id",
     "find_settings",
     "idle_seconds",
     "kept_session",
@@ -32,18 +36,33 @@ class NoSession(ValueError):
     """The command names a session that is not there."""
 
 
+class NoAgent(ValueError):
+    """The command names no agent where it should."""
+
+
+SHORTEST_START = 8
+"""Characters of an id that stand for it with `-s`. Shorter words are names."""
+
+MAX_NAME = 100
+"""Characters of a session's name, so that lists stay lists."""
+
+
 def find_settings(
     path: str | None, cwd: str | os.PathLike[str] = ".", *, agent: str | None = None
 ) -> "ClientSettings":
-    """The settings that were named, of this directory, of its repository, or of the user."""
-    from acpella.client.settings import ClientSettings
+    """The settings that were named, or of the project together with those of the user.
 
-    if path is None:
-        for place in (Path(cwd), places.repository(cwd)):
-            candidate = place / ".acpella" / "settings.json"
-            if candidate.is_file():
-                return with_builtin(ClientSettings.load(candidate.absolute()), agent)
-    return with_builtin(ClientSettings.find(path), agent)
+    Raises:
+        NoAgent: an empty word stands for the agent.
+        SettingsError: a file is missing although it was named, or is malformed.
+    """
+    from .settings_found import find
+
+    if agent is not None and not agent.strip():
+        raise NoAgent(
+            "the agent is an empty word; is a variable not set? Without --agent it is the default one"
+        )
+    return with_builtin(find(path, cwd), agent)
 
 
 def named_session(
@@ -83,6 +102,8 @@ def kept_session(
 ) -> Entry:
     """The session of that name in this repository, made if there is none; without a name, the last one.
 
+    The id of a session, or the start of it, is as good as a name.
+
     Raises:
         NoSession: there is none to go on with, or it belongs to another agent.
         OSError: nothing can be remembered.
@@ -90,13 +111,14 @@ def kept_session(
     root = str(places.repository(cwd))
     if name is None:
         return _last(catalogue, settings, root, agent)
-    if not name.strip() or len(name) > 100:
-        raise NoSession("a session's name has 1 to 100 characters")
+    check_name(name)
     entry = catalogue.named(root, name)
     if entry is not None and entry.session_id and new:
         owners.stop(entry.key)
         catalogue.update(entry.key, name="", updated_at=entry.updated_at)
         entry = None
+    if entry is None or not entry.session_id:
+        entry = _by_id(catalogue, root, name, None if agent is None else (agent, settings), new=new) or entry
     if entry is not None and entry.session_id:
         if agent is not None and not _same_agent(entry, agent, settings):
             raise NoSession(
@@ -105,6 +127,44 @@ def kept_session(
             )
         return entry
     return catalogue.add(new_entry(settings, cwd=cwd, agent=agent or default_agent(settings), name=name))
+
+
+def check_name(name: str) -> None:
+    """Raises `NoSession` if a session cannot be called that."""
+    if not name.strip() or len(name) > MAX_NAME:
+        raise NoSession(f"a session's name has 1 to {MAX_NAME} characters")
+    joined = name.translate({0x200C: None, 0x200D: None})  # which some scripts, and emoji, are written with
+    if not joined.isprintable():
+        raise NoSession(f"a session's name is one line of readable characters, not {name!r}")
+
+
+def _by_id(
+    catalogue: Catalogue, root: str, word: str, whose: "tuple[str, ClientSettings] | None", *, new: bool
+) -> Entry | None:
+    """The session of this repository with that id, or with an id that begins so."""
+    known = catalogue.entries()
+    if new or not any(entry.root == root and entry.session_id == word for entry in known):
+        check_no_id(known, word, root)
+    if new:
+        return None
+    matches = [e for e in known if e.root == root and e.session_id == word] or [
+        e for e in known if e.root == root and len(word) >= SHORTEST_START and e.session_id.startswith(word)
+    ]
+    if len(matches) > 1 and whose is not None:  # two agents may have the same id
+        matches = [e for e in matches if _same_agent(e, *whose)] or matches
+    if len(matches) > 1:
+        which = ", ".join(f"{e.session_id} ({e.agent})" for e in matches[:5])
+        raise NoSession(f"{word!r} may be any of {which}; write more of the id, or name the --agent")
+    return matches[0] if matches else None
+
+
+def check_no_id(known: Sequence[Entry], word: str, root: str) -> None:
+    """Raises `NoSession` if a name would be the id of a session: nobody could tell them apart."""
+    same = next((entry for entry in known if entry.session_id == word), None)
+    if same is None:
+        return
+    where = "" if same.root == root else f" of {same.root}"
+    raise NoSession(f"{word!r} is the id of a session{where} and cannot be a name; choose another one")
 
 
 def _last(catalogue: Catalogue, settings: "ClientSettings", root: str, agent: str | None) -> Entry:
@@ -117,14 +177,15 @@ def _last(catalogue: Catalogue, settings: "ClientSettings", root: str, agent: st
 
 def new_entry(settings: "ClientSettings", *, cwd: str, agent: str, name: str = "") -> Entry:
     """A session that is about to be made."""
-    known = agent in settings.agents
+    from .settings_found import origin
+
     return Entry(
         key=new_key(),
         root=str(places.repository(cwd)),
         cwd=os.path.abspath(cwd),
         agent=agent_name(agent, settings),
         target=keepable(agent, settings),
-        settings=str(settings.path.absolute()) if known and settings.path is not None else "",
+        settings=str(origin(settings, agent) or ""),
         where=os.getcwd(),
         name=name,
     )
@@ -169,24 +230,44 @@ def owner_config(
 
 
 def settings_of(entry: Entry, settings: "ClientSettings") -> "ClientSettings":
-    """The settings that name the session's agent."""
+    """The settings that name the session's agent.
+
+    Raises:
+        NoSession: they are gone, or do not name it any more.
+    """
     from acpella.client.settings import ClientSettings
 
-    if settings.path is not None and str(settings.path.absolute()) == entry.settings:
+    from .settings_found import origin
+    from .trust import is_project, is_trusted, why_not
+
+    target = entry.target if isinstance(entry.target, str) else ""
+    if not entry.settings:
+        return with_builtin(ClientSettings(), target)
+    path = Path(entry.settings)
+    if origin(settings, target) == path:
         return settings
-    found = ClientSettings.load(Path(entry.settings)) if entry.settings else ClientSettings()
-    return with_builtin(found, entry.target)
+    whose = f"the agent {entry.agent!r} of this session"
+    if not path.is_file():
+        raise NoSession(f"{path}, which names {whose}, is gone; bring it back, or begin another session")
+    if is_project(path) and not is_trusted(path):
+        raise NoSession(why_not(path))
+    found = ClientSettings.load(path)
+    if target not in found.agents:
+        raise NoSession(f"{path} does not name {whose} any more; add it again, or begin another session")
+    return found
 
 
 def idle_seconds(settings: "ClientSettings") -> float:
     """`ACPELLA_OWNER_IDLE`, or `owner_idle` of the settings, or the default."""
     value: Any = os.environ.get("ACPELLA_OWNER_IDLE")
     where = "ACPELLA_OWNER_IDLE"
-    if not value and settings.path is not None:
+    for path in () if value else getattr(settings, "files", ()):
         from .settings_file import SettingsFile
 
-        where = f"{settings.path}: owner_idle"
-        value = SettingsFile(settings.path).read().get("owner_idle")
+        where = f"{path}: owner_idle"
+        value = SettingsFile(path).read().get("owner_idle")
+        if value not in (None, ""):
+            break
     if value in (None, ""):
         return owners.IDLE
     try:

@@ -29,6 +29,7 @@ __all__ = [
     "from_wire",
     "lock",
     "log_tail",
+    "pid_of",
     "reach",
     "started_ticks",
     "sweep",
@@ -314,6 +315,12 @@ def ask(key: str, method: str, params: dict[str, Any] | None = None) -> dict[str
         return cast("dict[str, Any] | None", answer.get("result"))
     except (msgspec.DecodeError, AttributeError):
         return None
+
+
+def pid_of(key: str) -> int | None:
+    """The process that has a session, which may not answer; None if nobody says to have it."""
+    address = Address.read(places.owners() / f"{key}.json")
+    return None if address is None else address.pid
 
 
 def stop(key: str, *, within: float = 10.0) -> bool:

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acpella.client import ClientSettings, ConnectedAgent, Permissions, connect
@@ -11,7 +10,7 @@ from acpella.transport import UnixChannel
 
 from . import owners
 from .agents_known import with_builtin
-from .opening import NoSession
+from .opening import NoSession, settings_of
 
 if TYPE_CHECKING:
     from acpella.rpc import Channel
@@ -34,8 +33,8 @@ async def reached(entry: "Entry", *, agent: str | None = None) -> AsyncGenerator
             raise NoSession(
                 f"the command of {entry.agent} held secrets, which are not kept; name it again with --agent"
             )
-        settings = ClientSettings.load(Path(entry.settings)) if entry.settings else ClientSettings()
-        _, channel = open_target(target, settings=with_builtin(settings, target), cwd=entry.where or None)
+        settings = with_builtin(settings_of(entry, ClientSettings()), target)
+        _, channel = open_target(target, settings=settings, cwd=entry.where or None)
     else:
         connected.setblocking(False)
         channel = UnixChannel(connected, peer="the session's owner process")

@@ -26,6 +26,9 @@ OWNER_WITHIN = 400.0
 OWNER_TRIES = 5
 """How often an owner that ended just when it was found is started anew."""
 
+DISCARD_WITHIN = 2.0
+"""Seconds for an agent to forget a session that was not used."""
+
 TITLE = 60
 """Characters of the prompt that title a session until the agent does."""
 
@@ -89,6 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     from .catalogue import Catalogue
     from .opening import find_settings, named_session
 
+    entry = None
     try:
         # before the event loop starts, so that Ctrl-C works while the user types
         prompt = [] if arguments.list_commands else _prompt(arguments)
@@ -104,9 +108,27 @@ def run(arguments: argparse.Namespace) -> int:
     except (AcpellaError, TimeoutError, OSError, ValueError) as error:
         from .failures import report
 
-        return report(error, silent=f"no end within {arguments.timeout:g} s (--timeout)")
+        return report(error, silent=_too_long(arguments), agent=_agent_option(arguments, entry))
     except KeyboardInterrupt:
         return exits.CANCELLED
+
+
+def _too_long(arguments: argparse.Namespace) -> str:
+    return f"no end within {arguments.timeout:g} s (--timeout)"
+
+
+def _agent_option(arguments: argparse.Namespace, entry: "Entry | None") -> str:
+    """How another command names the same agent."""
+    import shlex
+
+    from acpella._redact import redact
+
+    target, settings = arguments.agent, arguments.settings
+    if entry is not None and not target:
+        target = entry.target if isinstance(entry.target, str) else shlex.join(entry.target)
+        settings = settings or entry.settings
+    given = [("-a", target), ("--settings", settings)]
+    return " ".join(f"{option} {shlex.quote(redact(value))}" for option, value in given if value)
 
 
 async def _limited(arguments: argparse.Namespace, work: Any) -> int:
@@ -116,10 +138,16 @@ async def _limited(arguments: argparse.Namespace, work: Any) -> int:
 
     arguments.interrupts = interrupts = Interrupts()
     arguments.stage = None
+    arguments.sent = False
+    limit = asyncio.timeout(arguments.timeout or None)
     try:
         with alerts_to(lambda text: _warn(arguments, text), verbose=arguments.verbose):
-            async with asyncio.timeout(arguments.timeout or None):
+            async with limit:
                 return await work
+    except TimeoutError as error:
+        if limit.expired() and str(error):  # it did not even stop when the time was over
+            raise TimeoutError(f"{_too_long(arguments)}: {error}") from error
+        raise
     except asyncio.CancelledError:
         if interrupts.asked:
             return interrupts.code
@@ -182,13 +210,32 @@ async def _with_own_agent(
                 arguments.alone.begin(entry.title)
         except OSError:
             pass  # nothing can be kept here; a single prompt needs no memory
-        code = await _with_session(arguments, agent, session, prompt)
+        try:
+            code = await _with_session(arguments, agent, session, prompt)
+        finally:
+            if not (arguments.sent or arguments.resume):
+                await _forget(agent, session, catalogue, key)
         if key and (session.title or arguments.resume):
             try:
                 catalogue.update(key, **({"title": session.title} if session.title else {}))
             except OSError:
                 pass
         return code
+
+
+async def _forget(agent: Any, session: Any, catalogue: "Catalogue", key: str) -> None:
+    """No prompt came into the session that was made: leave it neither there nor here."""
+    from acpella.errors import AcpellaError
+
+    from .discard import discard
+
+    try:
+        if key:
+            catalogue.remove(key)
+        async with asyncio.timeout(DISCARD_WITHIN):
+            await discard(agent, session)
+    except (AcpellaError, TimeoutError, OSError):
+        pass  # it is empty; what went wrong before is told
 
 
 # -- a session that stays --------------------------------------------------------------------------
@@ -417,6 +464,7 @@ async def _turn(arguments: argparse.Namespace, session: Any, prompt: list[Any], 
     arguments.stage, arguments.place = screen, str(session.cwd)
     stopping = arguments.interrupts
     stopping.turn = turn = session.prompt(prompt)
+    arguments.sent = True
     try:
         async for update in turn:
             if not quiet:
@@ -470,15 +518,25 @@ async def _set_option(session: Any, pair: str) -> None:
 def _prompt(arguments: argparse.Namespace) -> list[Any]:
     parts = [" ".join(arguments.prompt)] if arguments.prompt else []
     if arguments.file and arguments.file != "-":
-        parts.append(Path(arguments.file).read_text(encoding="utf-8"))
+        parts.append(_text(Path(arguments.file).read_bytes(), arguments.file))
     elif arguments.file or not parts:
         if sys.stdin.isatty():
             print("Type the prompt, end it with Ctrl-D:", file=sys.stderr)  # noqa: T201
-        parts.append(sys.stdin.read())
+        parts.append(_text(sys.stdin.buffer.read(), "stdin"))
     text = "\n\n".join(parts)
     if not text.strip() and not arguments.image:
         raise ValueError("the prompt is empty")
     return [text, *map(_image, arguments.image)]
+
+
+def _text(data: bytes, where: str) -> str:
+    try:
+        return data.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise ValueError(
+            f"{where} is no text in UTF-8; --file takes text, --image takes pictures, and other files are "
+            "best named in the prompt"
+        ) from None
 
 
 def _image(name: str) -> Path:

@@ -13,7 +13,7 @@ from . import exits, owners, places
 from .catalogue import Catalogue, Entry, new_key, now
 from .failures import guarded, report
 from .lines import ago, columns, say, show, show_json
-from .opening import NoSession, find_settings, new_entry, resolve
+from .opening import NoSession, check_name, check_no_id, find_settings, new_entry, resolve
 from .status import label
 
 __all__ = ["declare", "run"]
@@ -293,7 +293,11 @@ async def _fork(arguments: argparse.Namespace) -> int:
 
 
 def _check_free(catalogue: Catalogue, entry: Entry) -> None:
-    there = catalogue.named(entry.root, entry.name) if entry.name else None
+    if not entry.name:
+        return
+    check_name(entry.name)
+    check_no_id(catalogue.entries(), entry.name, entry.root)
+    there = catalogue.named(entry.root, entry.name)
     if there is not None and there.session_id:
         raise NoSession(f"there is a session {entry.name!r} in this repository already; choose another name")
 

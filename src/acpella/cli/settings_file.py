@@ -1,7 +1,9 @@
 """Edits the settings file without touching what else is in it."""
 
+import contextlib
 import json
 import os
+import shlex
 import stat
 import tempfile
 from pathlib import Path
@@ -47,19 +49,35 @@ class SettingsFile:
             raise SettingsError(f"{self.path}: agent_servers must be an object")
         table = cast("dict[str, Any]", agents)
         if name in table and not replace:
-            raise SettingsError(f"{self.path} has an agent {name!r} already; --replace overwrites it")
+            raise SettingsError(
+                f"{self.path} has an agent {name!r} already; "
+                f"`acpella agents add --replace {shlex.quote(name)} COMMAND ...` overwrites it"
+            )
         table[name] = entry
         self._write(document)
 
     def remove_agent(self, name: str) -> None:
-        """Raises `SettingsError` if there is none of that name."""
+        """A file that says nothing else goes, too. Raises `SettingsError` if there is none of that name."""
         settings = ClientSettings.load(self.path) if self.path.exists() else ClientSettings()
         if name not in settings.agents:
             hint = settings.suggest(name)
             raise SettingsError(f"no agent {name!r} in {self.path}" + (f"; {hint}" if hint else ""))
+        self._check_plain()
         document = self.read()
         del document["agent_servers"][name]
-        self._write(document)
+        if document == {"agent_servers": {}} and not self.path.is_symlink():
+            self._remove()
+        else:
+            self._write(document)
+
+    def _remove(self) -> None:
+        try:
+            self.path.unlink()
+            if self.path.parent.name == ".acpella":
+                with contextlib.suppress(OSError):
+                    self.path.parent.rmdir()  # something else may be there
+        except OSError as error:
+            raise SettingsError(f"{self.path} cannot be removed: {error.strerror}") from None
 
     def _check_plain(self) -> None:
         """Comments would be lost: whoever wrote them edits the file."""

@@ -6,12 +6,16 @@ from typing import Any
 from . import exits, owners, places
 from .background import results
 from .catalogue import Catalogue, Entry
-from .lines import ago, say, show, show_json
+from .lines import ago, one_line, say, show, show_json
+from .opening import SHORTEST_START
 
 __all__ = ["declare", "run"]
 
 SHOWN = 20
 """Sessions that are listed; `acpella sessions list` has them all."""
+
+SHOWN_LEFT = 3
+"""Prompts left with --no-wait that are listed for a session; `--json` has them all."""
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +25,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "how prompts ended that were left with --no-wait."
     )
     add = parser.add_argument
-    add("-s", "--session", metavar="NAME", help="this session only")
+    add("-s", "--session", metavar="NAME", help="this session only, by name or id")
     add("--all", action="store_true", help="of every repository")
     add("--stop", action="store_true", help="end the processes that keep the sessions alive")
     add("--json", action="store_true", help="as JSON")
@@ -35,7 +39,12 @@ def run(arguments: argparse.Namespace) -> int:
     root = None if arguments.all else str(places.repository(arguments.cwd))
     entries = catalogue.entries(root=root)
     if arguments.session:
-        entries = [entry for entry in entries if entry.name == arguments.session]
+        entries = [e for e in entries if e.name == arguments.session] or [
+            e
+            for e in entries
+            if e.session_id == arguments.session
+            or (len(arguments.session) >= SHORTEST_START and e.session_id.startswith(arguments.session))
+        ]
         if not entries:
             say(f"no session {arguments.session!r} in this repository; `acpella sessions list` shows them")
             return exits.USAGE
@@ -68,7 +77,7 @@ def _describe(entry: Entry) -> dict[str, Any]:
         "title": entry.title,
         "alive": state is not None,
         "stuck": bool(state and state.get("stuck")),
-        "pid": state.get("pid") if state else None,
+        "pid": (state.get("pid") or owners.pid_of(entry.key)) if state else None,
         "running": state.get("running") if state else None,
         "queue": state.get("queue", []) if state else [],
         "lastActivity": (state or {}).get("lastActivity") or entry.updated_at,
@@ -88,18 +97,37 @@ def _describe(entry: Entry) -> dict[str, Any]:
 def _show(entry: Entry, state: dict[str, Any], *, everywhere: bool) -> None:
     doing = "asleep"
     if state["stuck"]:
-        doing = "does not answer"
+        doing = f"does not answer (process {state['pid']})"
     elif state["running"]:
         running = state["running"]
         verb = "cancelling" if running.get("cancelling") else "running"
-        doing = f"{verb} since {ago(running['since']).removesuffix(' ago')}: {running['prompt']}"
+        doing = f"{verb} since {ago(running['since']).removesuffix(' ago')}: {one_line(running['prompt'])}"
     elif state["alive"]:
         doing = "ready"
     where = f"  {entry.root}" if everywhere else ""
-    show(f"{label(entry)}  {entry.agent}  {ago(state['lastActivity'])}  {doing}{where}")
+    show(f"{one_line(label(entry))}  {entry.agent}  {ago(state['lastActivity'])}  {doing}{where}")
     for number, waiting in enumerate(state["queue"], 1):
-        show(f"  {number}. waits: {waiting['prompt']}")
-    for left in state["left"][-3:]:
-        mark = "✗" if left["error"] else "✓"
-        end = (left["error"] or left["text"] or left["stopReason"] or "").strip().splitlines()
-        show(f"  {mark} {ago(left['at'])}: {left['prompt']} → {end[0][:100] if end else ''}")
+        show(f"  {number}. waits: {one_line(waiting['prompt'])}")
+    shown = _worth_showing(state["left"])
+    for left in shown:
+        reason = left["stopReason"]
+        end = (left["error"] or left["text"] or "").strip().splitlines()
+        told = one_line(end[0], 100) if end else (reason or "")
+        why = f" ({reason})" if end and not left["error"] and reason != "end_turn" else ""
+        show(f"  {_mark(left)} {ago(left['at'])}: {one_line(left['prompt'])} → {told}{why}")
+    if more := len(state["left"]) - len(shown):
+        show(f"  … {more} more; `acpella status --json` shows all")
+
+
+def _mark(left: dict[str, Any]) -> str:
+    """As `run` would have ended: ✓ for the code 0, · for what was cut short, ✗ for what failed."""
+    if left["error"] or left["stopReason"] == "refusal":
+        return "✗"
+    return "✓" if left["stopReason"] == "end_turn" else "·"
+
+
+def _worth_showing(left: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The last few, in order; what went wrong does not disappear behind what went well."""
+    failed = [n for n, one in enumerate(left) if _mark(one) == "✗"][1 - SHOWN_LEFT :]
+    others = [n for n in range(len(left)) if n not in failed][len(failed) - SHOWN_LEFT :]
+    return [left[n] for n in sorted([*failed, *others])]
