@@ -97,6 +97,28 @@ async def test_a_stdio_client_drives_a_remote_agent_through_cuts(scheme: str, tm
 
 
 @pytest.mark.parametrize("scheme", ["ws", "http"])
+async def test_one_bad_line_ends_neither_the_bridge_nor_what_runs(scheme: str, tmp_path: Path) -> None:
+    """T-006: what is not UTF-8, too long for the server, too long for the bridge."""
+    async with asyncio.timeout(60), hosting(counting_agent()) as runner:
+        async with bridge(f"{scheme}://127.0.0.1:{runner.port}/acp") as editor:
+            stdin = editor.process.stdin
+            assert stdin is not None
+            editor.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}})
+            assert (await editor.read())["id"] == 0
+            stdin.write(b'{"jsonrpc":"2.0","id":"bad","method":"session/list","params":{"cursor":"\xff"}}\n')
+            assert "error" in await editor.read()
+            for name, megabytes in (("long", 17), ("longer", 40)):
+                params = {"_meta": {"x": "x" * (megabytes * 1024 * 1024)}}
+                editor.send({"jsonrpc": "2.0", "id": name, "method": "session/list", "params": params})
+                told = await editor.read()
+                assert told["id"] == name and "error" in told
+            new = {"cwd": str(tmp_path), "mcpServers": []}
+            editor.send({"jsonrpc": "2.0", "id": 9, "method": "session/new", "params": new})
+            assert (await editor.read())["result"]["sessionId"]
+            assert (await editor.end())[0] == 0
+
+
+@pytest.mark.parametrize("scheme", ["ws", "http"])
 async def test_a_server_that_is_not_there_is_told(scheme: str) -> None:
     async with asyncio.timeout(30), bridge(f"{scheme}://127.0.0.1:1/acp") as editor:
         editor.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}})

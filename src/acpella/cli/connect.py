@@ -13,6 +13,7 @@ from . import exits
 if TYPE_CHECKING:
     from acpella.errors import ConnectionClosed
     from acpella.rpc import Channel
+    from acpella.rpc.framing import Broken
 
 __all__ = ["declare", "run"]
 
@@ -167,7 +168,20 @@ class _Bridge:
             lines = [line.strip() for line in block.split(b"\n")]
             self._server.write(b"".join(line + b"\n" for line in lines if line))
         else:
-            _say(f"a message from the editor was dropped: {block.reason}")
+            self._refuse(block)
+
+    def _refuse(self, block: "Broken") -> None:
+        """A message that cannot be passed on: whoever waits for its answer hears why."""
+        import msgspec
+
+        from acpella.rpc.message import guess
+
+        _say(f"a message from the editor was dropped: {block.reason}")
+        key, is_answer = guess(block.head, block.tail)
+        if key is not None and not is_answer:
+            error = {"code": -32600, "message": f"the message was not passed on: {block.reason}"}
+            answer = msgspec.json.encode({"jsonrpc": "2.0", "id": msgspec.Raw(key), "error": error})
+            self._to_editor(answer + b"\n")
 
     def _to_editor(self, data: bytes) -> None:
         if self._framer.framing == "headers":

@@ -11,6 +11,7 @@ import msgspec
 
 from acpella.errors import ConnectionClosed, LocalProtocolError, TransportError
 from acpella.rpc import Receiver
+from acpella.rpc.message import guess
 
 from ._resume import ACK_BYTES, ACK_MESSAGES, Backoff, Sent, ack, missing, read_head
 from .endpoint import CONNECT_WITHIN, MAX_ERROR_BODY, MAX_MESSAGE, Endpoint
@@ -28,6 +29,12 @@ PING_EVERY = 20.0
 
 CLOSE_WITHIN = 2.0
 """Seconds that the server gets to answer our goodbye."""
+
+MAX_FRAME = 16 * 1024 * 1024
+"""Bytes of a message that is sent; servers end the conversation for longer ones, acpella's among them."""
+
+ENDS = 4096
+"""Bytes at the ends of an unreadable message in which its id is looked for."""
 
 _GONE_FOR_NOW = (1001, 1006, 1012, 1013)
 """Close codes after which it makes sense to come back: going away, cut, restart, try again."""
@@ -150,10 +157,32 @@ class WebSocketChannel:
             return
         for line in bytes(data).split(b"\n"):
             if line:
+                if len(line) > MAX_FRAME:
+                    line = self._unsendable(line, -32600, f"a message has at most {MAX_FRAME >> 20} MiB here")
+                elif not line.isascii() and not _is_utf8(line):
+                    line = self._unsendable(line, -32700, "a message is UTF-8")
+                if line is None:
+                    continue
                 if self._generation is not None:
                     self._sent.add(line)  # sent again if it gets lost
                 if self._link is not None:
                     self._link.send(line)
+
+    def _unsendable(self, line: bytes, code: int, text: str) -> bytes | None:
+        """What goes in place of a message for which the server would end the whole conversation."""
+        try:
+            head = read_head(line)
+            key, is_answer = head.key or None, not head.method
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            key, is_answer = guess(line[:ENDS], line[-ENDS:])
+        if key is None:
+            log.warning("a message was not sent: %s", text)
+            return None
+        error = {"jsonrpc": "2.0", "id": msgspec.Raw(key), "error": {"code": code, "message": text}}
+        if is_answer:
+            return msgspec.json.encode(error)
+        self._loop.call_soon(self._receiver.received, msgspec.json.encode(error) + b"\n")
+        return None
 
     def pause_reading(self) -> None:
         self._paused = True
@@ -310,6 +339,14 @@ class _Refused(Exception):
         self.status = status
         self.error = error
         super().__init__(str(error))
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _refused(endpoint: Endpoint, response: "Response") -> _Refused:
