@@ -25,11 +25,10 @@ from .messages import (
     can_load,
     error_answer,
     outcome_of,
-    plain,
     rejection,
-    without_doubles,
 )
-from .policy import REOPENING, Violation, check_scopes, missing, read_params
+from .objects import UNREADABLE
+from .policy import REOPENING, Violation, check_form, check_scopes, missing, read_params
 from .routes import Kind, Overflow, Routes
 from .streams import Outbox, Reader
 
@@ -360,9 +359,15 @@ class HostedConnection:
 
     def _is_awaited(self, message: Message) -> bool:
         """Whether the agent asked here for this answer. Each question is answered once."""
+        try:
+            self._check_form(message)
+        except Violation as violation:
+            self.host.metrics.add("acpella_refused_total", 'reason="answer"')
+            audit.warning("refused an answer: %s", violation.message, extra=self.facts())
+            return False
         if message.id is None:
             return "approve" in self.scopes  # an error report; as an answer it could be one to anything
-        question = self._asked.pop(msgspec.json.decode(message.id), None)
+        question = self._asked.pop(_same(message.id), None)
         if question is None:
             self.host.metrics.add("acpella_refused_total", 'reason="answer"')
             audit.warning("refused an answer to no open question", extra=self.facts())
@@ -389,6 +394,7 @@ class HostedConnection:
             if message.method == "session/prompt" and self._prompts(message) >= self._settings.max_prompts:
                 return self._refuse(message, answered, -32001, "too many prompts of this session wait")
         try:
+            self._check_form(message)
             if self.scopes != EVERY:
                 self._check_scopes(message.method, message.params)
             self.host.policy.check(message.method, message.params, self.principal)
@@ -397,6 +403,11 @@ class HostedConnection:
             self.host.metrics.add("acpella_refused_total", 'reason="policy"')
             return self._refuse(message, answered, violation.code, violation.message, violation.data)
         return True
+
+    def _check_form(self, message: Message) -> None:
+        """Where rules hold, the agent must read what is checked. Raises `Violation`."""
+        if self.scopes != EVERY or self.host.policy.is_strict:
+            check_form(message.frame, message.method)
 
     def _check_scopes(self, method: str, params: Any) -> None:
         check_scopes(method, params, self.scopes)
@@ -432,12 +443,7 @@ class HostedConnection:
                 self._hello = (message.id, self._now())
             if message.method.startswith(("session/", "_session/", "_agent/")):
                 audit.info("%s", message.method[:100], extra=self.facts(session=_short(message.session)))
-        frame = message.frame  # where rules hold, the agent must read what was checked
-        if self.scopes != EVERY:
-            frame = plain(message)
-        elif message.method is not None and self.host.policy.rewrites:
-            frame = without_doubles(frame)
-        self._write(frame)
+        self._write(message.frame)
 
     def _write(self, frame: bytes) -> None:
         if self._endpoint is not None:
@@ -448,7 +454,7 @@ class HostedConnection:
             params = msgspec.json.decode(bytes(read_envelope(message.frame).params))
             gen, _, number = str(params["lastEventId"]).partition("-")
             stream = self.routes.streams.get(None if self.multiplexed else params.get("sessionId"))
-        except (KeyError, TypeError, AttributeError, msgspec.DecodeError):
+        except (KeyError, TypeError, AttributeError, *UNREADABLE):
             return
         if stream is not None and gen == self.host.gen and number.isdecimal() and len(number) <= 18:
             self._stalled_since = self._now() if self._stalled_since is not None else None
@@ -546,7 +552,7 @@ class HostedConnection:
             return
         try:
             envelope = read_envelope(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE:
             self.host.metrics.add("acpella_noise_total")
             log.info("connection %s: skipped output of the agent that is no message", self.label)
             return
@@ -575,7 +581,7 @@ class HostedConnection:
         if len(self._asked) >= MAX_ASKED:
             self._write(error_answer(key, -32001, "too many questions wait for their answer"))
             return False
-        self._asked[msgspec.json.decode(key)] = _Question(is_permission, _short(session_id))
+        self._asked[_same(key)] = _Question(is_permission, _short(session_id))
         return True
 
     def _settled(self, key: bytes) -> _Pending | None:
@@ -599,13 +605,14 @@ class HostedConnection:
         elif waiting.method in ("session/load", "session/resume") and waiting.session is not None:
             self.routes.learn(waiting.session)
         elif waiting.method in ("session/list", "_session/list") and self.host.policy.filters_lists:
-            result = self.host.policy.filtered(msgspec.json.decode(envelope.result), self.principal)
-            return answer(bytes(envelope.id), result)
+            try:
+                return answer(bytes(envelope.id), self.host.policy.filtered(envelope.result, self.principal))
+            except Violation as violation:
+                return error_answer(bytes(envelope.id), violation.code, violation.message)
         elif waiting.method == "initialize":
             self.loads = can_load(envelope.result)
             if not self.host.policy.takes_urls:
-                offered = self.host.policy.offered(msgspec.json.decode(envelope.result))
-                return answer(bytes(envelope.id), offered)
+                return answer(bytes(envelope.id), self.host.policy.offered(envelope.result))
         return line
 
     def _give_answer(self, waiting: _Pending, line: bytes) -> None:
@@ -618,6 +625,14 @@ class HostedConnection:
             self.main.put((line,))
         else:
             self.routes.stream_for(waiting.session).put((line,))
+
+
+def _same(key: bytes) -> object:
+    """An id by its value, for which 1 and 1.0 are the same; one beyond all numbers by its bytes."""
+    try:
+        return msgspec.json.decode(key)
+    except UNREADABLE:
+        return key
 
 
 def _short(session_id: str | None) -> str | None:
