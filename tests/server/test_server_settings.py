@@ -37,9 +37,13 @@ def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyP
         elif isinstance(default, tuple):
             value = ("one", "two")
         else:
-            value = {"path": "/other", "mcp_commands": "no", "mcp_urls": "no", "local_users": "all"}.get(
-                field.name, "word"
-            )
+            value = {
+                "path": "/other",
+                "mcp_commands": "no",
+                "mcp_urls": "no",
+                "local_users": "all",
+                "command_stderr": "off",
+            }.get(field.name, "word")
         given[field.name] = value
         text = ",".join(value) if isinstance(value, tuple) else str(value)
         monkeypatch.setenv("ACPELLA_SERVER_" + field.name.upper(), text)

@@ -234,7 +234,7 @@ def _target(words: list[str], cwd: str | None, settings: "ServerSettings") -> An
         words = [sys.executable, str(Path(words[0]).absolute())]
     elif shutil.which(words[0], path=None if os.sep not in words[0] else cwd or ".") is None:
         raise ValueError(f"{words[0]} is no program that can be started here; check the name or the path")
-    return CommandTarget(words, cwd=cwd, on_stderr=_pass_on, settings=settings)
+    return CommandTarget(words, cwd=cwd, settings=settings)
 
 
 def _is_reference(word: str) -> bool:
@@ -287,8 +287,3 @@ def _module_of_file(path: Path) -> Any:
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)
     return module
-
-
-def _pass_on(data: bytes) -> None:
-    sys.stderr.buffer.write(data)
-    sys.stderr.buffer.flush()

@@ -127,6 +127,10 @@ class ServerSettings:
     """Processes and threads of the user that the server runs as (`RLIMIT_NPROC`, which root is free of);
     0 = as many as the server may."""
 
+    command_stderr: str = "log"
+    """Where what a hosted command writes to stderr goes: `log`, as lines of the logger `acpella.command`,
+    cut, without secrets, and not too many; or `off`."""
+
     # -- what is kept for them -----------------------------------------------------------------
 
     stream_bytes: int = 1 * MIB
@@ -199,6 +203,8 @@ class ServerSettings:
         for name in ("mcp_commands", "mcp_urls"):
             if getattr(self, name) not in ("auto", "yes", "no"):
                 raise ValueError(f"{name} is auto, yes or no, not {getattr(self, name)!r}")
+        if self.command_stderr not in ("log", "off"):
+            raise ValueError(f"command_stderr is log or off, not {self.command_stderr!r}")
         if self.local_users not in ("own", "all"):
             raise ValueError(f"local_users is own or all, not {self.local_users!r}")
         if not self.path.startswith("/") or self.path.endswith("/"):
