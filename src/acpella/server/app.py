@@ -162,7 +162,16 @@ class Server:
                 "this came through a proxy, which may let in anybody: a server behind one must ask for "
                 "credentials, with --token, ACPELLA_TOKEN, or --token-file",
             )
-        if self.settings.local_users == "all" or request.peer is None or request.own_end is None:
+        if self.settings.local_users == "all":
+            return
+        if request.peer is None:  # a Unix socket that anybody on this machine may be able to open
+            raise Refusal(
+                403,
+                "nobody can tell whose program this is, as the server does not know where it comes from: ask "
+                "for credentials (a token or an auth hook), or let in all users of this machine with "
+                "local_users=all",
+            )
+        if request.own_end is None:
             return
         memory = {} if request.memory is None else request.memory
         if "user" not in memory:

@@ -57,10 +57,6 @@ class Bucket:
         self._clock = clock
         self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def spent(self, key: str) -> bool:
-        """Whether nothing is left for this key."""
-        return self._rate > 0 and self._level(key)[0] < 1
-
     def spend(self, key: str) -> bool:
         """Take one; False if there was none."""
         if self._rate <= 0:
@@ -108,6 +104,12 @@ class Gate:
         origin = request.headers.get("origin")
         if origin is not None and origin.lower().rstrip("/") not in self._origins:
             raise Refusal(403, "web pages of that origin may not connect; --allow-origin would let them")
+        # images, scripts and links of a page say not whose they are, but that they are of some other one
+        if origin is None and request.headers.get("sec-fetch-site", "").lower() in (
+            "cross-site",
+            "same-site",
+        ):
+            raise Refusal(403, "this comes from a web page that does not say which; open the address itself")
 
     def allows_origin(self, origin: str) -> bool:
         return origin.lower().rstrip("/") in self._origins
@@ -118,14 +120,16 @@ class Gate:
             if request.client and not is_loopback(request.client):
                 raise Refusal(403, "without a token only programs on the server's own machine are let in")
             return ANYBODY
-        if self._failures.spent(request.client):
-            raise Refusal(429, "too many wrong credentials; wait a minute", headers=[(b"retry-after", b"60")])
         if ticket is not None:
             answer = self.tickets.redeem(ticket)
         else:
             answer = await self._checked(request)
         if answer is None:  # whatever was wrong with it: who guesses learns nothing
-            self._failures.spend(request.client)
+            # counted only now: those of one address may be many, and some of them have the right ones
+            if not self._failures.spend(request.client):
+                raise Refusal(
+                    429, "too many wrong credentials; wait a minute", headers=[(b"retry-after", b"60")]
+                )
             raise Refusal(
                 401,
                 "a valid token is needed",
