@@ -29,7 +29,7 @@ from .messages import (
 )
 from .objects import UNREADABLE
 from .policy import REOPENING, Violation, check_form, check_scopes, missing, read_params
-from .routes import Kind, Overflow, Routes
+from .routes import Kind, Lent, Overflow, Routes
 from .streams import Outbox, Reader
 
 if TYPE_CHECKING:
@@ -467,12 +467,12 @@ class HostedConnection:
         except Overflow:
             log.warning("connection %s: too many sessions; the rest shares a stream", self.label)
 
-    def give_back(self, outbox: Outbox, request_id: bytes) -> None:
+    def give_back(self, lent: Lent, *, complete: bool) -> None:
         """A stream that was lent for one answer is over; the answer goes where others go."""
-        pending = self._pending.get(request_id)
-        if pending is not None:
-            self._pending[request_id] = pending._replace(answered=None)
-        self.routes.take_back(outbox)
+        pending = self._pending.get(lent.request)
+        if pending is not None and self.routes.lent(lent.number) is not None:
+            self._pending[lent.request] = pending._replace(answered=None)
+        self.routes.take_back(lent, complete=complete)
 
     # -- flow (Ledger) -------------------------------------------------------------------------
 

@@ -185,7 +185,7 @@ async def open_stream(
     try:
         try:
             if given is not None:
-                after = cursor_of(host, given)
+                after = _after(host, connection, given, take_over=resumable)
             else:  # a client that confirms, and has seen nothing yet, may have missed what was sent
                 after = outbox.acked if resumable else None
             reader = outbox.attach(after=after, take_over=resumable, abort=request.abort)
@@ -200,6 +200,22 @@ async def open_stream(
         raise Refusal(409, "this stream has a reader") from None
     headers = [(b"acp-connection-id", connection.id.encode()), (b"acpella-resume", host.gen.encode())]
     await stream_events(request, connection, reader, first=first, headers=headers)
+
+
+def _after(host: Host, connection: HostedConnection, given: str, *, take_over: bool) -> int:
+    """Where to go on. Raises `OutOfWindow`, and `Taken` when somebody reads what would have to be moved."""
+    number, dot, message = given.strip().partition(".")
+    if connection.kind != "stream" or not dot:
+        return cursor_of(host, given)
+    if not message.isdecimal() or len(message) > 18:
+        raise OutOfWindow
+    lending = cursor_of(host, number)
+    if connection.main.attached and not take_over:
+        raise Taken
+    if (lent := connection.routes.lent(lending)) is not None:  # its client has left, which nobody noticed yet
+        lent.outbox.abort()
+        connection.give_back(lent, complete=False)
+    return connection.routes.after(lending, int(message))
 
 
 def cursor_of(host: Host, text: str) -> int:

@@ -143,7 +143,9 @@ async def _stream_answer(
     """Stream what the agent says until it has answered: what concerns the session that the request names,
     and, while no other stream is open, everything else."""
     assert message.id is not None
-    outbox = connection.routes.lend(message.session)
+    lent = connection.routes.lend(message.session, message.id)
+    outbox = lent.outbox
+    complete = False
 
     def answered(line: bytes) -> None:
         outbox.put((line,))
@@ -152,7 +154,10 @@ async def _stream_answer(
     reader = outbox.attach(abort=request.abort)
     try:
         await deliver(connection, message, answered=answered)
-        await stream_events(request, connection, reader, headers=headers, numbered=False)
+        complete = await stream_events(
+            request, connection, reader, headers=headers, lending=f"{lent.number}."
+        )
     finally:
+        reader.end()
         reader.release()
-        connection.give_back(outbox, message.id)
+        connection.give_back(lent, complete=complete)
