@@ -217,6 +217,16 @@ def test_mistakes_are_told_in_one_line(
             (["--config", "server.toml", "served:agent"], "no setting 'max_bdy'"),
             (["--host", "0.0.0.0", "--token", TOKEN, "served:agent"], "--plain-http if a proxy"),
             (["--trust-proxy", "nginx", "served:agent"], "neither an address nor a network"),
+            (["--root", "nowhere", "served:agent"], "nowhere: there is no such directory"),
+            (["--allow-origin", "*", "served:agent"], "* would let every web page"),
+            (["--allow-origin", "foo", "served:agent"], "'foo' is no origin such as"),
+            (["--allow-origin", "https://a.example/x", "served:agent"], "without a path"),
+            (["--allow-host", "http://foo/", "served:agent"], "'http://foo/' is no name as in a Host header"),
+            (["--allow-host", "foo:8000", "served:agent"], "without scheme, port or path"),
+            (["--certfile", "nope.pem", "served:agent"], "the certificate nope.pem cannot be read"),
+            (["--keyfile", "nope.pem", "served:agent"], "needs its certificate"),
+            (["--certfile", "served.py", "served:agent"], "served.py and no key are no certificate"),
+            (["--token", "", "served:agent"], "need a value"),
             (
                 ["--host", "203.0.113.9", "--plain-http", "--token", TOKEN, "served:agent"],
                 "no address of this machine",
@@ -228,6 +238,12 @@ def test_mistakes_are_told_in_one_line(
             assert message in text, (words, text)
             assert "Traceback" not in text
             assert len([line for line in text.splitlines() if line.startswith("acpella: ")]) == 1
+            assert "acpella serves" not in text, words
+        for name in ("ACPELLA_TOKEN", "ACPELLA_TOKEN_FILE"):
+            with monkeypatch.context() as changed:
+                changed.setenv(name, "")
+                assert main(["serve", "--port", "0", "served:agent"]) == 2
+                assert f"{name} is set, but empty" in capsys.readouterr().err
     with pytest.raises(SystemExit) as ended:
         main(["serve", "--port", "eighty", "served:agent"])
     assert ended.value.code == 2

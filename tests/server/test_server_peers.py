@@ -62,6 +62,11 @@ async def test_a_certificate_lets_other_machines_in(tmp_path: Path) -> None:
             assert (await client.post(server.url, json=body, headers=headers)).status_code == 200
         async with socket(ws_url(server), headers, ssl=trust) as client:
             assert await client.start()
+    (tmp_path / "other").mkdir()
+    await asyncio.to_thread(subprocess.run, CERTIFY.split(), cwd=tmp_path / "other", capture_output=True)
+    files["ssl_keyfile"] = str(tmp_path / "other" / "key.pem")
+    with pytest.raises(ValueError, match=r"other/key.pem does not belong to .*cert.pem"):
+        Runner(Talker().agent, token=TOKEN, **files)
 
 
 # -- proxies -----------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def asgi(
     if token is not None and auth is not None:
         raise ValueError("give either a token or an auth hook")
     settings = settings or ServerSettings.load()
-    return Server(_target_of(target, settings), settings, Tokens.single(token) if token else auth)
+    return Server(_target_of(target, settings), settings, auth if token is None else Tokens.single(token))
 
 
 def _target_of(target: Any, settings: ServerSettings) -> Target:

@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import ipaddress
 import logging
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -33,6 +34,9 @@ REMEMBERED = 10_000
 HOOK_SECONDS = 10.0
 """Seconds for the author's own check."""
 
+
+_HOST = re.compile(r"[\w.-]+|\[?[0-9a-fA-F.]*:[0-9a-fA-F:.]*:[0-9a-fA-F:.%\w]*\]?")
+_ORIGIN = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://(?:[\w.-]+|\[[0-9a-fA-F:.]+\])(?::\d+)?/?")
 
 ANYBODY = Credential("")
 """Where no credentials are asked for."""
@@ -87,6 +91,10 @@ class Gate:
         self._any_host = "*" in settings.allowed_hosts
         self._hosts = {host.strip("[]").lower() for host in settings.allowed_hosts}
         self._origins = {origin.lower().rstrip("/") for origin in settings.allowed_origins}
+        for name in settings.allowed_hosts:
+            _check_host(name)
+        for origin in settings.allowed_origins:
+            _check_origin(origin)
 
     @property
     def asks_for_credentials(self) -> bool:
@@ -149,6 +157,29 @@ class Gate:
         except Exception:
             log.exception("the check of credentials failed")
             raise Refusal(500, "credentials cannot be checked right now") from None
+
+
+def _check_host(name: str) -> None:
+    """Raises `ValueError` for what no Host header could be compared with."""
+    if name != "*" and not _HOST.fullmatch(name):
+        raise ValueError(
+            f"allowed hosts: {name!r} is no name as in a Host header: agents.example.com, without scheme, "
+            "port or path (or * for any)"
+        )
+
+
+def _check_origin(origin: str) -> None:
+    """Raises `ValueError` for what no Origin header could be, and for all of them at once."""
+    if origin == "*":
+        raise ValueError(
+            "allowed origins: * would let every web page that somebody here opens use this server; name "
+            "those that may, such as https://app.example.com"
+        )
+    if not _ORIGIN.fullmatch(origin):
+        raise ValueError(
+            f"allowed origins: {origin!r} is no origin such as https://app.example.com or "
+            "http://localhost:3000: a scheme and a name, without a path"
+        )
 
 
 def is_loopback(host: str) -> bool:

@@ -219,6 +219,9 @@ class Policy:
         owners: Owners | None,
     ) -> None:
         self._roots = [Path(os.path.realpath(os.path.expanduser(root))) for root in settings.roots]
+        for root, real in zip(settings.roots, self._roots, strict=True):
+            if not real.is_dir():
+                raise ValueError(f"root {root}: there is no such directory")
         self._one_user = one_user
         self._commands = _decided(settings.mcp_commands, asks_for_credentials)
         self._urls = _decided(settings.mcp_urls, asks_for_credentials)

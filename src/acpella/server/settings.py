@@ -1,5 +1,6 @@
 """Every limit of a server, by name: defaults, a file, and the environment, which has the last word."""
 
+import difflib
 import os
 import tomllib
 from dataclasses import dataclass, fields, replace
@@ -209,6 +210,8 @@ class ServerSettings:
             raise ValueError(f"local_users is own or all, not {self.local_users!r}")
         if not self.path.startswith("/") or self.path.endswith("/"):
             raise ValueError(f"path begins with a slash and ends without one, unlike {self.path!r}")
+        if self.path in _OTHER_PATHS:
+            raise ValueError(f"path cannot be {self.path}, where something else is served")
 
     @classmethod
     def load(cls, file: str | os.PathLike[str] | None = None, **chosen: Any) -> "ServerSettings":
@@ -223,7 +226,13 @@ class ServerSettings:
         known = {field.name: field.default for field in fields(cls)}
         for name in [*values, *chosen]:
             if name not in known:
-                raise ValueError(f"no setting {name!r}; there are: {', '.join(known)}")
+                raise ValueError(f"no setting {name!r}; {_meant(name, known)}")
+        for variable in os.environ:  # one that is mistyped may be a limit that somebody relies on
+            name = variable.removeprefix(PREFIX).lower()
+            if variable.startswith(PREFIX) and name not in known:
+                raise ValueError(
+                    f"{variable} is set, but there is no setting {name!r}; {_meant(name, known)}"
+                )
         for name, default in known.items():
             variable = PREFIX + name.upper()
             if text := os.environ.get(variable):
@@ -236,6 +245,8 @@ class ServerSettings:
 
 
 _WANTED: dict[type, str] = {int: "a whole number", float: "a number", str: "a word", bool: "true or false"}
+
+_OTHER_PATHS = ("/healthz", "/readyz", "/metrics", "/message")
 
 _AT_LEAST_ONE = (
     "max_connections",
@@ -252,6 +263,11 @@ _AT_LEAST_ONE = (
     "window_frames",
     "window_bytes",
 )
+
+
+def _meant(name: str, known: dict[str, Any]) -> str:
+    close = difflib.get_close_matches(name, known, 1)
+    return f"is {close[0]!r} meant?" if close else f"there are: {', '.join(known)}"
 
 
 def _read(path: Path) -> dict[str, Any]:
