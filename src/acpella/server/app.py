@@ -134,14 +134,16 @@ class Server:
 
     async def _serve(self, request: Request) -> None:
         if request.header_size > self.settings.max_header:
-            raise Refusal(431, f"header lines may have at most {self.settings.max_header} bytes")
+            raise Refusal(
+                431, f"the URL and the header lines may have at most {self.settings.max_header} bytes"
+            )
         if request.path in ("/healthz", "/readyz") and not request.is_websocket:
             await self._tell_health(request)
             return
         self.gate.check_source(request.requester)
         origin = request.headers.get("origin")
         if origin is not None:
-            request.extra_headers = [
+            request.extra_headers += [
                 (b"access-control-allow-origin", origin.encode("latin-1")),
                 (b"access-control-expose-headers", _EXPOSED),
                 (b"vary", b"Origin"),
@@ -264,7 +266,7 @@ class Server:
             }
             audit.warning("refused: %s", refusal.text, extra={"facts": facts})
         headers = list(refusal.headers)
-        if request.hangs_up_after(refusal.status):
+        if request.hangs_up_after(refusal.status) and (b"connection", b"close") not in request.extra_headers:
             headers.append((b"connection", b"close"))  # the rest of the body is not wanted
         await request.reply(refusal.status, refusal.text + "\n", headers=headers)
 

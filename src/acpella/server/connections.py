@@ -25,6 +25,7 @@ from .messages import (
     can_load,
     error_answer,
     outcome_of,
+    outcome_of_request,
     rejection,
 )
 from .objects import UNREADABLE
@@ -52,6 +53,13 @@ MAX_ASKED = 1024
 
 MAX_NUMBERS = 1024
 """Messages whose numbers are kept, to know one that is sent again. It comes soon, or never."""
+
+AUDITED = ("session/", "_session/", "_agent/")
+"""How the methods begin whose requests and outcomes are in the audit log."""
+
+MAKING = frozenset({"session/new", "session/fork", "_session/import"})
+
+CANCELLING = frozenset({"session/cancel", "$/cancel_request"})
 
 EVERY = SCOPES - {"admin"}
 """The scopes that concern a connection."""
@@ -90,6 +98,8 @@ class HostedConnection:
         self.label = hashlib.sha256(self.id.encode()).hexdigest()[:8]
         """How logs call it: the id itself opens it, so it is told to its client only."""
         self.host = host
+        self.address = ""
+        """Where its client came from when it was opened."""
         self.principal = credential.principal
         self.scopes = credential.scopes - {"admin"}
         """What may be done on it; whoever comes back to it needs as much."""
@@ -118,6 +128,8 @@ class HostedConnection:
         self._settings = host.settings
         self._pending: dict[bytes, _Pending] = {}
         self.turns = 0
+        self._dropped = 0  # notifications, since the log was told
+        self._dropped_told = float("-inf")
         self._delayed: deque[tuple[Message, Callable[[bytes], None] | None]] = deque()
         self._framer = Framer(max_frame=self._settings.max_message, framing="lines")
         self._endpoint: Endpoint | None = None
@@ -152,7 +164,7 @@ class HostedConnection:
             raise self.closed.again()
         self._endpoint = endpoint
         self.host.metrics.add("acpella_connections_total", f'transport="{self.kind}"')
-        audit.info("connection opened", extra=self.facts())
+        audit.info("connection opened", extra=self.facts(address=self.address))
 
     async def start_once(self) -> None:
         """Start the agent unless it was; for clients that may send many messages at once."""
@@ -393,6 +405,8 @@ class HostedConnection:
                 return self._refuse(message, answered, -32001, "too many requests wait for their answer")
             if message.method == "session/prompt" and self._prompts(message) >= self._settings.max_prompts:
                 return self._refuse(message, answered, -32001, "too many prompts of this session wait")
+        elif not self._may_notify(message.method):
+            return False
         try:
             self._check_form(message)
             if self.scopes != EVERY:
@@ -403,6 +417,22 @@ class HostedConnection:
             self.host.metrics.add("acpella_refused_total", 'reason="policy"')
             return self._refuse(message, answered, violation.code, violation.message, violation.data)
         return True
+
+    def _may_notify(self, method: str) -> bool:
+        """Notifications count as requests do. Those that stop something have as many again to themselves, so
+        that they come through when nothing else does."""
+        requests = self.host.requests
+        if requests.spend(self.principal) or (
+            method in CANCELLING and requests.spend("cancel:" + self.principal)
+        ):
+            return True
+        self.host.metrics.add("acpella_refused_total", 'reason="rate"')
+        self._dropped += 1
+        if self._now() - self._dropped_told >= 1:
+            facts = self.facts(count=self._dropped)
+            audit.warning("dropped notifications: there are too many", extra=facts)
+            self._dropped, self._dropped_told = 0, self._now()
+        return False
 
     def _check_form(self, message: Message) -> None:
         """Where rules hold, the agent must read what is checked. Raises `Violation`."""
@@ -441,7 +471,7 @@ class HostedConnection:
                 self.turns += 1
             elif message.method == "initialize":
                 self._hello = (message.id, self._now())
-            if message.method.startswith(("session/", "_session/", "_agent/")):
+            if message.method.startswith(AUDITED):
                 audit.info("%s", message.method[:100], extra=self.facts(session=_short(message.session)))
         self._write(message.frame)
 
@@ -566,6 +596,11 @@ class HostedConnection:
         if waiting is None:
             self.main.put((line,))  # an error without an id, or an answer nobody asked for
             return
+        if waiting.method.startswith(AUDITED):
+            made = read_params(envelope.result).session if waiting.method in MAKING else None
+            session = _short(made or waiting.session)
+            facts = self.facts(session=session, outcome=outcome_of_request(envelope))
+            audit.info("%s answered", waiting.method[:100], extra=facts)
         self._give_answer(waiting, self._looked_at(waiting, envelope, line))
 
     def _may_ask(self, envelope: Envelope, session_id: str | None) -> bool:
@@ -597,7 +632,7 @@ class HostedConnection:
         """Learn from an answer what the streams need to know; a list of sessions loses what is others'."""
         if not envelope.result:
             return line
-        if waiting.method in ("session/new", "session/fork", "_session/import"):
+        if waiting.method in MAKING:
             made = read_params(envelope.result).session
             if made is not None:
                 self.host.policy.made(made, self.principal)

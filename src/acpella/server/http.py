@@ -10,6 +10,7 @@ from .auth import Refusal
 from .connections import HostedConnection
 from .host import Host
 from .messages import ACK, Message, NotAMessage, error_answer, read_message
+from .policy import needs_session
 from .requests import Request
 from .routes import Overflow
 from .sse import stream_events
@@ -55,6 +56,8 @@ async def post(host: Host, request: Request) -> None:
     session_id = _header(host, request, SESSION)
     if message.session is not None and session_id is not None and session_id != message.session:
         raise Refusal(400, "Acp-Session-Id and params.sessionId differ")
+    if session_id is None and message.session is None and needs_session(message.method):
+        raise Refusal(400, f"{(message.method or '')[:100]} names no session, nor does Acp-Session-Id")
     if session_id is not None and message.method in ("session/load", "session/resume"):
         connection.expect_stream(session_id)  # it knows of session streams, so it will open this one
     await deliver(connection, message, number=_number_of(request))
@@ -114,7 +117,11 @@ def _number_of(request: Request) -> int | None:
 
 async def _initialize(host: Host, request: Request, message: Message) -> None:
     connection = host.new(
-        request.credential, kind="http", multiplexed=False, resumable=request.headers.get(RESUME) == "1"
+        request.credential,
+        kind="http",
+        multiplexed=False,
+        resumable=request.headers.get(RESUME) == "1",
+        address=request.requester.client,
     )
     answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
     assert message.id is not None

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from acpella.rpc.message import id_of, read_envelope
+from acpella.rpc.message import Envelope, id_of, read_envelope
 
 from .objects import UNREADABLE
 from .policy import Params, read_params
@@ -19,6 +19,7 @@ __all__ = [
     "error_answer",
     "is_deeper",
     "outcome_of",
+    "outcome_of_request",
     "read_message",
     "rejection",
 ]
@@ -177,6 +178,20 @@ def outcome_of(frame: bytes) -> str:
     except UNREADABLE:
         return "?"
     return (outcome.option or outcome.outcome)[:64]
+
+
+class _Error(msgspec.Struct):
+    code: int = 0
+
+
+def outcome_of_request(envelope: Envelope) -> str:
+    """`ok`, or the code of the error, of an agent's answer."""
+    if not envelope.error or envelope.error == b"null":
+        return "ok"
+    try:
+        return f"error {msgspec.json.decode(envelope.error, type=_Error).code}"
+    except UNREADABLE:
+        return "error"
 
 
 class _Asked(msgspec.Struct):

@@ -24,6 +24,7 @@ __all__ = [
     "check_form",
     "check_scopes",
     "missing",
+    "needs_session",
     "read_params",
 ]
 
@@ -65,6 +66,11 @@ APPROVING = frozenset({"session/set_mode", "session/set_config_option"})
 
 FORBIDDEN = -32003
 """Of no standard. -32000 would make clients ask for a login, which cannot help here (R-127)."""
+
+
+def needs_session(method: str | None) -> bool:
+    """Whether a message is about a session that is there."""
+    return method is not None and method.startswith("session/") and method not in WITHOUT_SESSION
 
 
 class Params(msgspec.Struct, frozen=True, gc=False):
@@ -259,8 +265,7 @@ class Policy:
         if session is not None and not self.may_use(session, principal):
             raise Violation(-32002, "no such session")
         if session is None and self.filters_lists:
-            needed = method.startswith("session/") and method not in WITHOUT_SESSION
-            if needed or params.session_id is not None:
+            if needs_session(method) or params.session_id is not None:
                 raise Violation(-32602, "sessionId must be a string")
         if method in OPENING:
             self._check_place("cwd", params.cwd)

@@ -68,7 +68,9 @@ async def _client(host: Host, request: Request, client_id: str) -> HostedConnect
     if found is None or found.closed is not None:
         if found is not None:
             host.end(found)
-        found = host.new(request.credential, kind="client_id", multiplexed=True, key=key)
+        found = host.new(
+            request.credential, kind="client_id", multiplexed=True, key=key, address=request.requester.client
+        )
     return found
 
 
@@ -120,7 +122,9 @@ async def _stream_post(host: Host, request: Request, connection: HostedConnectio
         return
     check_rate(host, request, message)
     if connection is None:
-        connection = host.new(request.credential, kind="stream", multiplexed=False)
+        connection = host.new(
+            request.credential, kind="stream", multiplexed=False, address=request.requester.client
+        )
     try:
         await connection.start_once()
     except AcpellaError as error:
