@@ -6,10 +6,14 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["UNREADABLE", "Doubtful", "items", "members", "near", "value"]
+__all__ = ["MOST", "UNREADABLE", "Doubtful", "items", "members", "near", "value"]
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What reading JSON of somebody else's raises."""
+
+MOST = 1000
+"""Members of an object, or items of a list, that are looked at. Without it, one message could keep the server
+busy for seconds."""
 
 _KEY = re.compile(rb'[ \t\r\n]*("[^"\\]*(?:\\.[^"\\]*)*")[ \t\r\n]*:[ \t\r\n]*', re.DOTALL)
 _NEXT = re.compile(rb"[ \t\r\n]*([,}])")
@@ -38,6 +42,8 @@ def members(data: bytes) -> dict[str, msgspec.Raw]:
         raise Doubtful("this is not an object") from None
     if not found:
         return found
+    if len(found) > MOST:
+        raise Doubtful(f"an object has more than {MOST} members")
     seen = 0
     at = data.index(b"{") + 1
     while True:
@@ -64,9 +70,10 @@ def members(data: bytes) -> dict[str, msgspec.Raw]:
 def items(data: bytes | msgspec.Raw) -> list[bytes]:
     """What a list has in it. Raises `Doubtful`."""
     try:
-        return [bytes(item) for item in _items.decode(data)]
+        found = _items.decode(data)
     except UNREADABLE:
         raise Doubtful("this is not a list") from None
+    return [bytes(item) for item in found]
 
 
 def value(raw: bytes | msgspec.Raw) -> Any:

@@ -12,7 +12,7 @@ import msgspec
 from acpella.rpc.message import mend_surrogates
 
 from .credentials import Scope
-from .objects import UNREADABLE, Doubtful, items, members, near, value
+from .objects import MOST, UNREADABLE, Doubtful, items, members, near, value
 from .settings import ServerSettings
 
 __all__ = [
@@ -174,6 +174,8 @@ def _raw_servers(params: dict[str, msgspec.Raw]) -> list[bytes]:
     """The objects that tell of MCP servers; what is no object is refused elsewhere."""
     many = bytes(params.get("mcpServers", b""))
     servers = items(many) if many.startswith(b"[") else []
+    if len(servers) > MOST:
+        raise Violation(-32602, f"mcpServers may have at most {MOST} entries")
     return [one for one in (*servers, bytes(params.get("server", b""))) if one.startswith(b"{")]
 
 
@@ -335,7 +337,10 @@ def _list(name: str, value: object) -> list[Any]:
         return []
     if not isinstance(value, list):
         raise Violation(-32602, f"{name} must be a list")
-    return cast("list[Any]", value)
+    found = cast("list[Any]", value)
+    if len(found) > MOST:  # each costs a look at the disk
+        raise Violation(-32602, f"{name} may have at most {MOST} entries")
+    return found
 
 
 def _decided(setting: str, asks_for_credentials: bool) -> bool:
