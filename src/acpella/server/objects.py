@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -84,10 +85,15 @@ def value(raw: bytes | msgspec.Raw) -> Any:
         return Doubtful()
 
 
-def near(keys: Iterable[str], names: Iterable[str]) -> str | None:
+def near(keys: Iterable[str], names: tuple[str, ...]) -> str | None:
     """A key that lenient readers take for one of these names, although it is spelt otherwise."""
-    wanted = {_folded(name): name for name in names}
+    wanted = _by_fold(names)
     return next((key for key in keys if wanted.get(_folded(key), key) != key), None)
+
+
+@cache
+def _by_fold(names: tuple[str, ...]) -> dict[str, str]:
+    return {_folded(name): name for name in names}
 
 
 def _folded(key: str) -> str:
