@@ -233,6 +233,13 @@ class Socket:
         self.received += 1
         return json.loads(text)
 
+    async def raw(self) -> bytes:
+        """The next message as it is, for what is beyond Python's numbers."""
+        async with asyncio.timeout(PATIENCE):
+            data = await self.socket.recv(decode=False)
+        self.received += 1
+        return bytes(data)
+
     async def until_answer(self, request_id: Any) -> list[Json]:
         seen: list[Json] = []
         while True:

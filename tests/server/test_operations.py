@@ -1,6 +1,7 @@
 """What an operator sees: health, metrics, logs, and the command (FEATURES C24)."""
 
 import asyncio
+import hashlib
 import json
 import logging
 import os
@@ -13,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -99,6 +101,29 @@ def test_a_client_cannot_write_lines_of_its_own_into_the_log() -> None:
         assert len(line.splitlines()) == 1
         assert "\x1b" not in line
         assert len(line) < 5_000
+
+
+def facts_of(caplog: pytest.LogCaptureFixture, text: str) -> list[dict[str, Any]]:
+    return [record.__dict__["facts"] for record in caplog.records if record.getMessage() == text]
+
+
+async def test_the_audit_log_tells_from_where_and_how_it_ended(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "acpella.audit")
+    async with serving(Talker()) as server, socket(ws_url(server)) as client:
+        session = await client.start()
+        await client.call(5, "session/load", {"sessionId": "nothing", "cwd": "/tmp", "mcpServers": []})
+        await client.prompt(session, "say 1")
+        await client.until_answer(2)
+        async with Http(server.url) as http:
+            await http.initialize()
+    label = hashlib.sha256(session.encode()).hexdigest()[:8]
+    assert [facts["address"] for facts in facts_of(caplog, "connection opened")] == ["127.0.0.1"] * 2
+    (made,) = facts_of(caplog, "session/new answered")
+    assert (made["session"], made["outcome"]) == (label, "ok")
+    (loaded,) = facts_of(caplog, "session/load answered")
+    assert loaded["outcome"] == "error -32002"
+    (prompted,) = facts_of(caplog, "session/prompt answered")
+    assert (prompted["session"], prompted["outcome"]) == (label, "ok")
 
 
 # -- the command ------------------------------------------------------------------------------------
@@ -217,6 +242,16 @@ def test_mistakes_are_told_in_one_line(
             (["--config", "server.toml", "served:agent"], "no setting 'max_bdy'"),
             (["--host", "0.0.0.0", "--token", TOKEN, "served:agent"], "--plain-http if a proxy"),
             (["--trust-proxy", "nginx", "served:agent"], "neither an address nor a network"),
+            (["--root", "nowhere", "served:agent"], "nowhere: there is no such directory"),
+            (["--allow-origin", "*", "served:agent"], "* would let every web page"),
+            (["--allow-origin", "foo", "served:agent"], "'foo' is no origin such as"),
+            (["--allow-origin", "https://a.example/x", "served:agent"], "without a path"),
+            (["--allow-host", "http://foo/", "served:agent"], "'http://foo/' is no name as in a Host header"),
+            (["--allow-host", "foo:8000", "served:agent"], "without scheme, port or path"),
+            (["--certfile", "nope.pem", "served:agent"], "the certificate nope.pem cannot be read"),
+            (["--keyfile", "nope.pem", "served:agent"], "needs its certificate"),
+            (["--certfile", "served.py", "served:agent"], "served.py and no key are no certificate"),
+            (["--token", "", "served:agent"], "need a value"),
             (
                 ["--host", "203.0.113.9", "--plain-http", "--token", TOKEN, "served:agent"],
                 "no address of this machine",
@@ -228,6 +263,12 @@ def test_mistakes_are_told_in_one_line(
             assert message in text, (words, text)
             assert "Traceback" not in text
             assert len([line for line in text.splitlines() if line.startswith("acpella: ")]) == 1
+            assert "acpella serves" not in text, words
+        for name in ("ACPELLA_TOKEN", "ACPELLA_TOKEN_FILE"):
+            with monkeypatch.context() as changed:
+                changed.setenv(name, "")
+                assert main(["serve", "--port", "0", "served:agent"]) == 2
+                assert f"{name} is set, but empty" in capsys.readouterr().err
     with pytest.raises(SystemExit) as ended:
         main(["serve", "--port", "eighty", "served:agent"])
     assert ended.value.code == 2

@@ -152,13 +152,26 @@ async def test_a_get_with_that_header_alone_goes_on_with_a_stream_that_broke() -
         async with http.stream("POST", server.url, json=new, headers=mine) as response:
             session = (await Stream(response).until_answer(1))[-1]["result"]["sessionId"]
         async with http.stream("POST", server.url, json=prompt(session, "wait"), headers=mine) as response:
-            assert texts([await Stream(response).message()]) == ["waiting"]
+            waiting = await Stream(response).next()
+            assert texts([waiting.data]) == ["waiting"]
+            assert waiting.id is not None
         connection = next(iter(server.app.host._connections.values()))
         await eventually(lambda: connection.readers == 0, "the server notices")
         talker.go.set()
+        # it says nothing of what it has, so it gets what may not have arrived
         async with http.stream("GET", server.url, headers=mine) as response:
             assert response.status_code == 200
-            assert texts(await Stream(response).until_answer(2)) == ["gone on"]
+            assert texts(await Stream(response).until_answer(2)) == ["waiting", "gone on"]
+        await eventually(lambda: connection.readers == 0, "the server notices")
+        after = {**mine, "Last-Event-ID": waiting.id}
+        async with http.stream("GET", server.url, headers=after) as response:
+            stream = Stream(response)
+            gone_on = await stream.next()
+            assert texts([gone_on.data, *(await stream.until_answer(2))]) == ["gone on"]
+        await eventually(lambda: connection.readers == 0, "the server notices")
+        after["Last-Event-ID"] = str(gone_on.id)
+        async with http.stream("GET", server.url, headers=after) as response:
+            assert texts(await Stream(response).until_answer(2)) == []
 
 
 async def test_two_posts_at_once_hear_their_own_sessions() -> None:
@@ -179,3 +192,44 @@ async def test_two_posts_at_once_hear_their_own_sessions() -> None:
             assert texts(seen) == [f"<{n}>" for n in range(100)]
 
         await asyncio.gather(*(one(number) for number in range(5)))
+
+
+async def test_nothing_is_lost_of_an_answer_that_nobody_read() -> None:
+    """What was in flight when the connection broke comes again, in order, whether or not it was written."""
+    talker = Talker()
+    async with serving(talker) as server, httpx2.AsyncClient(timeout=10) as http:
+        async with http.stream(
+            "POST", server.url, json=message("initialize", HELLO, 0), headers=EVENTS
+        ) as first:
+            mine = {**EVENTS, "Acp-Session-Id": first.headers["acp-session-id"]}
+            await Stream(first).until_answer(0)
+        new = message("session/new", {"cwd": "/tmp", "mcpServers": []}, 1)
+        async with http.stream("POST", server.url, json=new, headers=mine) as response:
+            session = (await Stream(response).until_answer(1))[-1]["result"]["sessionId"]
+        connection = next(iter(server.app.host._connections.values()))
+        async with http.stream("POST", server.url, json=prompt(session, "wait"), headers=mine) as response:
+            await eventually(lambda: talker.started.is_set(), "the turn runs")
+        await eventually(lambda: connection.readers == 0, "the server notices")
+        talker.go.set()
+        async with http.stream("GET", server.url, headers=mine) as response:
+            assert texts(await Stream(response).until_answer(2)) == ["waiting", "gone on"]
+        await eventually(lambda: connection.readers == 0, "the server notices")
+        # written to the end, but only the first is known to have arrived
+        async with http.stream(
+            "POST", server.url, json=prompt(session, "say 20", 3), headers=mine
+        ) as response:
+            stream = Stream(response)
+            first_id = (await stream.next()).id
+            await stream.until_answer(3)
+            await stream.ended()
+        await eventually(lambda: connection.readers == 0, "it is over")
+        for last, expected in ((first_id, 19), ("x-1.1", None), (f"{server.app.host.gen}-99.1", None)):
+            headers = {**mine, "Last-Event-ID": str(last)}
+            async with http.stream("GET", server.url, headers=headers) as response:
+                stream = Stream(response)
+                if expected is None:
+                    assert (await stream.next()).kind == "resync", last
+                else:
+                    assert len(texts(await stream.until_answer(3))) == expected
+            await eventually(lambda: connection.readers == 0, "the server notices")
+        assert connection.buffered == 0

@@ -316,9 +316,11 @@ async def test_a_message_cannot_be_one_thing_here_and_another_to_the_agent(
         async with socket(ws_url(server), bearer(READER)) as client:
             await client.call(0, "initialize", HELLO)
             await client.send('{"jsonrpc":"2.0","id":5,"method":"session/prompt","method":"session/list"}')
-            assert (await client.message())["result"] == {"did": "session/list"}
+            refusal = await client.message()
+            assert (refusal["id"], refusal["error"]["code"]) == (5, -32600)
             await client.send(f'{{"jsonrpc":"2.0","id":6,"method":"session/list","result":{yes}}}')
-            assert (await client.message())["result"] == {"did": "session/list"}
+            refusal = await client.message()
+            assert (refusal["id"], refusal["error"]["code"]) == (6, -32600)
             await client.send(f'{{"jsonrpc":"2.0","id":null,"result":{yes}}}')
             await client.send(r'{"jsonrpc":"2.0","id":7,"method":"session/list","params":{"x":"\ud83d"}}')
             assert (await client.message())["result"] == {"did": "session/list"}

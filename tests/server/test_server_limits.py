@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import random
 import sys
 from pathlib import Path
@@ -11,7 +12,19 @@ import pytest
 from websockets.asyncio.client import connect
 
 from acpella.server.messages import is_deeper
-from server.serving import EVENTS, HELLO, Http, Talker, eventually, refused, serving, socket, texts, ws_url
+from server.serving import (
+    EVENTS,
+    HELLO,
+    PATIENCE,
+    Http,
+    Talker,
+    eventually,
+    refused,
+    serving,
+    socket,
+    texts,
+    ws_url,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -217,3 +230,74 @@ async def test_an_ack_that_has_an_id_is_answered(tmp_path: Path) -> None:
                 assert (await client.post("$/acpella/ack", {}, id=5)).status_code == 202
                 async with asyncio.timeout(5):
                     assert (await stream.message()) == {"jsonrpc": "2.0", "id": 5, "result": {}}
+
+
+async def test_a_session_id_that_is_too_long_is_refused_to_the_request_that_named_it() -> None:
+    async with serving(Talker()) as server, socket(ws_url(server)) as client:
+        await client.start()
+        answer = await client.call("long", "session/prompt", {"sessionId": "x" * 2000, "prompt": []})
+        assert answer["error"]["code"] == -32600
+
+
+async def test_notifications_are_limited_and_cancellations_last(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A flood of them is dropped, and told about now and then; what stops a turn still comes through."""
+    caplog.set_level(logging.INFO, "acpella.audit")
+    heard = tmp_path / "heard"
+    program = tmp_path / "hears.py"
+    program.write_text(
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    m = json.loads(line)\n"
+        f"    print(m['method'], file=open({str(heard)!r}, 'a'), flush=True)\n"
+        "    if 'id' in m:\n"
+        "        print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': {}}), flush=True)\n"
+    )
+    limits = {"requests_per_second": 0.001, "request_burst": 50}
+    async with serving([sys.executable, str(program)], limits=limits) as server:
+        async with socket(ws_url(server)) as client:
+            await client.call(0, "initialize", HELLO)
+            for _ in range(500):
+                await client.send({"jsonrpc": "2.0", "method": "_x"})
+            assert (await client.call(1, "session/list"))["error"]["code"] == -32001, "requests are refused"
+            for _ in range(60):
+                await client.send(
+                    {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "s"}}
+                )
+            await eventually(
+                lambda: server.app.metrics.value("acpella_refused_total", 'reason="rate"') == 451 + 1 + 10,
+                "the rest is dropped",
+            )
+            await eventually(lambda: heard.read_text().count("session/cancel") == 50, "they came through")
+    assert heard.read_text().count("_x") == 49
+    told = [one.getMessage() for one in caplog.records if "dropped" in one.getMessage()]
+    assert 1 <= len(told) <= 10, "a line a second at most"
+
+
+async def test_a_request_with_two_lengths_is_answered_and_its_connection_closed() -> None:
+    """RFC 9112, 6.1: a proxy on the way may have seen another end."""
+    async with serving(Talker()) as server:
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO})
+        for extra, is_closed in (("Transfer-Encoding: chunked\r\n", True), ("", False)):
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            sent = f"{len(body):x}\r\n{body}\r\n0\r\n\r\n" if extra else body
+            writer.write(
+                f"POST /acp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{extra}"
+                f"Content-Length: {len(body)}\r\n\r\n{sent}".encode()
+            )
+            async with asyncio.timeout(PATIENCE):
+                head = (await reader.readuntil(b"\r\n\r\n")).lower()
+            assert (b"connection: close" in head) is is_closed, head
+            if is_closed:
+                async with asyncio.timeout(PATIENCE):
+                    await reader.read()
+            writer.close()
+
+
+async def test_the_url_counts_as_the_header_lines_do() -> None:
+    async with serving(Talker(), limits={"max_header": 4000}) as server, Http(server.url) as client:
+        for url in (f"{server.url}?x={'y' * 4000}", f"{server.url}/{'y' * 4000}"):
+            answer = await client.http.post(url, json={})
+            assert answer.status_code in (400, 431), url
+        assert (await client.http.get(f"{server.url}/{'y' * 100}")).status_code == 404

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx2
 import pytest
+import uvicorn
 
 from acpella.server import Runner, ServerSettings, asgi
 from acpella.server.peers import NOBODY, Proxies, may_act_as_us, user_of_peer
@@ -61,6 +62,11 @@ async def test_a_certificate_lets_other_machines_in(tmp_path: Path) -> None:
             assert (await client.post(server.url, json=body, headers=headers)).status_code == 200
         async with socket(ws_url(server), headers, ssl=trust) as client:
             assert await client.start()
+    (tmp_path / "other").mkdir()
+    await asyncio.to_thread(subprocess.run, CERTIFY.split(), cwd=tmp_path / "other", capture_output=True)
+    files["ssl_keyfile"] = str(tmp_path / "other" / "key.pem")
+    with pytest.raises(ValueError, match=r"other/key.pem does not belong to .*cert.pem"):
+        Runner(Talker().agent, token=TOKEN, **files)
 
 
 # -- proxies -----------------------------------------------------------------------------------------
@@ -220,3 +226,29 @@ async def test_an_application_without_a_socket_is_not_asked_whose_it_is() -> Non
         body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
         assert (await client.post("/acp", json=body)).status_code == 200
     await app.close()
+
+
+@linux
+async def test_without_credentials_an_application_on_a_unix_socket_lets_nobody_in(tmp_path: Path) -> None:
+    """Nobody can tell who comes through it, and servers make it for all users of the machine."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
+    for number, (limits, token, status) in enumerate(
+        (({}, None, 403), ({"local_users": "all"}, None, 200), ({}, TOKEN, 401))
+    ):
+        settings = ServerSettings(drain_seconds=0.1, **limits)  # pyright: ignore[reportArgumentType] - a word
+        app = asgi(Talker().agent, settings=settings, token=token)
+        where = str(tmp_path / f"{number}.sock")
+        config = uvicorn.Config(app, uds=where, log_config=None, lifespan="on", ws="websockets-sansio")
+        server = uvicorn.Server(config)
+        running = asyncio.create_task(server._serve())  # pyright: ignore[reportPrivateUsage] - without signals
+        try:
+            await eventually(lambda server=server: server.started, "it listens")
+            transport = httpx2.AsyncHTTPTransport(uds=where)
+            async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+                answer = await client.post("/acp", json=body)
+                assert answer.status_code == status, limits
+                assert ("local_users=all" in answer.text) == (status == 403)
+                assert (await client.get("/healthz")).status_code == 200
+        finally:
+            server.should_exit = True
+            await asyncio.wait_for(running, 10)

@@ -170,6 +170,12 @@ async def test_guessing_tokens_is_slowed_down() -> None:
         async with Http(server.url, bearer(BOB)) as guesser:
             codes = [(await guesser.post("initialize", HELLO, id=1)).status_code for _ in range(8)]
             assert codes == [401] * 5 + [429] * 3
+        async with Http(server.url, bearer(ALICE)) as owner:
+            await owner.initialize()  # of the same address
+            given = (await owner.http.post(f"{server.url}/ticket")).json()["ticket"]
+        async with socket(ws_url(server, f"?ticket={given}")) as page:
+            assert await page.start()
+        assert await refused(ws_url(server), bearer(BOB)) == 429
 
 
 # -- where it listens ------------------------------------------------------------------------------
@@ -237,6 +243,26 @@ async def test_web_pages_are_refused_unless_they_are_named() -> None:
         assert "Acp-Connection-Id" in preflight.headers["access-control-allow-headers"]
         async with socket(ws_url(server), {"Origin": ours}) as page:
             assert await page.start()
+
+
+async def test_parts_of_web_pages_that_name_no_origin_are_refused() -> None:
+    """Images, scripts and links bring no Origin, but browsers say that they are some other page's."""
+    limits = {"allowed_origins": ("https://app.example.com",)}
+    async with serving(Talker(), limits=limits) as server, Http(server.url) as client:
+        await client.initialize()
+        root = server.url.removesuffix("/acp")
+        for site in ("cross-site", "same-site", "Cross-Site"):
+            told = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"}
+            for path in ("/metrics", "/acp", "/acp/sse?client_id=x", "/", "/nothing"):
+                assert (await client.http.get(root + path, headers=told)).status_code == 403, path
+            assert (await client.http.get(f"{root}/healthz", headers=told)).status_code == 200
+            assert (await client.post("session/list", id=1, **told)).status_code == 403
+            assert await refused(ws_url(server), told) == 403
+        for site in ("same-origin", "none"):
+            answer = await client.http.get(f"{root}/metrics", headers={"Sec-Fetch-Site": site})
+            assert answer.status_code == 200
+        page = {"Sec-Fetch-Site": "cross-site", "Origin": "https://app.example.com"}
+        assert (await client.post("session/list", id=2, **page)).status_code == 202
 
 
 # -- whose is what ---------------------------------------------------------------------------------

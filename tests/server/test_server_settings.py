@@ -37,9 +37,13 @@ def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyP
         elif isinstance(default, tuple):
             value = ("one", "two")
         else:
-            value = {"path": "/other", "mcp_commands": "no", "mcp_urls": "no", "local_users": "all"}.get(
-                field.name, "word"
-            )
+            value = {
+                "path": "/other",
+                "mcp_commands": "no",
+                "mcp_urls": "no",
+                "local_users": "all",
+                "command_stderr": "off",
+            }.get(field.name, "word")
         given[field.name] = value
         text = ",".join(value) if isinstance(value, tuple) else str(value)
         monkeypatch.setenv("ACPELLA_SERVER_" + field.name.upper(), text)
@@ -58,7 +62,10 @@ def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyP
         ("mcp_urls = 'maybe'", "mcp_urls is auto, yes or no"),
         ("local_users = 'mine'", "local_users is own or all"),
         ("path = 'acp'", "begins with a slash"),
-        ("max_bdy = 1", "no setting 'max_bdy'"),
+        ("max_bdy = 1", "no setting 'max_bdy'; is 'max_body' meant?"),
+        ("xyz = 1", "no setting 'xyz'; there are: path"),
+        ("path = '/healthz'", "path cannot be /healthz"),
+        ("command_stderr = 'file'", "command_stderr is log or off"),
         ("= nonsense", "is no TOML"),
         ("server = 1", "must be a table"),
     ],
@@ -74,6 +81,10 @@ def test_mistakes_elsewhere_are_named(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(ValueError, match="cannot be read"):
         ServerSettings.load(tmp_path / "missing.toml")
     monkeypatch.setenv("ACPELLA_SERVER_MAX_BODY", "much")
+    monkeypatch.setenv("ACPELLA_SERVER_MAX_BDY", "1")
+    with pytest.raises(ValueError, match="ACPELLA_SERVER_MAX_BDY is set, but .* is 'max_body' meant"):
+        ServerSettings.load()
+    monkeypatch.delenv("ACPELLA_SERVER_MAX_BDY")
     with pytest.raises(ValueError, match="ACPELLA_SERVER_MAX_BODY='much' is not a whole number"):
         ServerSettings.load()
 

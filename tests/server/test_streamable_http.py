@@ -109,12 +109,18 @@ async def test_posts_need_a_known_connection_and_matching_sessions() -> None:
         assert (await client.post("session/new", id="i" * 1025)).status_code == 400
         without_header = await client.post("session/cancel", {"sessionId": "a"})
         assert without_header.status_code == 202  # §7: the body says it
+        for method in ("session/prompt", "session/cancel", "session/load"):
+            assert (await client.post(method, {}, id=method)).status_code == 400, "§2.1: nobody says it"
+        assert (await client.post("session/list", {}, id=5)).status_code == 202
 
 
 async def test_gets_are_checked_in_order() -> None:
     """§2.1, and §7: a session that could still be loaded may be waited for."""
     async with serving(Talker()) as server, Http(server.url) as client:
         assert await client.get(Accept="application/json") == 406
+        for refusing in ("text/event-stream;q=0", "text/event-stream ; Q=0.000, application/json"):
+            assert await client.get(Accept=refusing) == 406
+        assert await client.get(Accept="text/event-stream;q=0.1") == 400
         assert await client.get(**EVENTS) == 400
         assert await client.get(**EVENTS, Acp_Connection_Id="nobody") == 404
         await client.initialize()

@@ -161,7 +161,7 @@ def _run(arguments: argparse.Namespace) -> int:
     auth = _auth(arguments)
     target = _target(arguments.target, arguments.cwd, settings)
     options: dict[str, Any] = {}
-    if arguments.certfile:
+    if arguments.certfile or arguments.keyfile:
         options = {"ssl_certfile": arguments.certfile, "ssl_keyfile": arguments.keyfile}
     runner = Runner(target, host=arguments.host, port=arguments.port, settings=settings, auth=auth, **options)
     runner.bind()
@@ -208,6 +208,13 @@ def _settings(arguments: argparse.Namespace) -> "ServerSettings":
 def _auth(arguments: argparse.Namespace) -> "AuthHook | None":
     from acpella.server import Tokens
 
+    for name in ("ACPELLA_TOKEN", "ACPELLA_TOKEN_FILE"):
+        if os.environ.get(name) == "":  # perhaps a secret that did not arrive: nobody wants to serve without
+            raise ValueError(
+                f"{name} is set, but empty; give it a value, or unset it to ask nobody for credentials"
+            )
+    if arguments.token == "" or arguments.token_file == "":
+        raise ValueError("--token and --token-file need a value")
     file = arguments.token_file or os.environ.get("ACPELLA_TOKEN_FILE")
     token = arguments.token or os.environ.get("ACPELLA_TOKEN")
     if arguments.token and arguments.token_file:
@@ -234,7 +241,7 @@ def _target(words: list[str], cwd: str | None, settings: "ServerSettings") -> An
         words = [sys.executable, str(Path(words[0]).absolute())]
     elif shutil.which(words[0], path=None if os.sep not in words[0] else cwd or ".") is None:
         raise ValueError(f"{words[0]} is no program that can be started here; check the name or the path")
-    return CommandTarget(words, cwd=cwd, on_stderr=_pass_on, settings=settings)
+    return CommandTarget(words, cwd=cwd, settings=settings)
 
 
 def _is_reference(word: str) -> bool:
@@ -287,8 +294,3 @@ def _module_of_file(path: Path) -> Any:
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)
     return module
-
-
-def _pass_on(data: bytes) -> None:
-    sys.stderr.buffer.write(data)
-    sys.stderr.buffer.flush()

@@ -47,7 +47,7 @@ def asgi(
     if token is not None and auth is not None:
         raise ValueError("give either a token or an auth hook")
     settings = settings or ServerSettings.load()
-    return Server(_target_of(target, settings), settings, Tokens.single(token) if token else auth)
+    return Server(_target_of(target, settings), settings, auth if token is None else Tokens.single(token))
 
 
 def _target_of(target: Any, settings: ServerSettings) -> Target:
@@ -134,14 +134,16 @@ class Server:
 
     async def _serve(self, request: Request) -> None:
         if request.header_size > self.settings.max_header:
-            raise Refusal(431, f"header lines may have at most {self.settings.max_header} bytes")
+            raise Refusal(
+                431, f"the URL and the header lines may have at most {self.settings.max_header} bytes"
+            )
         if request.path in ("/healthz", "/readyz") and not request.is_websocket:
             await self._tell_health(request)
             return
         self.gate.check_source(request.requester)
         origin = request.headers.get("origin")
         if origin is not None:
-            request.extra_headers = [
+            request.extra_headers += [
                 (b"access-control-allow-origin", origin.encode("latin-1")),
                 (b"access-control-expose-headers", _EXPOSED),
                 (b"vary", b"Origin"),
@@ -162,7 +164,16 @@ class Server:
                 "this came through a proxy, which may let in anybody: a server behind one must ask for "
                 "credentials, with --token, ACPELLA_TOKEN, or --token-file",
             )
-        if self.settings.local_users == "all" or request.peer is None or request.own_end is None:
+        if self.settings.local_users == "all":
+            return
+        if request.peer is None:  # a Unix socket that anybody on this machine may be able to open
+            raise Refusal(
+                403,
+                "nobody can tell whose program this is, as the server does not know where it comes from: ask "
+                "for credentials (a token or an auth hook), or let in all users of this machine with "
+                "local_users=all",
+            )
+        if request.own_end is None:
             return
         memory = {} if request.memory is None else request.memory
         if "user" not in memory:
@@ -255,7 +266,7 @@ class Server:
             }
             audit.warning("refused: %s", refusal.text, extra={"facts": facts})
         headers = list(refusal.headers)
-        if request.hangs_up_after(refusal.status):
+        if request.hangs_up_after(refusal.status) and (b"connection", b"close") not in request.extra_headers:
             headers.append((b"connection", b"close"))  # the rest of the body is not wanted
         await request.reply(refusal.status, refusal.text + "\n", headers=headers)
 

@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import ipaddress
 import logging
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -34,6 +35,9 @@ HOOK_SECONDS = 10.0
 """Seconds for the author's own check."""
 
 
+_HOST = re.compile(r"[\w.-]+|\[?[0-9a-fA-F.]*:[0-9a-fA-F:.]*:[0-9a-fA-F:.%\w]*\]?")
+_ORIGIN = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://(?:[\w.-]+|\[[0-9a-fA-F:.]+\])(?::\d+)?/?")
+
 ANYBODY = Credential("")
 """Where no credentials are asked for."""
 
@@ -56,10 +60,6 @@ class Bucket:
         self._burst = burst
         self._clock = clock
         self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
-
-    def spent(self, key: str) -> bool:
-        """Whether nothing is left for this key."""
-        return self._rate > 0 and self._level(key)[0] < 1
 
     def spend(self, key: str) -> bool:
         """Take one; False if there was none."""
@@ -91,6 +91,10 @@ class Gate:
         self._any_host = "*" in settings.allowed_hosts
         self._hosts = {host.strip("[]").lower() for host in settings.allowed_hosts}
         self._origins = {origin.lower().rstrip("/") for origin in settings.allowed_origins}
+        for name in settings.allowed_hosts:
+            _check_host(name)
+        for origin in settings.allowed_origins:
+            _check_origin(origin)
 
     @property
     def asks_for_credentials(self) -> bool:
@@ -108,6 +112,12 @@ class Gate:
         origin = request.headers.get("origin")
         if origin is not None and origin.lower().rstrip("/") not in self._origins:
             raise Refusal(403, "web pages of that origin may not connect; --allow-origin would let them")
+        # images, scripts and links of a page say not whose they are, but that they are of some other one
+        if origin is None and request.headers.get("sec-fetch-site", "").lower() in (
+            "cross-site",
+            "same-site",
+        ):
+            raise Refusal(403, "this comes from a web page that does not say which; open the address itself")
 
     def allows_origin(self, origin: str) -> bool:
         return origin.lower().rstrip("/") in self._origins
@@ -118,14 +128,16 @@ class Gate:
             if request.client and not is_loopback(request.client):
                 raise Refusal(403, "without a token only programs on the server's own machine are let in")
             return ANYBODY
-        if self._failures.spent(request.client):
-            raise Refusal(429, "too many wrong credentials; wait a minute", headers=[(b"retry-after", b"60")])
         if ticket is not None:
             answer = self.tickets.redeem(ticket)
         else:
             answer = await self._checked(request)
         if answer is None:  # whatever was wrong with it: who guesses learns nothing
-            self._failures.spend(request.client)
+            # counted only now: those of one address may be many, and some of them have the right ones
+            if not self._failures.spend(request.client):
+                raise Refusal(
+                    429, "too many wrong credentials; wait a minute", headers=[(b"retry-after", b"60")]
+                )
             raise Refusal(
                 401,
                 "a valid token is needed",
@@ -145,6 +157,29 @@ class Gate:
         except Exception:
             log.exception("the check of credentials failed")
             raise Refusal(500, "credentials cannot be checked right now") from None
+
+
+def _check_host(name: str) -> None:
+    """Raises `ValueError` for what no Host header could be compared with."""
+    if name != "*" and not _HOST.fullmatch(name):
+        raise ValueError(
+            f"allowed hosts: {name!r} is no name as in a Host header: agents.example.com, without scheme, "
+            "port or path (or * for any)"
+        )
+
+
+def _check_origin(origin: str) -> None:
+    """Raises `ValueError` for what no Origin header could be, and for all of them at once."""
+    if origin == "*":
+        raise ValueError(
+            "allowed origins: * would let every web page that somebody here opens use this server; name "
+            "those that may, such as https://app.example.com"
+        )
+    if not _ORIGIN.fullmatch(origin):
+        raise ValueError(
+            f"allowed origins: {origin!r} is no origin such as https://app.example.com or "
+            "http://localhost:3000: a scheme and a name, without a path"
+        )
 
 
 def is_loopback(host: str) -> bool:

@@ -25,12 +25,12 @@ from .messages import (
     can_load,
     error_answer,
     outcome_of,
-    plain,
+    outcome_of_request,
     rejection,
-    without_doubles,
 )
-from .policy import REOPENING, Violation, check_scopes, missing, read_params
-from .routes import Kind, Overflow, Routes
+from .objects import UNREADABLE
+from .policy import REOPENING, Violation, check_form, check_scopes, missing, read_params
+from .routes import Kind, Lent, Overflow, Routes
 from .streams import Outbox, Reader
 
 if TYPE_CHECKING:
@@ -53,6 +53,13 @@ MAX_ASKED = 1024
 
 MAX_NUMBERS = 1024
 """Messages whose numbers are kept, to know one that is sent again. It comes soon, or never."""
+
+AUDITED = ("session/", "_session/", "_agent/")
+"""How the methods begin whose requests and outcomes are in the audit log."""
+
+MAKING = frozenset({"session/new", "session/fork", "_session/import"})
+
+CANCELLING = frozenset({"session/cancel", "$/cancel_request"})
 
 EVERY = SCOPES - {"admin"}
 """The scopes that concern a connection."""
@@ -91,6 +98,8 @@ class HostedConnection:
         self.label = hashlib.sha256(self.id.encode()).hexdigest()[:8]
         """How logs call it: the id itself opens it, so it is told to its client only."""
         self.host = host
+        self.address = ""
+        """Where its client came from when it was opened."""
         self.principal = credential.principal
         self.scopes = credential.scopes - {"admin"}
         """What may be done on it; whoever comes back to it needs as much."""
@@ -119,6 +128,8 @@ class HostedConnection:
         self._settings = host.settings
         self._pending: dict[bytes, _Pending] = {}
         self.turns = 0
+        self._dropped = 0  # notifications, since the log was told
+        self._dropped_told = float("-inf")
         self._delayed: deque[tuple[Message, Callable[[bytes], None] | None]] = deque()
         self._framer = Framer(max_frame=self._settings.max_message, framing="lines")
         self._endpoint: Endpoint | None = None
@@ -153,7 +164,7 @@ class HostedConnection:
             raise self.closed.again()
         self._endpoint = endpoint
         self.host.metrics.add("acpella_connections_total", f'transport="{self.kind}"')
-        audit.info("connection opened", extra=self.facts())
+        audit.info("connection opened", extra=self.facts(address=self.address))
 
     async def start_once(self) -> None:
         """Start the agent unless it was; for clients that may send many messages at once."""
@@ -367,9 +378,15 @@ class HostedConnection:
 
     def _is_awaited(self, message: Message) -> bool:
         """Whether the agent asked here for this answer. Each question is answered once."""
+        try:
+            self._check_form(message)
+        except Violation as violation:
+            self.host.metrics.add("acpella_refused_total", 'reason="answer"')
+            audit.warning("refused an answer: %s", violation.message, extra=self.facts())
+            return False
         if message.id is None:
             return "approve" in self.scopes  # an error report; as an answer it could be one to anything
-        question = self._asked.pop(msgspec.json.decode(message.id), None)
+        question = self._asked.pop(_same(message.id), None)
         if question is None:
             self.host.metrics.add("acpella_refused_total", 'reason="answer"')
             audit.warning("refused an answer to no open question", extra=self.facts())
@@ -395,7 +412,10 @@ class HostedConnection:
                 return self._refuse(message, answered, -32001, "too many requests wait for their answer")
             if message.method == "session/prompt" and self._prompts(message) >= self._settings.max_prompts:
                 return self._refuse(message, answered, -32001, "too many prompts of this session wait")
+        elif not self._may_notify(message.method):
+            return False
         try:
+            self._check_form(message)
             if self.scopes != EVERY:
                 self._check_scopes(message.method, message.params)
             self.host.policy.check(message.method, message.params, self.principal)
@@ -404,6 +424,27 @@ class HostedConnection:
             self.host.metrics.add("acpella_refused_total", 'reason="policy"')
             return self._refuse(message, answered, violation.code, violation.message, violation.data)
         return True
+
+    def _may_notify(self, method: str) -> bool:
+        """Notifications count as requests do. Those that stop something have as many again to themselves, so
+        that they come through when nothing else does."""
+        requests = self.host.requests
+        if requests.spend(self.principal) or (
+            method in CANCELLING and requests.spend("cancel:" + self.principal)
+        ):
+            return True
+        self.host.metrics.add("acpella_refused_total", 'reason="rate"')
+        self._dropped += 1
+        if self._now() - self._dropped_told >= 1:
+            facts = self.facts(count=self._dropped)
+            audit.warning("dropped notifications: there are too many", extra=facts)
+            self._dropped, self._dropped_told = 0, self._now()
+        return False
+
+    def _check_form(self, message: Message) -> None:
+        """Where rules hold, the agent must read what is checked. Raises `Violation`."""
+        if self.scopes != EVERY or self.host.policy.is_strict:
+            check_form(message.frame, message.method)
 
     def _check_scopes(self, method: str, params: Any) -> None:
         check_scopes(method, params, self.scopes)
@@ -437,14 +478,9 @@ class HostedConnection:
                 self.turns += 1
             elif message.method == "initialize":
                 self._hello = (message.id, self._now())
-            if message.method.startswith(("session/", "_session/", "_agent/")):
+            if message.method.startswith(AUDITED):
                 audit.info("%s", message.method[:100], extra=self.facts(session=_short(message.session)))
-        frame = message.frame  # where rules hold, the agent must read what was checked
-        if self.scopes != EVERY:
-            frame = plain(message)
-        elif message.method is not None and self.host.policy.rewrites:
-            frame = without_doubles(frame)
-        self._write(frame)
+        self._write(message.frame)
 
     def _write(self, frame: bytes) -> None:
         if self._endpoint is not None:
@@ -455,7 +491,7 @@ class HostedConnection:
             params = msgspec.json.decode(bytes(read_envelope(message.frame).params))
             gen, _, number = str(params["lastEventId"]).partition("-")
             stream = self.routes.streams.get(None if self.multiplexed else params.get("sessionId"))
-        except (KeyError, TypeError, AttributeError, msgspec.DecodeError):
+        except (KeyError, TypeError, AttributeError, *UNREADABLE):
             return
         if stream is not None and gen == self.host.gen and number.isdecimal() and len(number) <= 18:
             self._stalled_since = self._now() if self._stalled_since is not None else None
@@ -468,12 +504,12 @@ class HostedConnection:
         except Overflow:
             log.warning("connection %s: too many sessions; the rest shares a stream", self.label)
 
-    def give_back(self, outbox: Outbox, request_id: bytes) -> None:
+    def give_back(self, lent: Lent, *, complete: bool) -> None:
         """A stream that was lent for one answer is over; the answer goes where others go."""
-        pending = self._pending.get(request_id)
-        if pending is not None:
-            self._pending[request_id] = pending._replace(answered=None)
-        self.routes.take_back(outbox)
+        pending = self._pending.get(lent.request)
+        if pending is not None and self.routes.lent(lent.number) is not None:
+            self._pending[lent.request] = pending._replace(answered=None)
+        self.routes.take_back(lent, complete=complete)
 
     # -- flow (Ledger) -------------------------------------------------------------------------
 
@@ -553,7 +589,7 @@ class HostedConnection:
             return
         try:
             envelope = read_envelope(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE:
             self.host.metrics.add("acpella_noise_total")
             log.info("connection %s: skipped output of the agent that is no message", self.label)
             return
@@ -567,6 +603,11 @@ class HostedConnection:
         if waiting is None:
             self.main.put((line,))  # an error without an id, or an answer nobody asked for
             return
+        if waiting.method.startswith(AUDITED):
+            made = read_params(envelope.result).session if waiting.method in MAKING else None
+            session = _short(made or waiting.session)
+            facts = self.facts(session=session, outcome=outcome_of_request(envelope))
+            audit.info("%s answered", waiting.method[:100], extra=facts)
         self._give_answer(waiting, self._looked_at(waiting, envelope, line))
 
     def _may_ask(self, envelope: Envelope, session_id: str | None) -> bool:
@@ -582,7 +623,7 @@ class HostedConnection:
         if len(self._asked) >= MAX_ASKED:
             self._write(error_answer(key, -32001, "too many questions wait for their answer"))
             return False
-        self._asked[msgspec.json.decode(key)] = _Question(is_permission, _short(session_id))
+        self._asked[_same(key)] = _Question(is_permission, _short(session_id))
         return True
 
     def _settled(self, key: bytes) -> _Pending | None:
@@ -598,7 +639,7 @@ class HostedConnection:
         """Learn from an answer what the streams need to know; a list of sessions loses what is others'."""
         if not envelope.result:
             return line
-        if waiting.method in ("session/new", "session/fork", "_session/import"):
+        if waiting.method in MAKING:
             made = read_params(envelope.result).session
             if made is not None:
                 self.host.policy.made(made, self.principal)
@@ -606,13 +647,14 @@ class HostedConnection:
         elif waiting.method in ("session/load", "session/resume") and waiting.session is not None:
             self.routes.known.add(waiting.session)
         elif waiting.method in ("session/list", "_session/list") and self.host.policy.filters_lists:
-            result = self.host.policy.filtered(msgspec.json.decode(envelope.result), self.principal)
-            return answer(bytes(envelope.id), result)
+            try:
+                return answer(bytes(envelope.id), self.host.policy.filtered(envelope.result, self.principal))
+            except Violation as violation:
+                return error_answer(bytes(envelope.id), violation.code, violation.message)
         elif waiting.method == "initialize":
             self.loads = can_load(envelope.result)
             if not self.host.policy.takes_urls:
-                offered = self.host.policy.offered(msgspec.json.decode(envelope.result))
-                return answer(bytes(envelope.id), offered)
+                return answer(bytes(envelope.id), self.host.policy.offered(envelope.result))
         return line
 
     def _give_answer(self, waiting: _Pending, line: bytes) -> None:
@@ -625,6 +667,14 @@ class HostedConnection:
             self.main.put((line,))
         else:
             self.routes.stream_for(waiting.session).put((line,))
+
+
+def _same(key: bytes) -> object:
+    """An id by its value, for which 1 and 1.0 are the same; one beyond all numbers by its bytes."""
+    try:
+        return msgspec.json.decode(key)
+    except UNREADABLE:
+        return key
 
 
 def _short(session_id: str | None) -> str | None:

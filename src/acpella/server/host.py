@@ -77,8 +77,12 @@ class Host:
         multiplexed: bool,
         resumable: bool = False,
         key: str | None = None,
+        address: str = "",
     ) -> HostedConnection:
-        """A connection whose agent is not started yet. Raises `Refusal` when there are too many."""
+        """A connection whose agent is not started yet; `address` is that of its client.
+
+        Raises `Refusal` when there are too many.
+        """
         principal = credential.principal
         if "read" not in credential.scopes:
             raise Refusal(403, "this needs a token with the scope 'read'")
@@ -93,6 +97,7 @@ class Host:
         connection = HostedConnection(
             self, credential, kind=kind, multiplexed=multiplexed, resumable=resumable
         )
+        connection.address = address
         if key is not None:
             connection.id = key
         self._connections[connection.id] = connection

@@ -10,6 +10,7 @@ from .auth import Refusal
 from .connections import HostedConnection
 from .host import Host
 from .messages import ACK, Message, NotAMessage, error_answer, read_message
+from .policy import needs_session
 from .requests import Request
 from .routes import Overflow
 from .sse import stream_events
@@ -55,6 +56,8 @@ async def post(host: Host, request: Request) -> None:
     session_id = _header(host, request, SESSION)
     if message.session is not None and session_id is not None and session_id != message.session:
         raise Refusal(400, "Acp-Session-Id and params.sessionId differ")
+    if session_id is None and message.session is None and needs_session(message.method):
+        raise Refusal(400, f"{(message.method or '')[:100]} names no session, nor does Acp-Session-Id")
     if session_id is not None and message.method in ("session/load", "session/resume"):
         connection.expect_stream(session_id)  # it knows of session streams, so it will open this one
     await deliver(connection, message, number=_number_of(request))
@@ -114,7 +117,11 @@ def _number_of(request: Request) -> int | None:
 
 async def _initialize(host: Host, request: Request, message: Message) -> None:
     connection = host.new(
-        request.credential, kind="http", multiplexed=False, resumable=request.headers.get(RESUME) == "1"
+        request.credential,
+        kind="http",
+        multiplexed=False,
+        resumable=request.headers.get(RESUME) == "1",
+        address=request.requester.client,
     )
     answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
     assert message.id is not None
@@ -185,7 +192,7 @@ async def open_stream(
     try:
         try:
             if given is not None:
-                after = cursor_of(host, given)
+                after = _after(host, connection, given, take_over=resumable)
             else:  # a client that confirms, and has seen nothing yet, may have missed what was sent
                 after = outbox.acked if resumable else None
             reader = outbox.attach(after=after, take_over=resumable, abort=request.abort)
@@ -200,6 +207,22 @@ async def open_stream(
         raise Refusal(409, "this stream has a reader") from None
     headers = [(b"acp-connection-id", connection.id.encode()), (b"acpella-resume", host.gen.encode())]
     await stream_events(request, connection, reader, first=first, headers=headers)
+
+
+def _after(host: Host, connection: HostedConnection, given: str, *, take_over: bool) -> int:
+    """Where to go on. Raises `OutOfWindow`, and `Taken` when somebody reads what would have to be moved."""
+    number, dot, message = given.strip().partition(".")
+    if connection.kind != "stream" or not dot:
+        return cursor_of(host, given)
+    if not message.isdecimal() or len(message) > 18:
+        raise OutOfWindow
+    lending = cursor_of(host, number)
+    if connection.main.attached and not take_over:
+        raise Taken
+    if (lent := connection.routes.lent(lending)) is not None:  # its client has left, which nobody noticed yet
+        lent.outbox.abort()
+        connection.give_back(lent, complete=False)
+    return connection.routes.after(lending, int(message))
 
 
 def cursor_of(host: Host, text: str) -> int:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from acpella._redact import redact
 
-__all__ = ["hide_secrets", "set_up_logging"]
+__all__ = ["MAX_LINE", "hide_secrets", "one_line", "set_up_logging"]
 
 
 _IN_THE_LINE = ("method", "path", "status")
@@ -21,14 +21,14 @@ MAX_LINE = 2000
 
 class _Lines(logging.Formatter):
     def formatMessage(self, record: logging.LogRecord) -> str:
-        return _one_line(super().formatMessage(record))
+        return one_line(super().formatMessage(record))
 
     def format(self, record: logging.LogRecord) -> str:
         line = super().format(record)
         facts = _facts(record)
         told = {name: value for name, value in facts.items() if name not in _IN_THE_LINE}
         shown = " ".join(f"{name}={value}" for name, value in told.items() if value not in (None, ""))
-        return redact(f"{line} ({_one_line(shown)})" if shown else line)
+        return redact(f"{line} ({one_line(shown)})" if shown else line)
 
 
 class _Json(logging.Formatter):
@@ -46,7 +46,7 @@ class _Json(logging.Formatter):
         return json.dumps(told, default=str)
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """Without the characters by which a client could write lines of its own into the log."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[:MAX_LINE])
 

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from acpella.rpc.message import id_of, mend_surrogates, read_envelope
+from acpella.rpc.message import Envelope, id_of, read_envelope
 
+from .objects import UNREADABLE
 from .policy import Params, read_params
 
 __all__ = [
@@ -18,10 +19,9 @@ __all__ = [
     "error_answer",
     "is_deeper",
     "outcome_of",
-    "plain",
+    "outcome_of_request",
     "read_message",
     "rejection",
-    "without_doubles",
 ]
 
 ACK = "$/acpella/ack"
@@ -71,7 +71,7 @@ def read_message(data: bytes, *, max_id: int = 1024, max_depth: int = 64) -> Mes
         envelope = read_envelope(data)
     except msgspec.ValidationError:
         raise _no_message(data) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         raise NotAMessage(-32700, "this is not JSON") from None
     raw = bytes(envelope.id)
     key = None if not raw or raw == b"null" else id_of(envelope.id)
@@ -87,7 +87,8 @@ def read_message(data: bytes, *, max_id: int = 1024, max_depth: int = 64) -> Mes
         raise NotAMessage(-32600, f"a message may be nested {max_depth} deep", key=asked)
     params = read_params(envelope.params)
     if params.session is not None and len(params.session) > max_id:
-        raise NotAMessage(-32600, f"a session id has at most {max_id} characters")
+        asked = key if envelope.method is not None else None
+        raise NotAMessage(-32600, f"a session id has at most {max_id} characters", key=asked)
     return Message(data, envelope.method, key, params, answers)
 
 
@@ -99,7 +100,7 @@ def _no_message(data: bytes) -> NotAMessage:
         return NotAMessage(-32600, "a message is an object")
     try:
         key = id_of(msgspec.json.decode(data, type=_Id).id)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         key = None
     return NotAMessage(-32600, "the method of a message is a string", key=key)
 
@@ -142,30 +143,6 @@ def error_answer(key: bytes, code: int, text: str, data: object = None) -> bytes
     return msgspec.json.encode({"jsonrpc": "2.0", "id": msgspec.Raw(key), "error": error})
 
 
-def _decoded(frame: bytes) -> Any:
-    """A message that `read_envelope` could read."""
-    try:
-        return msgspec.json.decode(frame)
-    except msgspec.DecodeError:
-        return msgspec.json.decode(mend_surrogates(frame))
-
-
-def without_doubles(frame: bytes) -> bytes:
-    """The same message, in which no key stands twice: of two equal ones, some readers take the first."""
-    return msgspec.json.encode(_decoded(frame))
-
-
-_OF_REQUESTS = ("jsonrpc", "id", "method", "params")
-_OF_ANSWERS = ("jsonrpc", "id", "result", "error")
-
-
-def plain(message: Message) -> bytes:
-    """A message that every reader takes for what was checked here: no key twice, and none of another kind."""
-    whole = _decoded(message.frame)
-    keys = _OF_ANSWERS if message.is_response else _OF_REQUESTS
-    return msgspec.json.encode({key: whole[key] for key in keys if key in whole})
-
-
 class _Offers(msgspec.Struct):
     class _Agent(msgspec.Struct):
         load: Any = msgspec.field(default=None, name="loadSession")
@@ -178,7 +155,7 @@ def can_load(result: bytes | msgspec.Raw) -> bool:
     """Whether an agent opens sessions of before, of its answer to `initialize`."""
     try:
         offers = msgspec.json.decode(result, type=_Offers).agent
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return False
     return offers is not None and (bool(offers.load) or (offers.session or {}).get("resume") is not None)
 
@@ -198,9 +175,23 @@ def outcome_of(frame: bytes) -> str:
     """What a person decided, of the answer to a question for permission."""
     try:
         outcome = msgspec.json.decode(frame, type=_Answer).result.outcome
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return "?"
     return (outcome.option or outcome.outcome)[:64]
+
+
+class _Error(msgspec.Struct):
+    code: int = 0
+
+
+def outcome_of_request(envelope: Envelope) -> str:
+    """`ok`, or the code of the error, of an agent's answer."""
+    if not envelope.error or envelope.error == b"null":
+        return "ok"
+    try:
+        return f"error {msgspec.json.decode(envelope.error, type=_Error).code}"
+    except UNREADABLE:
+        return "error"
 
 
 class _Asked(msgspec.Struct):
@@ -215,7 +206,7 @@ def rejection(params: bytes | msgspec.Raw) -> dict[str, str]:
     """No, as far as the agent lets one say so; `cancelled` would stop its turn."""
     try:
         options = msgspec.json.decode(params, type=_Asked).options
-    except msgspec.DecodeError:
+    except UNREADABLE:
         options = []
     for option in options:
         if option.kind == "reject_once":

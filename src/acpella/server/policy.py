@@ -9,7 +9,10 @@ from typing import Any, cast
 
 import msgspec
 
+from acpella.rpc.message import mend_surrogates
+
 from .credentials import Scope
+from .objects import MOST, UNREADABLE, Doubtful, items, members, near, value
 from .settings import ServerSettings
 
 __all__ = [
@@ -18,8 +21,10 @@ __all__ = [
     "Params",
     "Policy",
     "Violation",
+    "check_form",
     "check_scopes",
     "missing",
+    "needs_session",
     "read_params",
 ]
 
@@ -32,6 +37,19 @@ OPENING = frozenset({"session/new", "session/load", "session/resume", "session/f
 """Requests that say where a session works."""
 
 REOPENING = frozenset({"session/load", "session/resume"})
+
+WITHOUT_SESSION = frozenset({"session/new", "session/list"})
+"""Methods `session/…` that are about no session that is there."""
+
+CHECKED = {
+    **dict.fromkeys(OPENING, ("cwd", "additionalDirectories", "mcpServers")),
+    "_agent/working_dir/update": ("path",),
+    "_agent/mcp/add": ("server",),
+}
+"""Parameters that rules are about, beside `sessionId`."""
+
+OF_REQUESTS = ("jsonrpc", "id", "method", "params")
+OF_ANSWERS = ("jsonrpc", "id", "result", "error")
 
 READING = REOPENING | {
     "initialize",
@@ -50,6 +68,11 @@ FORBIDDEN = -32003
 """Of no standard. -32000 would make clients ask for a login, which cannot help here (R-127)."""
 
 
+def needs_session(method: str | None) -> bool:
+    """Whether a message is about a session that is there."""
+    return method is not None and method.startswith("session/") and method not in WITHOUT_SESSION
+
+
 class Params(msgspec.Struct, frozen=True, gc=False):
     """What is looked at in the parameters of a client's message."""
 
@@ -66,6 +89,8 @@ class Params(msgspec.Struct, frozen=True, gc=False):
 
 
 _params = msgspec.json.Decoder(Params)
+_raw_params = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_WIRE_NAMES = {field.name: field.encode_name for field in msgspec.structs.fields(Params)}
 _NOTHING = Params()
 
 
@@ -75,8 +100,17 @@ def read_params(raw: bytes | msgspec.Raw) -> Params:
         return _NOTHING
     try:
         return _params.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
+        return _read_each(mend_surrogates(bytes(raw)))
+
+
+def _read_each(raw: bytes) -> Params:
+    """The same where one of them cannot be read, such as `1e400`: the others count all the same."""
+    try:
+        found = _raw_params.decode(raw)
+    except UNREADABLE:
         return _NOTHING
+    return Params(**{name: value(found[wire]) for name, wire in _WIRE_NAMES.items() if wire in found})
 
 
 class Violation(Exception):
@@ -103,6 +137,51 @@ def check_scopes(method: str, params: Params, scopes: frozenset[Scope]) -> None:
         raise missing("approve")
     if method in REOPENING and params.mcp_servers and "prompt" not in scopes:
         raise missing("prompt", "MCP servers would be started")
+
+
+def check_form(frame: bytes, method: str | None) -> None:
+    """Raises `Violation` for a message that its reader might take for another than was checked here.
+
+    For agents that read JSON in a way of their own: keys that stand twice, keys that only case or `_` tells
+    apart from those that are checked, requests that are answers too. The bytes themselves pass as they came.
+    """
+    mended = mend_surrogates(frame)  # as long as before
+    try:
+        whole = members(mended)
+        allowed, others = (OF_ANSWERS, OF_REQUESTS) if method is None else (OF_REQUESTS, OF_ANSWERS)
+        _check_names(whole, (*OF_REQUESTS, *OF_ANSWERS))
+        if both := [name for name in others if name in whole and name not in allowed]:
+            raise Doubtful(f"{both[0]!r} does not belong here")
+        if method is None:
+            return
+        raw = bytes(whole.get("params", b""))
+        if raw in (b"", b"null"):
+            return
+        if not raw.startswith(b"{"):
+            raise Violation(-32602, "params must be an object")
+        params = members(raw)
+        checked = ("sessionId", *CHECKED.get(method, ()))
+        _check_names(params, checked)
+        if mended != frame and any(b"\\ufffd" in bytes(params.get(name, b"")) for name in checked):
+            raise Doubtful("half a character")
+        for server in _raw_servers(params):
+            _check_names(members(server), ("type", "command", "url"))
+    except Doubtful as doubt:
+        raise Violation(-32600, f"this message could be read in two ways: {doubt}") from None
+
+
+def _raw_servers(params: dict[str, msgspec.Raw]) -> list[bytes]:
+    """The objects that tell of MCP servers; what is no object is refused elsewhere."""
+    many = bytes(params.get("mcpServers", b""))
+    servers = items(many) if many.startswith(b"[") else []
+    if len(servers) > MOST:
+        raise Violation(-32602, f"mcpServers may have at most {MOST} entries")
+    return [one for one in (*servers, bytes(params.get("server", b""))) if one.startswith(b"{")]
+
+
+def _check_names(found: dict[str, msgspec.Raw], names: tuple[str, ...]) -> None:
+    if (key := near(found, names)) is not None:
+        raise Doubtful(f"{key[:50]!r} is spelt otherwise")
 
 
 class Owners:
@@ -148,13 +227,16 @@ class Policy:
         owners: Owners | None,
     ) -> None:
         self._roots = [Path(os.path.realpath(os.path.expanduser(root))) for root in settings.roots]
+        for root, real in zip(settings.roots, self._roots, strict=True):
+            if not real.is_dir():
+                raise ValueError(f"root {root}: there is no such directory")
         self._one_user = one_user
         self._commands = _decided(settings.mcp_commands, asks_for_credentials)
         self._urls = _decided(settings.mcp_urls, asks_for_credentials)
         self._owners = owners
 
     @property
-    def rewrites(self) -> bool:
+    def is_strict(self) -> bool:
         """Whether something is checked here that a hosted command might read otherwise."""
         rules = self._roots or not self._commands or not self._urls
         return self._owners is not None and bool(not self._one_user() or rules)
@@ -167,24 +249,33 @@ class Policy:
     def takes_urls(self) -> bool:
         return self._urls
 
-    def offered(self, result: Any) -> Any:
-        """An answer to `initialize` without what this server refuses."""
-        offers = _part(_part(result, "agentCapabilities"), "mcpCapabilities")
-        for kind in ("http", "sse"):
-            if kind in offers:
-                offers[kind] = False
-        return result
+    def offered(self, result: bytes | msgspec.Raw) -> msgspec.Raw:
+        """An answer to `initialize` without what this server refuses; its other values as they are."""
+        try:
+            whole = _raw_params.decode(result)
+            capabilities = _raw_params.decode(whole["agentCapabilities"])
+            offers = _raw_params.decode(capabilities["mcpCapabilities"])
+        except (*UNREADABLE, KeyError):
+            return msgspec.Raw(bytes(result))  # nothing is offered that can be told
+        offers |= {kind: msgspec.Raw(b"false") for kind in ("http", "sse") if kind in offers}
+        capabilities["mcpCapabilities"] = _encoded(offers)
+        return _encoded({**whole, "agentCapabilities": _encoded(capabilities)})
 
     def check(self, method: str, params: Params, principal: str) -> None:
         """Raises `Violation` for what this user must not ask."""
         session = params.session
         if session is not None and not self.may_use(session, principal):
             raise Violation(-32002, "no such session")
+        if session is None and self.filters_lists:
+            if needs_session(method) or params.session_id is not None:
+                raise Violation(-32602, "sessionId must be a string")
         if method in OPENING:
-            self._check_places([params.cwd, *_items(params.directories)])
+            self._check_place("cwd", params.cwd)
+            for place in _list("additionalDirectories", params.directories) if self._roots else ():
+                self._check_place("each of additionalDirectories", place)
             self._check_servers(params.mcp_servers)
         elif method == "_agent/working_dir/update":
-            self._check_places([params.path])
+            self._check_place("path", params.path)
         elif method == "_agent/mcp/add":
             self._check_servers([params.server])
 
@@ -197,26 +288,33 @@ class Policy:
         if self._owners is not None:
             self._owners.made(session_id, principal)
 
-    def filtered(self, result: dict[str, Any], principal: str) -> dict[str, Any]:
-        """A list of sessions without those of others."""
-        sessions = result.get("sessions")
-        if not isinstance(sessions, list):
-            return result
+    def filtered(self, result: bytes | msgspec.Raw, principal: str) -> msgspec.Raw:
+        """A list of sessions without those of others. Raises `Violation` for what is none."""
+        try:
+            whole = _raw_params.decode(mend_surrogates(bytes(result)))
+            sessions = items(whole.get("sessions", b"[]"))
+        except (*UNREADABLE, Doubtful):
+            raise Violation(-32603, "the agent's list of sessions cannot be read") from None
         mine = [
-            session
-            for session in cast("list[dict[str, Any]]", sessions)
-            if self.may_use(str(session.get("sessionId")), principal)
+            msgspec.Raw(one) for one in sessions if self.may_use(read_params(one).session or "", principal)
         ]
-        return {**result, "sessions": mine}
+        return _encoded({**whole, "sessions": _encoded(mine)})
 
-    def _check_places(self, places: list[Any]) -> None:
-        for place in places:
-            if self._roots and isinstance(place, str) and not self._is_inside(place):
-                raise Violation(-32602, f"this server's sessions may not work in {place!r}")
+    def _check_place(self, name: str, place: object) -> None:
+        if not self._roots:
+            return
+        if not isinstance(place, str):  # whatever the agent makes of it, it is not below a root
+            raise Violation(-32602, f"{name} must be a string")
+        if not self._is_inside(place):
+            raise Violation(-32602, f"this server's sessions may not work in {place!r}")
 
     def _check_servers(self, servers: Any) -> None:
         """MCP servers run programs here, or make this machine ask any address that it can reach."""
-        kinds = {_kind_of(server) for server in _items(servers)}
+        if self._commands and self._urls:
+            return
+        kinds: set[str] = set()
+        for server in _list("mcpServers", servers):
+            kinds |= _kinds_of(server)
         if not self._commands and "command" in kinds:
             raise Violation(-32602, "this server starts no MCP servers that clients name")
         if not self._urls and "url" in kinds:
@@ -229,23 +327,34 @@ class Policy:
         return any(real == root or root in real.parents for root in self._roots)
 
 
-def _part(value: Any, key: str) -> dict[str, Any]:
-    part = cast("dict[str, Any]", value).get(key) if isinstance(value, dict) else None
-    return cast("dict[str, Any]", part) if isinstance(part, dict) else {}
+def _encoded(value: "dict[str, msgspec.Raw] | list[msgspec.Raw]") -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(value))
 
 
-def _items(value: Any) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else []
+def _list(name: str, value: object) -> list[Any]:
+    """A parameter that may be left out. Raises `Violation`."""
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise Violation(-32602, f"{name} must be a list")
+    found = cast("list[Any]", value)
+    if len(found) > MOST:  # each costs a look at the disk
+        raise Violation(-32602, f"{name} may have at most {MOST} entries")
+    return found
 
 
 def _decided(setting: str, asks_for_credentials: bool) -> bool:
     return setting == "yes" or (setting == "auto" and not asks_for_credentials)
 
 
-def _kind_of(server: object) -> str:
-    """What an MCP server needs of this machine; those of the type `acp` need only their client."""
-    if not isinstance(server, dict):
-        return ""
-    if "command" in server:
-        return "command"
-    return "url" if "url" in server else ""
+def _kinds_of(server: object) -> set[str]:
+    """What an MCP server needs of this machine; those of the type `acp` need only their client.
+
+    Raises `Violation` for one of which that cannot be told.
+    """
+    if isinstance(server, dict):
+        told = cast("dict[str, Any]", server)
+        needs = {kind for kind in ("command", "url") if kind in told}
+        if needs or told.get("type") == "acp":
+            return needs
+    raise Violation(-32602, "this server takes only MCP servers with a command, a url, or the type acp")

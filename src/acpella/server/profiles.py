@@ -68,7 +68,9 @@ async def _client(host: Host, request: Request, client_id: str) -> HostedConnect
     if found is None or found.closed is not None:
         if found is not None:
             host.end(found)
-        found = host.new(request.credential, kind="client_id", multiplexed=True, key=key)
+        found = host.new(
+            request.credential, kind="client_id", multiplexed=True, key=key, address=request.requester.client
+        )
     return found
 
 
@@ -120,7 +122,9 @@ async def _stream_post(host: Host, request: Request, connection: HostedConnectio
         return
     check_rate(host, request, message)
     if connection is None:
-        connection = host.new(request.credential, kind="stream", multiplexed=False)
+        connection = host.new(
+            request.credential, kind="stream", multiplexed=False, address=request.requester.client
+        )
     try:
         await connection.start_once()
     except AcpellaError as error:
@@ -143,7 +147,9 @@ async def _stream_answer(
     """Stream what the agent says until it has answered: what concerns the session that the request names,
     and, while no other stream is open, everything else."""
     assert message.id is not None
-    outbox = connection.routes.lend(message.session)
+    lent = connection.routes.lend(message.session, message.id)
+    outbox = lent.outbox
+    complete = False
 
     def answered(line: bytes) -> None:
         outbox.put((line,))
@@ -152,7 +158,10 @@ async def _stream_answer(
     reader = outbox.attach(abort=request.abort)
     try:
         await deliver(connection, message, answered=answered)
-        await stream_events(request, connection, reader, headers=headers, numbered=False)
+        complete = await stream_events(
+            request, connection, reader, headers=headers, lending=f"{lent.number}."
+        )
     finally:
+        reader.end()
         reader.release()
-        connection.give_back(outbox, message.id)
+        connection.give_back(lent, complete=complete)

@@ -1,6 +1,7 @@
 """A request as the rest of the server sees it, whatever ASGI server it came through."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs
@@ -36,6 +37,9 @@ NOBODY = Credential("", frozenset())
 """Who sent a request before that is known."""
 
 
+_NO = re.compile(r";\s*q\s*=\s*0(?:\.0*)?\s*(?:;|$)")
+
+
 class Request:
     """One HTTP request, or the upgrade to a WebSocket."""
 
@@ -47,13 +51,14 @@ class Request:
         self.method: str = "GET" if self.is_websocket else scope["method"]
         self.path = _path_of(scope)
         self.headers: dict[str, str] = {}
-        self.header_size = 0
+        self.query_string: bytes = scope.get("query_string", b"")
+        # with the line before them, which is read in the same way
+        self.header_size = len(scope.get("raw_path") or self.path) + len(self.query_string)
         for name, value in scope["headers"]:
             self.header_size += len(name) + len(value)
             key = name.decode("latin-1").lower()
             text = value.decode("latin-1")
             self.headers[key] = f"{self.headers[key]}, {text}" if key in self.headers else text
-        self.query_string: bytes = scope.get("query_string", b"")
         self.subprotocols: tuple[str, ...] = tuple(scope.get("subprotocols") or ())
         self.credential = NOBODY
         self.http_1 = str(scope.get("http_version", "1.1")).startswith("1")
@@ -75,6 +80,9 @@ class Request:
         self.requester = Requester(self.headers, self.subprotocols, address, self.path)
         self.extra_headers: list[tuple[bytes, bytes]] = []
         """Sent with every answer."""
+        if self.http_1 and "content-length" in self.headers and "transfer-encoding" in self.headers:
+            # a proxy may have read it otherwise: nothing that follows is to be trusted (RFC 9112, 6.1)
+            self.extra_headers.append((b"connection", b"close"))
         self._send = send
 
     @property
@@ -89,14 +97,21 @@ class Request:
 
     def accepts(self, kind: str) -> bool:
         """Whether the client takes this type of content."""
-        given = self.headers.get("accept", "")
-        wanted = (kind, kind.partition("/")[0] + "/*", "*/*")
-        return any(part.partition(";")[0].strip().lower() in wanted for part in given.split(","))
+        accepted = self._accepted()
+        # the name of the type says more than a wildcard
+        for name in (kind, kind.partition("/")[0] + "/*", "*/*"):
+            if name in accepted:
+                return accepted[name]
+        return False
 
     def wants(self, kind: str) -> bool:
         """Whether the client names exactly this type."""
-        given = self.headers.get("accept", "")
-        return any(part.partition(";")[0].strip().lower() == kind for part in given.split(","))
+        return self._accepted().get(kind, False)
+
+    def _accepted(self) -> dict[str, bool]:
+        """The types that the client names, and whether it takes them: with `q=0` it does not."""
+        parts = [part.partition(";") for part in self.headers.get("accept", "").lower().split(",")]
+        return {name.strip(): _NO.search(f";{options}") is None for name, _, options in parts}
 
     async def body(self, *, limit: int, seconds: float) -> bytes:
         """All of the body. Raises `Refusal` when it is too long or too slow."""

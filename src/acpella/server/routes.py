@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from .streams import Outbox
+from .streams import Outbox, OutOfWindow
 
-__all__ = ["Kind", "Overflow", "Routes"]
+__all__ = ["Kind", "Lent", "Overflow", "Routes"]
 
 Kind = Literal["http", "websocket", "client_id", "stream"]
 
@@ -14,6 +14,20 @@ _UPDATE_HEAD = b'{"jsonrpc":"2.0","method":"session/update",'
 _UPDATE = re.compile(
     rb'\{"jsonrpc":"2\.0","method":"session/update","params":\{"sessionId":"([\w-]{1,128})",', re.ASCII
 )
+
+
+MAX_MOVED = 64
+"""Streams for one answer that broke, and of which it is known where their messages are. Clients come back
+soon."""
+
+
+class Lent(NamedTuple):
+    """A stream for what concerns one request. It ends with the answer, or with its client."""
+
+    number: int
+    outbox: Outbox
+    session: str | None
+    request: bytes
 
 
 class Overflow(Exception):
@@ -37,7 +51,10 @@ class Routes:
         self.known: set[str] = set()
         """Sessions that were opened on this connection."""
         self._by_head: dict[bytes, Outbox] = {}
-        self._lent: list[tuple[Outbox, str | None]] = []
+        self._lent: list[Lent] = []
+        self._lendings = 0
+        self._moved: dict[int, tuple[range, int]] = {}  # by lending: its numbers, and where those are in main
+        self._ended: tuple[int, int, list[bytes]] | None = None  # the last that was read to its end
         self._closed = False
 
     def close(self) -> None:
@@ -87,23 +104,58 @@ class Routes:
 
     # -- streams that end with an answer ---------------------------------------------------------
 
-    def lend(self, session_id: str | None) -> Outbox:
+    def lend(self, session_id: str | None, request: bytes) -> Lent:
         """A stream for what concerns one request; to be given back."""
+        self._lendings += 1
         outbox = self._make()
-        self._lent.append((outbox, session_id))
-        return outbox
+        outbox.lossless = False  # its client has nothing to confirm it by
+        self._lent.append(Lent(self._lendings, outbox, session_id, request))
+        return self._lent[-1]
 
-    def take_back(self, outbox: Outbox) -> None:
-        """The stream is over; what its reader did not get waits on the connection's own."""
-        self._lent = [(lent, session) for lent, session in self._lent if lent is not outbox]
-        while left := outbox.take(1 << 30):
-            self.main.put(left)
+    def take_back(self, lent: Lent, *, complete: bool) -> None:
+        """The stream is over. If it broke, nobody knows what of it arrived, so all that is kept waits on the
+        connection's own, for a client that comes back; it may say what it has."""
+        if lent not in self._lent:
+            return
+        self._lent.remove(lent)
+        base, frames = lent.outbox.window()
+        lent.outbox.discard()
+        if complete:
+            self._ended = (lent.number, base, frames)
+            return
+        self._move(lent.number, base, frames)
+
+    def _move(self, number: int, base: int, frames: list[bytes]) -> None:
+        self._moved[number] = (range(base, base + len(frames) + 1), self.main.last)
+        if len(self._moved) > MAX_MOVED:
+            del self._moved[next(iter(self._moved))]
+        self.main.put(frames)
+
+    def lent(self, number: int) -> Lent | None:
+        """A stream that is not over, as far as is known here."""
+        return next((lent for lent in self._lent if lent.number == number), None)
+
+    def after(self, number: int, message: int) -> int:
+        """Where on the connection's own stream a client goes on that has so much of a lent one.
+
+        Raises `OutOfWindow`.
+        """
+        if self._ended is not None and self._ended[0] == number:
+            _, base, frames = self._ended
+            self._ended = None
+            later = self.main.take(1 << 30)  # nobody has seen it, so what comes first can still go first
+            self._move(number, base, frames)
+            self.main.put(later)
+        known, start = self._moved.get(number, (range(0), 0))
+        if message not in known:
+            raise OutOfWindow
+        return start + message - known.start
 
     def _lent_for(self, session_id: str | None) -> Outbox:
-        for outbox, session in reversed(self._lent):
-            if session is not None and session == session_id:
-                return outbox
-        return self._lent[-1][0] if self._lent and not self.main.attached else self.main
+        for lent in reversed(self._lent):
+            if lent.session is not None and lent.session == session_id:
+                return lent.outbox
+        return self._lent[-1].outbox if self._lent and not self.main.attached else self.main
 
     # -- what the agent sends ----------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import socket
+import ssl
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -86,6 +87,7 @@ class Runner:
                 f"tokens for {host} would cross the network in the clear: give a certificate (--certfile and "
                 "--keyfile), or say --plain-http if a proxy or a private network encrypts what comes here"
             )
+        _check_certificate(uvicorn_options)
         if host not in ("0.0.0.0", "::", "") and host not in settings.allowed_hosts:
             settings = settings.but(allowed_hosts=(*settings.allowed_hosts, host))
         self.host = host
@@ -157,6 +159,34 @@ class Runner:
         """Let running turns end, then everything."""
         if self._server is not None:
             self._server.should_exit = True
+
+
+def _check_certificate(options: dict[str, Any]) -> None:
+    """Raises `ValueError` that names the file, before anybody is told that the server runs."""
+    certificate, key = options.get("ssl_certfile"), options.get("ssl_keyfile")
+    if not certificate:
+        if key:
+            raise ValueError(f"the key {key} needs its certificate (--certfile)")
+        return
+    for what, file in (("certificate", certificate), ("key", key)):
+        try:
+            if file:
+                with open(file, "rb"):
+                    pass
+        except OSError as error:
+            raise ValueError(f"the {what} {file} cannot be read: {error.strerror}") from None
+    password = (
+        options.get("ssl_keyfile_password") or ""
+    )  # rather than ask on a terminal that may not be there
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password)
+    except (ssl.SSLError, ValueError) as error:
+        if "MISMATCH" in str(error).upper():
+            raise ValueError(f"the key {key or certificate} does not belong to {certificate}") from None
+        raise ValueError(
+            f"{certificate} and {key or 'no key'} are no certificate and key in PEM that can be used "
+            f"without a passphrase: {getattr(error, 'reason', None) or error}"
+        ) from None
 
 
 def _notice_silence(sock: socket.socket, settings: ServerSettings) -> None:

@@ -1,5 +1,6 @@
 """Every limit of a server, by name: defaults, a file, and the environment, which has the last word."""
 
+import difflib
 import os
 import tomllib
 from dataclasses import dataclass, fields, replace
@@ -127,6 +128,10 @@ class ServerSettings:
     """Processes and threads of the user that the server runs as (`RLIMIT_NPROC`, which root is free of);
     0 = as many as the server may."""
 
+    command_stderr: str = "log"
+    """Where what a hosted command writes to stderr goes: `log`, as lines of the logger `acpella.command`,
+    cut, without secrets, and not too many; or `off`."""
+
     # -- what is kept for them -----------------------------------------------------------------
 
     stream_bytes: int = 1 * MIB
@@ -199,10 +204,14 @@ class ServerSettings:
         for name in ("mcp_commands", "mcp_urls"):
             if getattr(self, name) not in ("auto", "yes", "no"):
                 raise ValueError(f"{name} is auto, yes or no, not {getattr(self, name)!r}")
+        if self.command_stderr not in ("log", "off"):
+            raise ValueError(f"command_stderr is log or off, not {self.command_stderr!r}")
         if self.local_users not in ("own", "all"):
             raise ValueError(f"local_users is own or all, not {self.local_users!r}")
         if not self.path.startswith("/") or self.path.endswith("/"):
             raise ValueError(f"path begins with a slash and ends without one, unlike {self.path!r}")
+        if self.path in _OTHER_PATHS:
+            raise ValueError(f"path cannot be {self.path}, where something else is served")
 
     @classmethod
     def load(cls, file: str | os.PathLike[str] | None = None, **chosen: Any) -> "ServerSettings":
@@ -217,7 +226,13 @@ class ServerSettings:
         known = {field.name: field.default for field in fields(cls)}
         for name in [*values, *chosen]:
             if name not in known:
-                raise ValueError(f"no setting {name!r}; there are: {', '.join(known)}")
+                raise ValueError(f"no setting {name!r}; {_meant(name, known)}")
+        for variable in os.environ:  # one that is mistyped may be a limit that somebody relies on
+            name = variable.removeprefix(PREFIX).lower()
+            if variable.startswith(PREFIX) and name not in known:
+                raise ValueError(
+                    f"{variable} is set, but there is no setting {name!r}; {_meant(name, known)}"
+                )
         for name, default in known.items():
             variable = PREFIX + name.upper()
             if text := os.environ.get(variable):
@@ -230,6 +245,8 @@ class ServerSettings:
 
 
 _WANTED: dict[type, str] = {int: "a whole number", float: "a number", str: "a word", bool: "true or false"}
+
+_OTHER_PATHS = ("/healthz", "/readyz", "/metrics", "/message")
 
 _AT_LEAST_ONE = (
     "max_connections",
@@ -246,6 +263,11 @@ _AT_LEAST_ONE = (
     "window_frames",
     "window_bytes",
 )
+
+
+def _meant(name: str, known: dict[str, Any]) -> str:
+    close = difflib.get_close_matches(name, known, 1)
+    return f"is {close[0]!r} meant?" if close else f"there are: {', '.join(known)}"
 
 
 def _read(path: Path) -> dict[str, Any]:

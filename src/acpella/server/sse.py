@@ -28,13 +28,15 @@ async def stream_events(
     *,
     first: bytes = b":\n\n",
     headers: list[tuple[bytes, bytes]] | None = None,
-    numbered: bool = True,
-) -> None:
+    lending: str = "",
+) -> bool:
     """Answer a request with an event stream that lasts as long as the client and the outbox.
 
-    A stream that its client cannot come back to has no numbers.
+    Gives whether the client was there to the end. `lending` goes before the numbers of a stream that is not
+    the connection's own.
     """
-    prefix = f"id: {connection.host.gen}-".encode()
+    prefix = f"id: {connection.host.gen}-{lending}".encode()
+    complete = False
     keepalive = connection.host.settings.keepalive_seconds
     connection.opened_by_reader(reader, request.credential)
     watcher = asyncio.get_running_loop().create_task(_until_gone(request, reader))
@@ -44,22 +46,21 @@ async def stream_events(
         while not reader.over:
             number, frames = reader.take(BATCH)
             if frames:
-                if numbered:
-                    events = [b"%b%d\ndata: %b\n\n" % (prefix, n, f) for n, f in enumerate(frames, number)]
-                else:
-                    events = [b"data: %b\n\n" % frame for frame in frames]
+                events = [b"%b%d\ndata: %b\n\n" % (prefix, n, f) for n, f in enumerate(frames, number)]
                 await request.part(b"".join(events))
             elif not await reader.wait(keepalive):
                 await request.part(b":\n\n")
         if reader.why:
             await request.part(f": {reader.why}\n\n".encode())
+        complete = not reader.ended
         await request.part(b"", more=False)
     except (ConnectionError, OSError):
-        pass  # the client is gone
+        complete = False  # the client is gone
     finally:
         watcher.cancel()
         reader.release()
         connection.left_by_reader(reader)
+    return complete
 
 
 async def _until_gone(request: Request, reader: Reader) -> None:

@@ -148,6 +148,10 @@ class Outbox:
         else:
             self._drained.append(then)
 
+    def window(self) -> tuple[int, list[bytes]]:
+        """The number before the first message that is there, and all that are, taken or not."""
+        return self._base, list(self._frames)
+
     # -- reading ---------------------------------------------------------------------------
 
     def attach(

@@ -15,6 +15,7 @@ from acpella.rpc import Channel, Receiver
 from acpella.transport import ProcessChannel, ProcessLimits, memory_pair
 
 from .settings import ServerSettings
+from .stderr import CommandLog
 
 if TYPE_CHECKING:
     from acpella.agent import Agent
@@ -123,7 +124,8 @@ class CommandTarget:
         on_stderr: Callable[[bytes], None] | None = None,
         settings: ServerSettings | None = None,
     ) -> None:
-        """`settings` say what the command may have: its environment and its limits."""
+        """`settings` say what the command may have: its environment and its limits. `on_stderr` gets what it
+        writes there, instead of the log."""
         if isinstance(command, str) or not command:
             raise ValueError("a command is a list of words: the program and its arguments")
         self.command = [os.fspath(word) for word in command]
@@ -133,12 +135,13 @@ class CommandTarget:
 
     async def start(self, receiver: Receiver, principal: str, is_detached: Callable[[], bool]) -> Endpoint:
         settings = self._settings
+        told = CommandLog(getattr(receiver, "label", "")) if settings.command_stderr == "log" else None
         channel = ProcessChannel(
             self.command,
             cwd=self._cwd,
             env=passed_on(os.environ, settings.environment),
             inherit_env=False,
-            on_stderr=self._on_stderr,
+            on_stderr=self._on_stderr or told,
             limits=ProcessLimits(
                 core=settings.command_core,
                 memory=settings.command_memory or None,
@@ -148,15 +151,16 @@ class CommandTarget:
             ),
         )
         await channel.open(receiver, write_high=WRITE_HIGH)
-        return _Started(channel)
+        return _Started(channel, told)
 
     async def close(self) -> None:
         pass
 
 
 class _Started:
-    def __init__(self, channel: ProcessChannel) -> None:
+    def __init__(self, channel: ProcessChannel, told: CommandLog | None) -> None:
         self.channel = channel
+        self._told = told
         self._guard = Guard(channel.pid)  # should the server be killed, it must not live on
 
     async def close(self) -> None:
@@ -164,6 +168,8 @@ class _Started:
             await self.channel.close()
         finally:
             self._guard.stop()
+            if self._told is not None:
+                self._told.end()
 
 
 NEEDED = (

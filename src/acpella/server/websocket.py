@@ -37,7 +37,13 @@ async def serve_socket(host: Host, request: Request, *, binary: bool = False) ->
     headers: list[tuple[bytes, bytes]] = []
     check_rate(host, request)
     if wanted is None:
-        connection = host.new(request.credential, kind="websocket", multiplexed=True, resumable=resumable)
+        connection = host.new(
+            request.credential,
+            kind="websocket",
+            multiplexed=True,
+            resumable=resumable,
+            address=request.requester.client,
+        )
         reader = connection.main.attach(abort=request.abort)
     else:
         connection = host.reach(wanted, request.credential)

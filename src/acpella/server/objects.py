@@ -1,0 +1,100 @@
+"""Objects of JSON, looked at without changing a byte: which members they have, and that none stands twice."""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import msgspec
+
+__all__ = ["MOST", "UNREADABLE", "Doubtful", "items", "members", "near", "value"]
+
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What reading JSON of somebody else's raises."""
+
+MOST = 1000
+"""Members of an object, or items of a list, that are looked at. Without it, one message could keep the server
+busy for seconds."""
+
+_KEY = re.compile(rb'[ \t\r\n]*("[^"\\]*(?:\\.[^"\\]*)*")[ \t\r\n]*:[ \t\r\n]*', re.DOTALL)
+_NEXT = re.compile(rb"[ \t\r\n]*([,}])")
+
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_items = msgspec.json.Decoder(list[msgspec.Raw])
+_key = msgspec.json.Decoder(str)
+
+
+class Doubtful(Exception):
+    """Another reader might find something else in it."""
+
+
+def members(data: bytes) -> dict[str, msgspec.Raw]:
+    """The members of an object, whose values are left as they are.
+
+    Of two equal keys some readers take the first and others the last, so one that stands twice is refused:
+    the decoder keeps the last, and the walk finds that the bytes tell otherwise.
+
+    Raises:
+        Doubtful: it is no object, or not one for everybody.
+    """
+    try:
+        found = _members.decode(data)
+    except UNREADABLE:
+        raise Doubtful("this is not an object") from None
+    if not found:
+        return found
+    if len(found) > MOST:
+        raise Doubtful(f"an object has more than {MOST} members")
+    seen = 0
+    at = data.index(b"{") + 1
+    while True:
+        name = _KEY.match(data, at)
+        if name is None:
+            raise Doubtful("a key cannot be read")
+        try:
+            raw = bytes(found[_key.decode(name[1])])
+        except (*UNREADABLE, KeyError):
+            raise Doubtful("a key cannot be read") from None
+        seen += 1
+        end = _NEXT.match(data, name.end() + len(raw))
+        # a value of JSON shows by itself where it ends, so equal bytes are the same value
+        if not data.startswith(raw, name.end()) or end is None or seen > len(found):
+            raise Doubtful("a key stands twice")
+        if end[1] == b"}":
+            break
+        at = end.end()
+    if seen != len(found):
+        raise Doubtful("a key stands twice")
+    return found
+
+
+def items(data: bytes | msgspec.Raw) -> list[bytes]:
+    """What a list has in it. Raises `Doubtful`."""
+    try:
+        found = _items.decode(data)
+    except UNREADABLE:
+        raise Doubtful("this is not a list") from None
+    return [bytes(item) for item in found]
+
+
+def value(raw: bytes | msgspec.Raw) -> Any:
+    """What the JSON says; of what cannot be read, something that is of no kind."""
+    try:
+        return msgspec.json.decode(raw)
+    except UNREADABLE:
+        return Doubtful()
+
+
+def near(keys: Iterable[str], names: tuple[str, ...]) -> str | None:
+    """A key that lenient readers take for one of these names, although it is spelt otherwise."""
+    wanted = _by_fold(names)
+    return next((key for key in keys if wanted.get(_folded(key), key) != key), None)
+
+
+@cache
+def _by_fold(names: tuple[str, ...]) -> dict[str, str]:
+    return {_folded(name): name for name in names}
+
+
+def _folded(key: str) -> str:
+    return key.replace("_", "").replace("-", "").casefold()
