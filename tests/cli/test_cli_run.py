@@ -228,3 +228,20 @@ def test_jsonl_is_json_whatever_the_agent_prints(run: Any) -> None:
     frames = [json.loads(line) for line in ran.stdout.splitlines()]
     assert ran.returncode == 0 and frames[-1]["result"]["stopReason"] == "end_turn"
     assert "a line of its log" not in ran.stdout and "a line of its log" in ran.stderr
+
+
+def test_a_run_loads_no_more_than_it_needs(tmp_path: Path) -> None:
+    """Each of these was found to cost a noticeable part of the start; what needs one imports it there."""
+    code = (
+        "import os, sys; from acpella.cli import main; real = os._exit;"
+        "os._exit = lambda code: (print(*sys.modules, file=sys.stderr, flush=True), real(code));"
+        f"sys.argv = ['acpella', 'run', '-a', {example('echo.py')!r}, 'hi']; sys.exit(main())"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    loaded = set(ran.stderr.split())
+    assert ran.stdout == "You said: hi\n" and "acpella.client.agent" in loaded
+    heavy = {"shutil", "secrets", "hashlib", "json", "difflib", "tempfile", "tomllib", "random", "mimetypes"}
+    heavy |= {"rich", "prompt_toolkit", "httpx2", "websockets", "starlette", "uvicorn", "mcp", "pydantic"}
+    heavy |= {"acpella.agent", "acpella.local", "acpella.client.remote", "acpella.client.supervisor"}
+    heavy |= {"acpella.client.record", "acpella.cli.ask", "acpella.cli.owner", "acpella.cli.show.markdown"}
+    assert loaded & heavy == set()

@@ -1,6 +1,5 @@
 """Which settings files of projects the user agreed to: they choose commands that are started."""
 
-import hashlib
 import os
 from pathlib import Path
 
@@ -81,6 +80,8 @@ def _file() -> Path:
 
 
 def _digest(path: Path) -> str:
+    import hashlib
+
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:

@@ -1,19 +1,23 @@
 """The client SDK: drive any ACP agent from Python."""
 
+from typing import TYPE_CHECKING
+
 from .agent import ConnectedAgent, Timeouts
 from .connect import connect
 from .elicitation import check_form, defaults_of
 from .login import TerminalCommand
 from .permissions import Permissions, Remembered, Rule
-from .record import Frame, read_recording
-from .remote import RemoteAgent, RemoteState
-from .restarts import Restarts
 from .result import Result, ToolCallState
 from .session import ClientSession
 from .settings import AgentServer, ClientSettings, SettingsError
-from .supervisor import SupervisedAgent, SupervisedSession, Supervisor
 from .turn import PromptTurn, UpdatesDropped
 from .workspace import Terminals, Workspace
+
+if TYPE_CHECKING:
+    from .record import Frame, read_recording
+    from .remote import RemoteAgent, RemoteState
+    from .restarts import Restarts
+    from .supervisor import SupervisedAgent, SupervisedSession, Supervisor
 
 __all__ = [
     "AgentServer",
@@ -44,3 +48,25 @@ __all__ = [
     "defaults_of",
     "read_recording",
 ]
+
+_HOMES = {
+    "Frame": "record",
+    "RemoteAgent": "remote",
+    "RemoteState": "remote",
+    "Restarts": "restarts",
+    "SupervisedAgent": "supervisor",
+    "SupervisedSession": "supervisor",
+    "Supervisor": "supervisor",
+    "read_recording": "record",
+}
+"""What few programs need is imported when it is first used: every `acpella run` pays for the rest."""
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(f".{home}", __name__), name)
+    return value

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from acpella.errors import (
     AuthRequired,
@@ -17,7 +17,6 @@ from acpella.errors import (
     TransportError,
     Unsupported,
 )
-from acpella.local import Terminal
 from acpella.rpc import Channel, Connection, Method, Noise
 from acpella.schema import (
     AgentCapabilities,
@@ -42,12 +41,14 @@ from acpella.schema import (
 )
 
 from .login import RunLogin, methods_in, missing_variables, run_here, terminal_command
-from .record import Recorder
 from .services import Services
 from .session import ClientSession
 from .settings import ClientSettings
 from .targets import Target, open_target
 from .workspace import check_seconds
+
+if TYPE_CHECKING:
+    from acpella.local import Terminal
 
 __all__ = ["ConnectedAgent", "Timeouts"]
 
@@ -139,6 +140,8 @@ class ConnectedAgent:
     def _new_connection(self, channel: Channel, name: str) -> tuple[Channel, Connection]:
         """A connection over a channel that is not open yet, and that channel as it is recorded."""
         if self._record is not None:
+            from .record import Recorder
+
             channel = Recorder(channel, self._record, agent=name)
         services = self._services
         requests = services.requests(self._session, agent_name=self._calls_itself)
@@ -464,7 +467,7 @@ class ConnectedAgent:
         if offered is None or offered is False:
             raise Unsupported(f"{self.name} does not {what}")
 
-    def terminal(self, session_id: str, terminal_id: str) -> Terminal | None:
+    def terminal(self, session_id: str, terminal_id: str) -> "Terminal | None":
         """A terminal that runs here for the agent, to show its output; None if there is no such one."""
         return self._services.terminal(session_id, terminal_id)
 

@@ -1,6 +1,5 @@
 """JSON as people write it into settings: with comments and trailing commas."""
 
-import json
 import re
 from typing import Any
 
@@ -19,6 +18,8 @@ def parse(text: str) -> Any:
     Raises:
         ValueError: it is no JSON; with line and column.
     """
+    import json
+
     try:
         return json.loads(strip(text))
     except json.JSONDecodeError as error:

@@ -1,6 +1,5 @@
 """Rules: what an agent may or may not do, by kind of tool and by path."""
 
-import difflib
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -48,7 +47,9 @@ class Rule:
         kinds = tuple(self.kinds)
         for kind in kinds:
             if kind not in _KINDS:
-                near = difflib.get_close_matches(str(kind), _KINDS, n=1)
+                from difflib import get_close_matches
+
+                near = get_close_matches(str(kind), _KINDS, n=1)
                 hint = f" (did you mean {near[0]!r}?)" if near else ""
                 raise ValueError(f"no kind of tool {kind!r}{hint}; there are: {', '.join(_KINDS)}")
         object.__setattr__(self, "kinds", kinds)

@@ -2,10 +2,9 @@
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from acpella.errors import InvalidParams
-from acpella.local import Terminal
 from acpella.schema import (
     AuthCapabilities,
     BooleanConfigOptionCapabilities,
@@ -31,6 +30,9 @@ from .permissions import Permissions
 from .session import ClientSession
 from .workspace import Refuse, Terminals, Workspace
 
+if TYPE_CHECKING:
+    from acpella.local import Terminal
+
 __all__ = ["Services"]
 
 
@@ -55,7 +57,7 @@ class Services:
         if self._terminals is not None:
             await self._terminals.close()
 
-    def terminal(self, session_id: str, terminal_id: str) -> Terminal | None:
+    def terminal(self, session_id: str, terminal_id: str) -> "Terminal | None":
         return None if self._terminals is None else self._terminals.find(session_id, terminal_id)
 
     def capabilities(self, *, terminal_logins: bool) -> ClientCapabilities:

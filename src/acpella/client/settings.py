@@ -1,6 +1,5 @@
 """The settings file: which agents and MCP servers there are."""
 
-import difflib
 import os
 import sys
 from dataclasses import dataclass, field
@@ -52,7 +51,9 @@ class ClientSettings:
 
     def suggest(self, name: str) -> str:
         """A hint for a name that is not there."""
-        close = difflib.get_close_matches(name, self.agents, n=1, cutoff=0.5)
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, self.agents, n=1, cutoff=0.5)
         if close:
             return f"did you mean {close[0]!r}?"
         return f"there are: {', '.join(sorted(self.agents))}" if self.agents else ""
@@ -156,9 +157,11 @@ def _remote(table: dict[str, Any], where: str) -> AgentServer:
 
 def _check_keys(table: dict[str, Any], known: tuple[str, ...], where: str) -> None:
     """Other keys are other programs' business, unless they look like one of ours that is missing."""
+    from difflib import get_close_matches
+
     missing = [key for key in known if key not in table]
     for key in table:
-        if key not in known and (near := difflib.get_close_matches(key.lower(), missing, n=1, cutoff=ALIKE)):
+        if key not in known and (near := get_close_matches(key.lower(), missing, n=1, cutoff=ALIKE)):
             raise SettingsError(f"{where}{key} means nothing; did you mean {near[0]!r}?")
 
 

@@ -4,10 +4,9 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from acpella.errors import InvalidParams, ResourceNotFound, RpcError
-from acpella.local import CommandError, Jail, JailError, Terminal, acting_name
 from acpella.schema import (
     CreateTerminalRequest,
     CreateTerminalResponse,
@@ -23,6 +22,9 @@ from acpella.schema import (
     WriteTextFileRequest,
     WriteTextFileResponse,
 )
+
+if TYPE_CHECKING:
+    from acpella.local import Terminal
 
 __all__ = ["Terminals", "Workspace"]
 
@@ -73,6 +75,8 @@ class Workspace:
         refuse: Refuse | None = None,
     ) -> ReadTextFileResponse:
         """Serve a file; `agent` is what the agent calls itself, `refuse` knows what it must not read."""
+        from acpella.local import Jail, JailError
+
         jail = Jail(roots, secrets=self._secrets, refuse=refuse)
         _check(request.path, refuse)
         try:
@@ -93,6 +97,8 @@ class Workspace:
         """Write a file; `refuse` knows what the agent must not write."""
         if not self.can_write:
             raise RpcError("this client does not let agents write files", code=-32601)
+        from acpella.local import Jail, JailError
+
         _check(request.path, refuse)
         jail = Jail(roots, secrets=self._secrets, refuse=self._not_written(roots, refuse))
         try:
@@ -105,6 +111,8 @@ class Workspace:
         """What must not be written, of all that is inside the roots."""
         if self._hooks:
             return refuse
+        from acpella.local import acting_name
+
         homes = [os.path.realpath(root) for root in roots]
 
         def forbids(path: str) -> str | None:
@@ -137,7 +145,7 @@ class Terminals:
         self._ending: set[asyncio.Task[None]] = set()
         self._released: dict[tuple[str, str], Terminal] = {}
 
-    def find(self, session_id: str, terminal_id: str) -> Terminal | None:
+    def find(self, session_id: str, terminal_id: str) -> "Terminal | None":
         """A terminal to show, also a while after its release; None if it was never here."""
         key = (session_id, terminal_id)
         return self._terminals.get(key) or self._released.get(key)
@@ -145,6 +153,8 @@ class Terminals:
     async def create(self, roots: Sequence[Path], request: CreateTerminalRequest) -> CreateTerminalResponse:
         if len(self._terminals) >= MAX_TERMINALS:
             raise RpcError(f"{MAX_TERMINALS} terminals are open already; release some first", code=-32001)
+        from acpella.local import CommandError, Jail, JailError, Terminal
+
         cwd = request.cwd or str(roots[0])
         _check(cwd, None)
         try:
@@ -197,19 +207,19 @@ class Terminals:
         ending = [self._release(self._terminals.pop(key)) for key in gone]
         await asyncio.gather(*ending, *self._ending, return_exceptions=True)
 
-    async def _release(self, terminal: Terminal) -> None:
+    async def _release(self, terminal: "Terminal") -> None:
         if (timer := self._timers.pop(terminal, None)) is not None:
             timer.cancel()
         await terminal.release()
 
-    def _overdue(self, terminal: Terminal) -> None:
+    def _overdue(self, terminal: "Terminal") -> None:
         self._timers.pop(terminal, None)
         if terminal.exit_status is None:
             task = asyncio.get_running_loop().create_task(terminal.kill(), name="overdue command")
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
 
-    def _find(self, session_id: str, terminal_id: str) -> Terminal:
+    def _find(self, session_id: str, terminal_id: str) -> "Terminal":
         terminal = self._terminals.get((session_id, terminal_id))
         if terminal is None:
             raise ResourceNotFound(f"no terminal {terminal_id!r}", data={"terminalId": terminal_id})

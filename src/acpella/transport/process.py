@@ -5,7 +5,6 @@ import errno
 import logging
 import os
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -180,7 +179,9 @@ class ProcessChannel:
         program = self._command[0]
         if os.sep in program:
             program = os.path.join(self._cwd or "", program)
-        if shutil.which(program, path=self._env.get("PATH")) is None:
+        from shutil import which
+
+        if which(program, path=self._env.get("PATH")) is None:
             return self._command
         return self._limits.launching(self._command)
 
