@@ -14,6 +14,9 @@ __all__ = ["Reader", "Writer", "open_reader", "open_writer"]
 READ_SIZE = 64 * 1024
 """Bytes asked for by one read. asyncio's own 256 KiB makes the allocator map and unmap memory each time."""
 
+PIPE_SIZE = 256 * 1024
+"""Bytes that a pipe holds. Linux lets a user's pipes have 64 MiB before it makes new ones narrow."""
+
 CLOSE_TIMEOUT = 1.0
 """Seconds without a byte taken after which a peer has stopped reading, and the last ones are given up."""
 
@@ -41,6 +44,7 @@ async def open_reader(fd: int, received: Callable[[bytes], None], ended: Callabl
         if _is_socket(fd):
             transport, _ = await loop.create_connection(lambda: protocol, sock=socket.socket(fileno=fd))
         else:
+            _widen(fd)
             transport, _ = await loop.connect_read_pipe(lambda: protocol, os.fdopen(fd, "rb", buffering=0))
         if hasattr(transport, "max_size"):
             cast("Any", transport).max_size = READ_SIZE
@@ -67,6 +71,17 @@ async def open_writer(
         transport.set_write_buffer_limits(high=high)
         return _PipeWriter(transport, protocol)
     return _BlockingWriter(fd, lost)
+
+
+def _widen(fd: int) -> None:
+    """Let a peer write more of a large message at once: with every 64 KiB, both sides had to wake up."""
+    try:
+        import fcntl
+
+        if fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ) < PIPE_SIZE:
+            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
+    except (ImportError, AttributeError, OSError):
+        pass  # not on this system, or this user has too many wide pipes
 
 
 def _selectable(fd: int) -> bool:
