@@ -1,10 +1,9 @@
 """Which sessions there were: a small file of the user's, so that `--continue` and `-s NAME` find them."""
 
-import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from . import places
+from .locks import locked
 
 __all__ = ["Catalogue", "Entry", "new_key", "now"]
 
@@ -19,9 +19,6 @@ T = TypeVar("T")
 
 MAX_ENTRIES = 1000
 """Sessions that are remembered; the longest unused ones without a name go first."""
-
-LOCK_WITHIN = 5.0
-"""Seconds to wait for other processes that write the file, which takes them milliseconds."""
 
 
 class Entry(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -132,7 +129,7 @@ class Catalogue:
     def change(self, work: Callable[[list[Entry]], T]) -> T:
         """Read, let `work` change the list, write. Raises `OSError` where that is not possible."""
         places.private(self.path.parent)
-        with _locked(self.path.with_suffix(".lock")):
+        with locked(self.path.with_suffix(".lock")):
             entries = self._read(mend=True)
             result = work(entries)
             self._write(_trimmed(entries))
@@ -174,29 +171,6 @@ def _trimmed(entries: list[Entry]) -> list[Entry]:
     order = sorted(entries, key=lambda entry: (bool(entry.name), entry.updated_at))
     gone = {entry.key for entry in order[: len(entries) - MAX_ENTRIES]}
     return [entry for entry in entries if entry.key not in gone]
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Generator[None, None, None]:
-    if sys.platform == "win32":
-        yield  # no lock there; the file is still replaced whole
-        return
-    import fcntl
-
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        deadline = time.monotonic() + LOCK_WITHIN
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise TimeoutError(f"{path} is held by another process") from None
-                time.sleep(0.005)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _complain(text: str) -> None:

@@ -3,10 +3,14 @@
 import contextlib
 import os
 import socket
+import sys
 from pathlib import Path
 
+from acpella.errors import TransportError
+
 from . import places
-from .owners import Address, lock, started_ticks
+from .locks import try_lock
+from .owners import Address, started_ticks
 
 __all__ = ["MAX_CLIENTS", "Hold"]
 
@@ -38,8 +42,11 @@ class Hold:
 
         Raises:
             OSError: nothing can be kept here.
+            TransportError: there are no Unix sockets on this system.
         """
-        held = lock(places.private(places.owners()) / f"{key}.lock")
+        if sys.platform == "win32":
+            raise TransportError("sessions that stay alive need Unix sockets, which this system lacks")
+        held = try_lock(places.private(places.owners()) / f"{key}.lock")
         return None if held is None else cls(key, held)
 
     def tell_agent(self, pid: int) -> None:

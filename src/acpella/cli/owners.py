@@ -18,6 +18,7 @@ import msgspec
 from acpella.errors import AcpellaError, ConnectionClosed, RpcError, TransportError, Unsupported
 
 from . import places
+from .locks import try_lock
 
 __all__ = [
     "Address",
@@ -27,7 +28,6 @@ __all__ = [
     "ask",
     "find",
     "from_wire",
-    "lock",
     "log_tail",
     "pid_of",
     "reach",
@@ -132,21 +132,6 @@ def started_ticks(pid: int) -> int:
         return 0
 
 
-def lock(path: Path) -> int | None:
-    """Hold the lock of a session for as long as the descriptor is open; None if somebody else does."""
-    if sys.platform == "win32":
-        raise TransportError("sessions that stay alive need Unix sockets, which this system lacks")
-    import fcntl
-
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        return None
-    return handle
-
-
 def sweep() -> None:
     """Clean up after owners that were killed."""
     try:
@@ -155,7 +140,7 @@ def sweep() -> None:
         return
     for path in addresses:
         with contextlib.suppress(OSError):
-            held = lock(path.with_suffix(".lock"))
+            held = try_lock(path.with_suffix(".lock"))
             if held is not None:
                 try:
                     Address.end_leftovers(path)

@@ -5,11 +5,10 @@ import hashlib
 import os
 import secrets
 import stat
-import sys
 import tempfile
 import time
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,14 +16,12 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from . import exits
 from .lines import columns, say, show, show_json
+from .locks import locked
 
 if TYPE_CHECKING:
     from acpella.server.tokens import Token
 
 __all__ = ["declare", "run"]
-
-LOCK_WITHIN = 5.0
-"""Seconds to wait for another `acpella tokens` that changes a file of the same directory."""
 
 SHORTEST_PREFIX = 4
 """Digits of a hash that are enough to say which token is meant, if they are those of one only."""
@@ -110,7 +107,7 @@ def _add(arguments: argparse.Namespace) -> int:
         words.append("scopes=" + ",".join(names))
     line = " ".join(words)
     path = _real(arguments.file)
-    with _locked(path):
+    with _changing(path):
         lines = _read(path) if path.exists() else []
         if mistake := _mistake(lines):
             raise ValueError(mistake)
@@ -146,7 +143,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _remove(arguments: argparse.Namespace) -> int:
     path = _real(arguments.file)
-    with _locked(path):
+    with _changing(path):
         lines = _read(path)
         gone = _meant(lines, arguments.which)
         _replace(path, [line.text for line in lines if line not in gone])
@@ -161,7 +158,7 @@ def _remove(arguments: argparse.Namespace) -> int:
 
 def _hash(arguments: argparse.Namespace) -> int:
     path = _real(arguments.file)
-    with _locked(path):
+    with _changing(path):
         lines = _read(path)
         clear = [line for line in lines if line.token is not None and line.token.is_clear]
         _replace(path, [_hashed(line) if line in clear else line.text for line in lines])
@@ -284,27 +281,13 @@ def _replace(path: Path, lines: list[str]) -> None:
 
 
 @contextmanager
-def _locked(path: Path) -> Generator[None, None, None]:
+def _changing(path: Path) -> Generator[None]:
     """One change at a time; the directory is locked, since the file is replaced."""
-    if sys.platform == "win32":
-        yield  # no lock there; the file is still replaced whole
-        return
-    import fcntl
-
-    try:
-        handle = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as error:
-        raise ValueError(f"{path.parent} cannot be used: {error.strerror}") from None
-    try:
-        deadline = time.monotonic() + LOCK_WITHIN
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise ValueError(f"another process has been changing {path} for long") from None
-                time.sleep(0.005)
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(path.parent, directory=True))
+        except TimeoutError:
+            raise ValueError(f"another process has been changing {path} for long") from None
+        except OSError as error:
+            raise ValueError(f"{path.parent} cannot be used: {error.strerror}") from None
         yield
-    finally:
-        os.close(handle)
