@@ -16,10 +16,6 @@ EVERY = 5.0
 """Warnings that are told at once, and the seconds between further ones. An agent may print nothing else."""
 
 
-_TOLD = (("acpella.client.agent", "kill"), ("acpella.transport.process", "_end_process"))
-"""Who warns of an agent that has to be ended: the error that follows says why, and is shown."""
-
-
 @contextmanager
 def alerts_to(tell: Callable[[str], None], *, verbose: bool) -> Generator[None]:
     """Let `tell` show warnings, in the event loop's thread.
@@ -48,24 +44,13 @@ class _Alerts(logging.Handler):
         self._thread = threading.get_ident()
 
     def emit(self, record: logging.LogRecord) -> None:
-        if not self._verbose and (
-            record.name.startswith("acpella.schema") or (record.name, record.funcName) in _TOLD
-        ):
-            return
         if self._verbose:
-            text = self.format(record)
+            text = self.format(record)[:LONGEST]
         else:
-            error = record.exc_info[1] if record.exc_info else None
-            text = record.getMessage() + (f": {error!r}" if error is not None else "")
-        text = text[:LONGEST]
-        if not self._verbose:
-            now = self._loop.time()
-            self._left = min(self._left + (now - self._refilled) / EVERY, AT_ONCE)
-            self._refilled = now
-            if self._left < 1:
-                self._untold += 1
+            if record.name.startswith("acpella.schema") or not self._has_room():
                 return
-            self._left -= 1
+            error = record.exc_info[1] if record.exc_info else None
+            text = (record.getMessage() + (f": {error!r}" if error is not None else ""))[:LONGEST]
             if self._untold:
                 text += f" (and {self._untold} more)"
                 self._untold = 0
@@ -73,6 +58,17 @@ class _Alerts(logging.Handler):
             self._tell(text)
         elif not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._tell, text)
+
+    def _has_room(self) -> bool:
+        """Whether another warning may be told now; if not, it is counted."""
+        now = self._loop.time()
+        self._left = min(self._left + (now - self._refilled) / EVERY, AT_ONCE)
+        self._refilled = now
+        if self._left < 1:
+            self._untold += 1
+            return False
+        self._left -= 1
+        return True
 
     def tell_rest(self) -> None:
         """Say how many warnings were not told."""

@@ -331,7 +331,7 @@ class ProcessChannel:
                 log.info("%s does not end with its input; terminating it", self.name)
                 self._kill(signal.SIGTERM)
                 if not await self._exits_within(self._terminate_grace):
-                    log.warning("%s ignores SIGTERM; killing it", self.name)
+                    log.info("%s ignores SIGTERM; killing it", self.name)
         finally:
             self._kill(signal.SIGKILL)  # what the group's leader left behind, too
             for end in (self._stdout, self._stderr):
