@@ -1,7 +1,8 @@
 """Conversations of real agents, played back to our client by a real process.
 
 The ones of `recordings/` are written by hand in the shape that `connect(record=...)` writes. Those of seven
-real agents are read from `../shared/transcripts` beside the repository, when they are there.
+real agents are read from the folder that `ACPELLA_TRANSCRIPTS` names, or from a `transcripts` folder near the
+repository: they are too large, and not ours, to be part of it.
 """
 
 import asyncio
@@ -27,7 +28,8 @@ pytestmark = pytest.mark.anyio
 
 HERE = Path(__file__).parent
 OWN = sorted((HERE / "recordings").glob("*.jsonl"))
-SHARED = Path(os.environ.get("ACPELLA_TRANSCRIPTS") or HERE.parents[2] / "shared" / "transcripts")
+NEAR = next(HERE.parents[2].glob("*/transcripts"), HERE.parents[2] / "transcripts")
+REAL = Path(os.environ.get("ACPELLA_TRANSCRIPTS") or NEAR)
 NAMES = ["claude", "codexz", "deepagents", "gemini", "opencode", "pi", "vibe"]
 
 DIRECT: dict[str, Any] = {
@@ -137,9 +139,9 @@ async def test_a_recording_is_understood(path: Path, project: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_the_transcript_of_a_real_agent_is_understood(name: str, project: Path) -> None:
-    path = SHARED / f"{name}.jsonl"
+    path = REAL / f"{name}.jsonl"
     if not path.exists():
-        pytest.skip("no transcripts of real agents in ../shared/transcripts")
+        pytest.skip("ACPELLA_TRANSCRIPTS names no folder with transcripts of real agents")
     async with asyncio.timeout(60):
         for number in range(len(conversations(path))):
             await Playback(path, number, project).run()
