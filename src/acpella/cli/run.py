@@ -102,9 +102,6 @@ def run(arguments: argparse.Namespace) -> int:
         if entry is not None:
             return _run_kept(arguments, settings, entry, prompt)
         return asyncio.run(_limited(arguments, _direct(arguments, settings, catalogue, prompt)))
-    except BrokenPipeError:  # whoever read the output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return exits.DONE
     except (AcpellaError, TimeoutError, OSError, ValueError) as error:
         from .failures import report
 
