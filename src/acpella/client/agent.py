@@ -238,7 +238,7 @@ class ConnectedAgent:
 
     async def kill(self, why: str) -> None:
         """Give up on the agent."""
-        log.warning("%s: %s", self.name, why)
+        log.info("%s: %s", self.name, why)  # whoever gives up raises an error with the same words
         await self.connection.close(grace=0)
 
     # -- what it is ------------------------------------------------------------------------
@@ -288,10 +288,9 @@ class ConnectedAgent:
             AuthRequired: log in first; the message says how.
         """
         root, more = self._places(cwd, directories)
-        request = NewSessionRequest(
-            cwd=str(root), mcp_servers=list(mcp_servers), additional_directories=[str(d) for d in more]
+        answer = await self._gated(
+            methods.NEW_SESSION, NewSessionRequest(**_opening(root, more, mcp_servers))
         )
-        answer = await self._gated(methods.NEW_SESSION, request)
         return self._adopt(answer.session_id, root, more, answer, mcp_servers)
 
     async def load_session(
@@ -310,12 +309,7 @@ class ConnectedAgent:
         session = self._sessions[session_id] = ClientSession(self, session_id, cwd=root, directories=more)
         session.on_update = on_update
         session.mcp_servers = mcp_servers
-        request = LoadSessionRequest(
-            session_id=session_id,
-            cwd=str(root),
-            mcp_servers=list(mcp_servers),
-            additional_directories=[str(d) for d in more],
-        )
+        request = LoadSessionRequest(session_id=session_id, **_opening(root, more, mcp_servers))
         try:
             answer = await self._gated(methods.LOAD_SESSION, request, timeout=0, in_order=True)
         except BaseException:
@@ -337,12 +331,7 @@ class ConnectedAgent:
         """Open a session of before without hearing it again."""
         self.need(self.capabilities.session_capabilities.resume, "resume sessions")
         root, more = self._places(cwd, directories)
-        request = ResumeSessionRequest(
-            session_id=session_id,
-            cwd=str(root),
-            mcp_servers=list(mcp_servers),
-            additional_directories=[str(d) for d in more],
-        )
+        request = ResumeSessionRequest(session_id=session_id, **_opening(root, more, mcp_servers))
         answer = await self._gated(methods.RESUME_SESSION, request)
         return self._adopt(session_id, root, more, answer, mcp_servers)
 
@@ -357,12 +346,7 @@ class ConnectedAgent:
         """A new session that begins where another one is."""
         self.need(self.capabilities.session_capabilities.fork, "fork sessions")
         root, more = self._places(cwd, directories)
-        request = ForkSessionRequest(
-            session_id=session_id,
-            cwd=str(root),
-            mcp_servers=list(mcp_servers),
-            additional_directories=[str(d) for d in more],
-        )
+        request = ForkSessionRequest(session_id=session_id, **_opening(root, more, mcp_servers))
         answer = await self._gated(methods.FORK_SESSION, request)
         return self._adopt(answer.session_id, root, more, answer, mcp_servers)
 
@@ -550,3 +534,12 @@ class ConnectedAgent:
         if len(early) < MAX_EARLY:  # commands and the like, before the answer was read
             early.append(params.update)
         return None
+
+
+def _opening(cwd: Path, directories: Sequence[Path], mcp_servers: Sequence[McpServer]) -> dict[str, Any]:
+    """What every request that opens a session says."""
+    return {
+        "cwd": str(cwd),
+        "mcp_servers": list(mcp_servers),
+        "additional_directories": [str(directory) for directory in directories],
+    }
