@@ -222,6 +222,7 @@ def test_mistakes_are_told_in_one_line(
     monkeypatch.setattr(sys, "modules", dict(sys.modules))
     (tmp_path / "served.py").write_text(AGENT)
     (tmp_path / "broken.py").write_text("import no_such_thing\n")
+    (tmp_path / "plain.py").write_text("x = 1\n")
     (tmp_path / "server.toml").write_text("max_bdy = 3\n")
     with sockets.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -234,6 +235,7 @@ def test_mistakes_are_told_in_one_line(
             (["--", "no-such-program", "x"], "no-such-program is no program"),
             (["broken:agent"], "No module named 'no_such_thing'"),
             (["served:nothing"], "served has no 'nothing'; it has: agent"),
+            (["plain.py:agent"], "`acpella serve plain.py` hosts it as a program"),
             (["served:other"], "is a int, not an acpella.Agent"),
             (["--port", port, "served:agent"], f"port {port} is in use"),
             (["--host", "0.0.0.0", "served:agent"], "--token"),

@@ -268,6 +268,8 @@ def _imported(reference: str) -> Any:
         names = [str(name) for name in dir(module)]
         known = [name for name in names if callable(getattr(getattr(module, name), "serve_on", None))]
         hint = f"; it has: {', '.join(known)}" if known else ""
+        if where.endswith(".py") and not known:
+            hint = f"; `acpella serve {where}` hosts it as a program, if it is one"
         raise ValueError(f"{where} has no {name!r}{hint}")
     if not callable(getattr(agent, "serve_on", None)):
         raise ValueError(f"{reference} is a {type(agent).__name__}, not an acpella.Agent")
