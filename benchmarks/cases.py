@@ -190,7 +190,7 @@ START = Comparison("start", "cpu_ms", "start CPU")
 
 
 def budgets() -> Iterator[Budget]:
-    """The promises of the issue and of DESIGN §10."""
+    """What acpella promises of its speed."""
     yield STREAM.budget(OURS, PYTHON_PAIR, 15)
     yield STREAM.budget(OURS, RAW_PAIR, 0.35)
     yield STREAM.budget(OURS, TYPESCRIPT_PAIR, 1.01)  # "faster", to two digits

@@ -372,7 +372,7 @@ async def test_a_child_that_closes_its_output_and_lives_is_told_so(monkeypatch: 
 
 
 async def test_a_grandchild_that_holds_stdout_does_not_hide_the_death() -> None:
-    """prototype 9"""
+    """What holds the pipe open is not the agent."""
     code = "sys.stdin.readline(); subprocess.Popen(['sleep', '60'], stdin=0); sys.exit(7)"
     async with asyncio.timeout(30):  # the grandchild has 60
         ending = await end_of(program(code))

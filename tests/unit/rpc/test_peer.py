@@ -411,7 +411,7 @@ def test_a_second_answer_is_dropped() -> None:
     ],
 )
 def test_an_error_of_any_shape_ends_its_call(body: object, code: int, text: str) -> None:
-    """R-050; FIELD-NOTES 6, prototype 9"""
+    """R-050; FIELD-NOTES 6"""
     peer = plain()
     peer.call("m", None)
     (event,) = peer.receive(error(0, body))
