@@ -2,14 +2,18 @@
 
 import ast
 import importlib
-import pkgutil
+import os
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import acpella
+
+ROOT = Path(__file__).parents[2]
 
 PUBLIC = [
     "acpella.agent",
@@ -78,9 +82,44 @@ def test_public_modules_list_exactly_what_they_offer(name: str) -> None:
 
 def test_every_module_can_be_imported_alone() -> None:
     """No cycle hides behind the order in which the package happens to be loaded."""
-    found = pkgutil.walk_packages(acpella.__path__, "acpella.")
-    names = [info.name for info in found if not info.name.endswith("__main__")]
-    assert len(names) > 20
-    code = "import importlib, sys\nfor name in sys.argv[1:]:\n    importlib.import_module(name)\n"
-    for name in names:
-        subprocess.run([sys.executable, "-c", code, name], check=True, capture_output=True)
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = settings["tool"]["importlinter"]["contracts"][0]
+    layers = [re.sub(r"[()|]", " ", layer) for layer in reversed(contract["layers"])]
+    ran = imports_alone("acpella", *layers)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert int(ran.stdout.split()[0]) > 100, "all were found"
+
+
+def test_a_module_that_needs_another_one_first_is_found(tmp_path: Path) -> None:
+    """A cycle that works from one end only, a name that nobody imported, a layer that looks up."""
+    files = {
+        "low/__init__.py": "",
+        "low/looks_up.py": "import bad.high.fine",
+        "low/fine.py": "here = True",
+        "high/__init__.py": "",
+        "high/fine.py": "from bad.low import fine",
+        "high/first.py": "import bad.high.second\nname = 1",
+        "high/second.py": "from bad.high.first import name",
+        "high/uses_unimported.py": "import bad\nbad.low.fine.here",
+    }
+    for name, text in {"__init__.py": "", **files}.items():
+        path = tmp_path / "bad" / name
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text(text, encoding="utf-8")
+    ran = imports_alone("bad", "bad.low", "bad.high", path=tmp_path)
+    assert ran.returncode == 1
+    assert set(re.findall(r"(\S+) cannot be imported alone", ran.stdout)) == {
+        "bad.high.first",
+        "bad.high.uses_unimported",
+    }
+    assert "bad.low imports bad.high, bad.high.fine, which is above it" in ran.stdout
+
+
+def imports_alone(*arguments: str, path: Path | None = None) -> subprocess.CompletedProcess[str]:
+    program = Path(__file__).parent / "suite" / "imports_alone.py"
+    return subprocess.run(
+        [sys.executable, str(program), *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **({"PYTHONPATH": str(path)} if path else {})},
+    )
