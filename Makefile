@@ -6,7 +6,7 @@ PEERS := tests/peers/node_modules/.installed
 
 DEMO := .venv-demo
 
-.PHONY: again demo test check unit bench format clean
+.PHONY: demo test check unit bench format clean
 
 demo: $(DEMO)/.installed  ## a conversation with the built-in agent; needs no key
 	@$(DEMO)/bin/acpella demo
@@ -21,10 +21,7 @@ check: $(VENV)/.installed  ## format, lint, layers, types
 	$(BIN)/pyright
 
 unit: $(VENV)/.installed $(PEERS)  ## the tests alone
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile || $(MAKE) again
-
-again:  # what failed beside other tests on a busy machine gets one more try by itself
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 bench: $(VENV)/.installed $(PEERS)  ## the speed table, against the official SDKs
 	$(BIN)/python benchmarks/run.py

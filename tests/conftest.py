@@ -3,6 +3,8 @@
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ("leftovers", "watchdog")
+
 settings.register_profile("acpella", deadline=None)  # a busy machine is no failure
 settings.load_profile("acpella")
 
