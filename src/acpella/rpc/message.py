@@ -6,7 +6,23 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Raw, Struct
 
-__all__ = ["Envelope", "RequestId", "id_of", "mend_surrogates", "read_envelope", "replace_surrogates"]
+__all__ = [
+    "UNREADABLE",
+    "Envelope",
+    "RequestId",
+    "id_of",
+    "id_key",
+    "mend_surrogates",
+    "read_envelope",
+    "replace_surrogates",
+    "write_error",
+    "write_notification",
+    "write_request",
+    "write_result",
+]
+
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What reading JSON from a stranger may raise."""
 
 RequestId: TypeAlias = bytes
 """The JSON of a request's id, kept as it came so that it is echoed exactly: `1` is not `"1"`."""
@@ -57,6 +73,50 @@ def id_of(raw: Raw) -> RequestId | None:
             return None
     return text if text == b"null" or text[:1].isdigit() or text[:1] == b"-" else None
 
+
+def id_key(request_id: RequestId) -> bytes:
+    """An id as a key of a table: peers may write the number 1 back as `1.0`, and mean the same request."""
+    if request_id.isdigit() or request_id[:1] == b'"':
+        return request_id
+    try:
+        value = msgspec.json.decode(request_id)
+        return b"%d" % value if value == int(value) else request_id
+    except (*UNREADABLE, TypeError, ValueError, OverflowError):  # null, or a number beyond all numbers
+        return request_id
+
+
+# -- writing -----------------------------------------------------------------------------------
+
+
+def write_request(request_id: RequestId, method: str, params: Any) -> bytes:
+    """A request as one line, without its end. `params` are a value, or JSON as bytes; so for all of these."""
+    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (request_id, _json(method), _json(params))
+
+
+def write_notification(method: str, params: Any) -> bytes:
+    """A notification."""
+    return b'{"jsonrpc":"2.0","method":%b,"params":%b}' % (_json(method), _json(params))
+
+
+def write_result(request_id: RequestId, result: Any) -> bytes:
+    """The answer to a request."""
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (request_id, _json(result))
+
+
+def write_error(request_id: RequestId, code: int, text: str, data: Any = None) -> bytes:
+    """An error as the answer to a request; the id `null` is for messages that could not be read."""
+    error: dict[str, Any] = {"code": code, "message": text}
+    if data is not None:
+        error["data"] = data
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (request_id, _json(error))
+
+
+def _json(value: Any) -> bytes:
+    encoded = bytes(value) if isinstance(value, bytes | Raw) else msgspec.json.encode(value)
+    return encoded.replace(b"\n", b" ") if b"\n" in encoded else encoded  # R-002: a message is one line
+
+
+# -- what cannot be read ------------------------------------------------------------------------
 
 _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",

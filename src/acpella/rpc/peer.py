@@ -25,7 +25,7 @@ from acpella.errors import (
 from . import message
 from .framing import Broken, Framer, Framing
 from .limits import Limits
-from .message import Envelope, RequestId
+from .message import UNREADABLE, Envelope, RequestId
 
 __all__ = [
     "CancelRequested",
@@ -56,9 +56,6 @@ NEWLINE = 10
 
 EXCERPT = 200
 """Bytes of an unreadable frame that are shown to people."""
-
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What reading JSON from a stranger may raise."""
 
 
 class Method(Protocol[P, R]):  # pyright: ignore[reportInvalidTypeVarUse] - invariant, so calls are checked
