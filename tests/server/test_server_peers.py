@@ -7,6 +7,8 @@ import socket as sockets
 import ssl
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import pytest
 import uvicorn
 
 from acpella.server import Runner, ServerSettings, asgi
-from acpella.server.peers import NOBODY, Proxies, may_act_as_us, user_of_peer
+from acpella.server.peers import NOBODY, Proxies, can_tell_users, may_act_as_us, user_of_peer
 from server.serving import HELLO, Http, Talker, eventually, refused, serving, socket, ws_url
 
 pytestmark = pytest.mark.anyio
@@ -157,7 +159,48 @@ def test_the_user_of_a_connection_is_known(host: str) -> None:
         assert user_of_peer((peer[0], peer[1]), (own[0], own[1])) == NOBODY
         accepted.close()
     assert user_of_peer(("127.0.0.1", 1), ("example.com", 2)) is None
-    assert [may_act_as_us(one) for one in (None, 0, os.getuid(), NOBODY, 54321)] == [True] * 3 + [False] * 2
+    assert user_of_peer(("127.0.0.1", 1), ("127.0.0.1", 2)) is None, "there is no such connection"
+    users = (None, 0, os.getuid(), NOBODY, 54321)
+    assert [may_act_as_us(one) for one in users] == [False, True, True, False, False]
+
+
+@linux
+@pytest.mark.parametrize("listens_at", ["127.0.0.1", "::1", "::"])
+def test_the_user_of_a_connection_is_known_without_netlink(
+    listens_at: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some containers have no such sockets, but the kernel's table of connections."""
+
+    def no_netlink(*_: object) -> bytes:
+        raise OSError("not here")
+
+    monkeypatch.setattr("acpella.server.peers._question", no_netlink)
+    family = sockets.AF_INET6 if ":" in listens_at else sockets.AF_INET
+    with sockets.socket(family) as listening:
+        try:
+            if family == sockets.AF_INET6:
+                listening.setsockopt(sockets.IPPROTO_IPV6, sockets.IPV6_V6ONLY, 0)
+            listening.bind((listens_at, 0))
+        except OSError:
+            pytest.skip(f"{listens_at} is not an address here")
+        listening.listen()
+        port = listening.getsockname()[1]
+        client = sockets.create_connection(("127.0.0.1" if listens_at == "::" else listens_at, port))
+        accepted, peer = listening.accept()
+        own = accepted.getsockname()
+        with accepted:
+            with client:
+                assert user_of_peer((peer[0], peer[1]), (own[0], own[1])) == os.getuid()
+            assert user_of_peer((peer[0], peer[1]), (own[0], own[1])) == NOBODY
+        assert can_tell_users()
+
+
+def test_a_server_that_could_let_nobody_in_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(ValueError, match="--token.*local_users"):
+        Runner(Talker().agent)
+    Runner(Talker().agent, token=TOKEN)
+    Runner(Talker().agent, settings=ServerSettings(local_users="all"))
 
 
 STRANGER = """
@@ -218,14 +261,94 @@ async def test_without_credentials_other_users_of_this_machine_stay_outside() ->
         assert (await asyncio.to_thread(_stranger, server.port, "post")).startswith("http/1.1 401 ")
 
 
-async def test_an_application_without_a_socket_is_not_asked_whose_it_is() -> None:
-    """A test of somebody's program, or an ASGI server that names another address of ours."""
+async def test_without_credentials_nobody_is_let_in_whose_user_cannot_be_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """An ASGI server that names other addresses than the real ones, or a test without a socket."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
+    for users, status in (("own", 403), ("all", 200)):
+        app = asgi(Talker().agent, settings=ServerSettings(drain_seconds=0.1, local_users=users))
+        transport = httpx2.ASGITransport(app=app)  # pyright: ignore[reportArgumentType] - any ASGI application
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:
+            for _ in range(3):
+                answer = await client.post("/acp", json=body)
+                assert answer.status_code == status
+                assert ("a token or an auth hook" in answer.text) == (status == 403)
+                assert ("local_users=all" in answer.text) == (status == 403)
+        await app.close()
+    told = [record.getMessage() for record in caplog.records if record.name == "acpella.server.app"]
+    assert len(told) == 1 and "local_users=all" in told[0], "once, not with every request"
+
+
+LEAVE = """
+import os, socket, sys
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+for port in map(int, sys.argv[1:]):
+    for body in (
+        b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}',
+        b'{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/","mcpServers":[]}}',
+    ):
+        s = socket.socket()
+        s.connect(("127.0.0.1", port))
+        s.sendall(b"POST /acp/rpc?client_id=me HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Type: "
+                  b"application/json\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(body) + body)
+        s.close()
+"""
+
+
+@linux
+@pytest.mark.parametrize("kind", ["uvicorn", "hypercorn"])
+async def test_another_user_who_leaves_at_once_gets_nowhere_behind_any_asgi_server(kind: str) -> None:
+    """With `client_id` no answer is needed: to send was enough to start programs as the server's user."""
+    if os.getuid() != 0:
+        pytest.skip("only root can be another user")
     app = asgi(Talker().agent, settings=ServerSettings(drain_seconds=0.1))
-    transport = httpx2.ASGITransport(app=app)  # pyright: ignore[reportArgumentType] - any ASGI application
-    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:
-        body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
-        assert (await client.post("/acp", json=body)).status_code == 200
-    await app.close()
+    async with running(app, kind) as port:
+        command = [sys.executable, "-I", "-S", "-c", LEAVE, *[str(port)] * 10]
+        ran = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=20)
+        assert ran.returncode == 0, ran.stderr
+        await eventually(
+            lambda: app.metrics.value("acpella_requests_total", 'method="POST",status="403"') == 20,
+            "all of them are refused",
+        )
+        assert len(app.host) == 0
+        async with Http(f"http://127.0.0.1:{port}/acp") as client:
+            await client.initialize()  # our own user is known
+
+
+@asynccontextmanager
+async def running(app: Any, kind: str) -> AsyncIterator[int]:
+    """An application behind an ASGI server that knows nothing of ours."""
+    with sockets.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    stop = asyncio.Event()
+    server: uvicorn.Server | None = None
+    if kind == "hypercorn":
+        from hypercorn.asyncio import serve
+        from hypercorn.config import Config
+
+        config = Config()
+        config.bind, config.loglevel = [f"127.0.0.1:{port}"], "ERROR"
+        task = asyncio.ensure_future(serve(app, config, shutdown_trigger=stop.wait))  # pyright: ignore[reportArgumentType]
+    else:
+        options = uvicorn.Config(app, port=port, log_config=None, lifespan="on", ws="websockets-sansio")
+        server = uvicorn.Server(options)
+        task = asyncio.ensure_future(server._serve())  # pyright: ignore[reportPrivateUsage] - without signals
+    try:
+        await eventually(lambda: _listens(port), "it listens")
+        yield port
+    finally:
+        stop.set()
+        if server is not None:
+            server.should_exit = True
+        await asyncio.wait_for(task, 10)
+        await app.close()
+
+
+def _listens(port: int) -> bool:
+    with sockets.socket() as trying:
+        return trying.connect_ex(("127.0.0.1", port)) == 0
 
 
 @linux

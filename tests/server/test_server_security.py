@@ -206,7 +206,17 @@ async def test_names_that_are_not_ours_are_refused() -> None:
     """T-083, T-14: DNS rebinding, on every method and on the upgrade."""
     async with serving(Talker()) as server, Http(server.url) as client:
         await client.initialize()
-        for name in ("evil.example.com", "127.0.0.1.evil.com", "localhost.evil.com", "evil.com:8000", ""):
+        for name in (
+            *("evil.example.com", "127.0.0.1.evil.com", "localhost.evil.com", "evil.com:8000", ""),
+            *(
+                "[::1]evil.example",
+                "[::1]:80.evil.example",
+                "[::1].evil.example",
+                "[localhost]",
+                "[127.0.0.1]",
+            ),
+            *("[::1", "::1]", "localhost:evil.com", "localhost:80:80", "evil.com@localhost", "localhost/"),
+        ):
             assert (await client.post("session/list", id=1, Host=name)).status_code in (400, 403), name
             assert await client.get(**EVENTS, Host=name) in (400, 403)
             assert await client.delete(Host=name) in (400, 403)

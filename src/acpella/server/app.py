@@ -12,7 +12,7 @@ from . import http, profiles
 from .auth import Gate, Refusal
 from .credentials import TICKET_SECONDS, AuthHook, TooManyTickets
 from .host import Host
-from .peers import NOBODY, Proxies, may_act_as_us, user_of_peer, was_forwarded
+from .peers import Proxies, may_act_as_us, user_of_peer, was_forwarded
 from .requests import ASGIReceive, ASGIScope, ASGISend, Request
 from .settings import ServerSettings
 from .targets import AgentTarget, CommandTarget, Target
@@ -28,6 +28,14 @@ log = logging.getLogger(__name__)
 audit = logging.getLogger("acpella.audit")
 access = logging.getLogger("acpella.access")
 
+UNKNOWN_USER = "this server cannot tell which user's program sent this"
+WITHOUT_USER = (
+    "ask for credentials (a token or an auth hook), or let in all users of this machine with local_users=all"
+)
+
+TELL_AGAIN = 60.0
+"""Seconds between two lines in the log about it. Clients must not be able to fill it."""
+
 _EXPOSED = b"Acp-Connection-Id, Acp-Session-Id, Acpella-Resume"
 
 
@@ -42,7 +50,8 @@ def asgi(
 
     Run it by itself, or mount it in Starlette or FastAPI; then give them its `lifespan`, so that running
     turns can end when the program does. `token` asks every client for that bearer token; `auth` is
-    a check of your own (see `AuthHook`) or `Tokens`. Without either, only this machine's programs are let in.
+    a check of your own (see `AuthHook`) or `Tokens`. Without either, only programs of the user who runs this
+    are let in, and nobody where the ASGI server or the system does not tell whose they are.
     """
     if token is not None and auth is not None:
         raise ValueError("give either a token or an auth hook")
@@ -69,6 +78,7 @@ class Server:
         self._proxies = Proxies(settings.trusted_proxies)
         self.host = Host(target, settings, self.gate)
         self._closing: asyncio.Task[None] | None = None
+        self._tell_unknown_at = float("-inf")
 
     @property
     def metrics(self) -> Any:
@@ -166,26 +176,28 @@ class Server:
             )
         if self.settings.local_users == "all":
             return
-        if request.peer is None:  # a Unix socket that anybody on this machine may be able to open
-            raise Refusal(
-                403,
-                "nobody can tell whose program this is, as the server does not know where it comes from: ask "
-                "for credentials (a token or an auth hook), or let in all users of this machine with "
-                "local_users=all",
-            )
-        if request.own_end is None:
-            return
         memory = {} if request.memory is None else request.memory
         if "user" not in memory:
-            memory["user"] = user_of_peer(request.peer, request.own_end)
-        # Other ASGI servers, and tests without a socket, may name an address of ours that is not real.
-        user = None if memory["user"] == NOBODY and request.memory is None else memory["user"]
+            ends = (request.peer, request.own_end)
+            memory["user"] = None if ends[0] is None or ends[1] is None else user_of_peer(ends[0], ends[1])
+        user: int | None = memory["user"]
+        if user is None:
+            self._tell_unknown(request)
+            raise Refusal(403, f"{UNKNOWN_USER}; {WITHOUT_USER}")
         if not may_act_as_us(user):
             raise Refusal(
                 403,
                 "without a token only programs of the user who runs this server are let in; "
                 "local_users=all lets in those of all users of this machine",
             )
+
+    def _tell_unknown(self, request: Request) -> None:
+        """Say once in a while what would help: with some ASGI servers nobody is let in."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._tell_unknown_at:
+            self._tell_unknown_at = now + TELL_AGAIN
+            ends = f"client {request.peer}, server {request.own_end}"
+            log.warning("refused a request: %s (%s); %s", UNKNOWN_USER, ends, WITHOUT_USER)
 
     def _ticket_of(self, request: Request) -> str | None:
         """The ticket of a request that may come with one: a WebSocket, or an event stream."""

@@ -194,13 +194,13 @@ def is_loopback(host: str) -> bool:
     return (mapped or address).is_loopback
 
 
+_HOST_HEADER = re.compile(r"(?:\[([0-9a-f.]*:[0-9a-f:.]*)\]|([^\s\[\]:/@]+))(?::[0-9]{1,5})?", re.ASCII)
+
+
 def _name_of(host: str) -> str:
-    """A Host header without its port."""
-    host = host.strip().lower()
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    name, _, port = host.rpartition(":")
-    return name if name and port.isdigit() and ":" not in name else host
+    """A Host header without its port; empty for what cannot be one."""
+    found = _HOST_HEADER.fullmatch(host.strip(" \t").lower())
+    return "" if found is None else found[1] or found[2]
 
 
 def describe(auth: Any) -> str:

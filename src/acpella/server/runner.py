@@ -16,6 +16,7 @@ from websockets.protocol import State
 from .app import Server, asgi
 from .auth import AuthHook, Tokens, is_loopback
 from .logs import hide_secrets
+from .peers import can_tell_users
 from .requests import MEMORY, RAW_ABORT, RAW_SEND
 from .settings import ServerSettings
 
@@ -86,6 +87,12 @@ class Runner:
             raise ValueError(
                 f"tokens for {host} would cross the network in the clear: give a certificate (--certfile and "
                 "--keyfile), or say --plain-http if a proxy or a private network encrypts what comes here"
+            )
+        if auth is None and settings.local_users == "own" and not can_tell_users():
+            raise ValueError(
+                "this system does not tell which user a connection comes from, so anybody on this machine "
+                "could act as you: give a token (--token, --token-file or ACPELLA_TOKEN), or let in all "
+                'users of this machine with local_users = "all" (ACPELLA_SERVER_LOCAL_USERS=all)'
             )
         _check_certificate(uvicorn_options)
         if host not in ("0.0.0.0", "::", "") and host not in settings.allowed_hosts:
