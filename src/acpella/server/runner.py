@@ -1,23 +1,19 @@
-"""Runs a server with uvicorn, and adds what that leaves out: patience, many frames a write, draining."""
+"""Runs a server with uvicorn: what it is started with is checked, and turns end before it does."""
 
 import asyncio
 import logging
 import socket
 import ssl
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-import h11
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-from websockets.protocol import State
 
 from .app import Server, asgi
 from .auth import AuthHook, Tokens, is_loopback
 from .logs import hide_secrets
 from .peers import can_tell_users
-from .requests import MEMORY, RAW_ABORT, RAW_SEND
+from .protocols import HttpProtocol, WebSocketProtocol
 from .settings import ServerSettings
 
 if TYPE_CHECKING:
@@ -103,8 +99,8 @@ class Runner:
         self._socket: socket.socket | None = None
         pings = settings.ping_seconds or None
         options: dict[str, Any] = {
-            "http": _Http,
-            "ws": _WebSocket,
+            "http": HttpProtocol,
+            "ws": WebSocketProtocol,
             "ws_max_size": settings.max_body,
             "ws_per_message_deflate": False,  # a small frame could inflate to a huge message
             "ws_ping_interval": pings,
@@ -236,88 +232,3 @@ class _Uvicorn(uvicorn.Server):
             await asyncio.wait([draining], timeout=0.1)
         await super().shutdown(sockets)
         draining.cancel()
-
-
-class _Http(H11Protocol):
-    """HTTP/1.1 for which a client that dawdles over its header lines is no client."""
-
-    _patience: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        app = self.app
-
-        memory: dict[str, Any] = {}
-
-        async def with_extensions(scope: Any, receive: Any, send: Any) -> None:
-            more = {RAW_ABORT: transport.abort, MEMORY: memory}
-            scope["extensions"] = {**scope.get("extensions", {}), **more}
-            await app(scope, receive, send)
-
-        self.app = with_extensions
-        self._be_patient()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self.conn.their_state is h11.IDLE and self.timeout_keep_alive_task is None:
-            if self._patience is None:
-                self._be_patient()
-        else:
-            self._stop_waiting()
-
-    def handle_websocket_upgrade(self, event: Any) -> None:
-        self._stop_waiting()
-        super().handle_websocket_upgrade(event)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
-        super().connection_lost(exc)
-
-    def _be_patient(self) -> None:
-        seconds = cast("Server", self.config.app).settings.header_seconds
-        self._patience = self.loop.call_later(seconds, self.transport.abort)
-
-    def _stop_waiting(self) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
-            self._patience = None
-
-
-class _WebSocket(WebSocketsSansIOProtocol):
-    """A WebSocket that sends what has gathered in one write."""
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        app = self.app
-
-        async def with_extensions(scope: Any, receive: Any, send: Any) -> None:
-            more: dict[str, Any] = {RAW_SEND: self._send_many, RAW_ABORT: self._abort, MEMORY: {}}
-            scope["extensions"] = {**scope.get("extensions", {}), **more}
-            await app(scope, receive, send)
-
-        self.app = with_extensions
-
-    async def _send_many(self, frames: list[bytes]) -> None:
-        await self.writable.wait()
-        if self.disconnected or self.conn.state is not State.OPEN:
-            raise ConnectionError("the client is gone")
-        self.transport.write(b"".join([part for frame in frames for part in _framed(frame)]))
-
-    def _abort(self) -> None:
-        """Say why, should it ever read, and go."""
-        if self.conn.state is State.OPEN:
-            self.conn.send_close(1008, "the client reads nothing")
-            self.transport.write(b"".join(self.conn.data_to_send()))
-        self.loop.call_later(1, self.transport.abort)
-
-
-def _framed(message: bytes) -> tuple[bytes, bytes]:
-    """A text frame as a server sends it."""
-    if not message.isascii():
-        message = message.decode("utf-8", "replace").encode()  # a client would hang up on anything else
-    size = len(message)
-    if size < 126:
-        return b"\x81" + size.to_bytes(1, "big"), message
-    if size < 65536:
-        return b"\x81\x7e" + size.to_bytes(2, "big"), message
-    return b"\x81\x7f" + size.to_bytes(8, "big"), message
