@@ -35,7 +35,7 @@ async def test_connections_are_limited_in_all() -> None:
     """T-090: whoever comes later is told to come again."""
     async with serving(Talker(), limits={"max_connections": 2}) as server, Http(server.url) as client:
         await client.initialize()
-        async with socket(ws_url(server)) as other:
+        async with socket(ws_url(server)) as other, client.stream():
             await other.start()
             answer = await client.post("initialize", HELLO, id=0, Acp_Connection_Id="")
             assert (answer.status_code, answer.headers["retry-after"]) == (503, "30")

@@ -13,7 +13,7 @@ from .auth import Gate, Refusal
 from .credentials import TICKET_SECONDS, AuthHook, TooManyTickets
 from .host import Host
 from .peers import Proxies, may_act_as_us, user_of_peer, was_forwarded
-from .requests import ASGIReceive, ASGIScope, ASGISend, Request
+from .requests import LET_IN, ASGIReceive, ASGIScope, ASGISend, Request
 from .settings import ServerSettings
 from .targets import AgentTarget, CommandTarget, Target
 from .tokens import Tokens
@@ -164,6 +164,8 @@ class Server:
         if not self.gate.asks_for_credentials:
             self._check_is_local(request)
         request.credential = await self.gate.credential_of(request.requester, ticket=self._ticket_of(request))
+        if request.memory is not None:
+            request.memory[LET_IN] = True
         await self._dispatch(request)
 
     def _check_is_local(self, request: Request) -> None:
@@ -212,6 +214,8 @@ class Server:
         host = self.host
         path = self.settings.path
         where = request.path
+        if not request.is_websocket and request.method != "POST":
+            http.check_rate(host, request)  # of a POST, what it says decides whether it counts
         if request.is_websocket:
             if where in (path, f"{path}/ws", "/"):
                 await serve_socket(host, request)

@@ -48,6 +48,14 @@ LAST_WORDS = 30.0
 UNUSED = 60.0
 """Seconds that a connection is kept whose client has done nothing but initialize."""
 
+GONE_SECONDS = 5.0
+"""Seconds that questions stay open whose client cannot come back for them: it may open its session on another
+connection, which asks again."""
+
+MAX_OWN_ANSWERS = 1024 * 1024
+"""Bytes of the server's own answers that wait for a client. Without it, one that sends nonsense and reads
+nothing fills the memory."""
+
 MAX_ASKED = 1024
 """Questions of one agent that wait for their answer. Without it, one that only asks fills the memory."""
 
@@ -58,6 +66,8 @@ AUDITED = ("session/", "_session/", "_agent/")
 """How the methods begin whose requests and outcomes are in the audit log."""
 
 MAKING = frozenset({"session/new", "session/fork", "_session/import"})
+
+PERMISSION = "session/request_permission"
 
 CANCELLING = frozenset({"session/cancel", "$/cancel_request"})
 
@@ -77,7 +87,8 @@ class _Pending(NamedTuple):
 class _Question(NamedTuple):
     """A request that the client has to answer."""
 
-    is_permission: bool
+    key: bytes
+    method: str
     session: str | None
     """As logs call it."""
 
@@ -130,6 +141,7 @@ class HostedConnection:
         self.turns = 0
         self._dropped = 0  # notifications, since the log was told
         self._dropped_told = float("-inf")
+        self._own_answers = 0  # bytes, since the client had read everything
         self._delayed: deque[tuple[Message, Callable[[bytes], None] | None]] = deque()
         self._framer = Framer(max_frame=self._settings.max_message, framing="lines")
         self._endpoint: Endpoint | None = None
@@ -214,7 +226,7 @@ class HostedConnection:
 
     def _cancel_turns(self) -> None:
         begun = {p.session for p in self._pending.values() if p.method == "session/prompt"}
-        for session in begun | self.routes.known:
+        for session in begun.union(self.routes.known):
             if session is not None and self.host.has_turn(session, self.principal):
                 params = {"sessionId": session}
                 self._write(
@@ -262,9 +274,31 @@ class HostedConnection:
             patience = self._settings.detach_seconds
             if not self._used:  # perhaps the client never saw the answer that named the connection
                 patience = min(patience, UNUSED)
-            gone_for_good = self.kind == "websocket" and not self.resumable and not self._has_turns()
-            if gone_for_good or away > patience:
-                self.close("its client is gone" if gone_for_good else "its client did not come back")
+            if self.is_gone_for_good and not self._has_turns():
+                self.close("its client is gone")
+            elif away > patience:
+                self.close("its client did not come back")
+            elif self._asked and (self.host.draining or (self.is_gone_for_good and away > GONE_SECONDS)):
+                self._cancel_questions()
+
+    @property
+    def is_gone_for_good(self) -> bool:
+        """Whether the client is away and has no way to come back."""
+        return self.kind == "websocket" and not self.resumable and self.readers == 0
+
+    def _cancel_questions(self) -> None:
+        """Nobody will answer, so the agent is not to wait."""
+        asked, self._asked = self._asked, {}
+        for question in asked.values():
+            if question.method == PERMISSION:
+                audit.info(
+                    "permission cancelled: the client is gone", extra=self.facts(session=question.session)
+                )
+                self._write(answer(question.key, {"outcome": {"outcome": "cancelled"}}))
+            elif question.method == "elicitation/create":
+                self._write(answer(question.key, {"action": "cancel"}))
+            else:
+                self._write(error_answer(question.key, -32603, "the client is gone"))
 
     def _is_mute(self, now: float) -> bool:
         """Whether the agent lets its client wait for the first answer."""
@@ -391,7 +425,7 @@ class HostedConnection:
             self.host.metrics.add("acpella_refused_total", 'reason="answer"')
             audit.warning("refused an answer to no open question", extra=self.facts())
             return False
-        if question.is_permission:
+        if question.method == PERMISSION:
             facts = self.facts(session=question.session, outcome=outcome_of(message.frame))
             audit.info("permission answered", extra=facts)
         return True
@@ -467,9 +501,21 @@ class HostedConnection:
         data: object = None,
     ) -> bool:
         if message.id is not None:
-            waiting = _Pending(message.method or "", message.session, answered)
-            self._give_answer(waiting, error_answer(message.id, code, text, data))
+            line = error_answer(message.id, code, text, data)
+            self._give_answer(_Pending(message.method or "", message.session, answered), line)
+            self._count_own(line)
         return False
+
+    def tell(self, line: bytes) -> None:
+        """Send an answer of the server itself; in line, so that a client can count on the order."""
+        self.main.put((line,))
+        self._count_own(line)
+
+    def _count_own(self, line: bytes) -> None:
+        self._own_answers = len(line) + (self._own_answers if self.buffered > len(line) else 0)
+        if self._own_answers > MAX_OWN_ANSWERS:
+            self.host.metrics.add("acpella_refused_total", 'reason="stalled"')
+            self.close("the client sends much that is wrong, and reads nothing", code=1008, abort=True)
 
     def _forward(self, message: Message, answered: Callable[[bytes], None] | None) -> None:
         if message.method is not None and message.id is not None:
@@ -503,6 +549,11 @@ class HostedConnection:
             self.routes.expect(session_id)
         except Overflow:
             log.warning("connection %s: too many sessions; the rest shares a stream", self.label)
+
+    def left_stream(self, session_id: str | None) -> None:
+        """A client that may have made up the session has left its stream."""
+        if not any(pending.session == session_id for pending in self._pending.values()):
+            self.routes.drop_unopened(session_id)
 
     def give_back(self, lent: Lent, *, complete: bool) -> None:
         """A stream that was lent for one answer is over; the answer goes where others go."""
@@ -615,15 +666,14 @@ class HostedConnection:
         key = id_of(envelope.id)
         if key is None or key == b"null":
             return True
-        is_permission = envelope.method == "session/request_permission"
-        if is_permission and "approve" not in self.scopes:
+        if envelope.method == PERMISSION and "approve" not in self.scopes:
             audit.info("permission refused: no scope 'approve'", extra=self.facts(session=_short(session_id)))
             self._write(answer(key, {"outcome": rejection(envelope.params)}))
             return False
         if len(self._asked) >= MAX_ASKED:
             self._write(error_answer(key, -32001, "too many questions wait for their answer"))
             return False
-        self._asked[_same(key)] = _Question(is_permission, _short(session_id))
+        self._asked[_same(key)] = _Question(key, envelope.method or "", _short(session_id))
         return True
 
     def _settled(self, key: bytes) -> _Pending | None:
@@ -643,9 +693,10 @@ class HostedConnection:
             made = read_params(envelope.result).session
             if made is not None:
                 self.host.policy.made(made, self.principal)
+                self.routes.know(made)
                 self.expect_stream(made)
         elif waiting.method in ("session/load", "session/resume") and waiting.session is not None:
-            self.routes.known.add(waiting.session)
+            self.routes.know(waiting.session)
         elif waiting.method in ("session/list", "_session/list") and self.host.policy.filters_lists:
             try:
                 return answer(bytes(envelope.id), self.host.policy.filtered(envelope.result, self.principal))

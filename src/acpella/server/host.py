@@ -88,6 +88,10 @@ class Host:
             raise Refusal(403, "this needs a token with the scope 'read'")
         if self.draining:
             raise Refusal(503, "the server is stopping", headers=[(b"retry-after", b"5")])
+        if self._by_user.get(principal, 0) >= self.settings.max_connections_per_user:
+            self._make_room(principal)
+        elif len(self._connections) >= self.settings.max_connections:
+            self._make_room(max(self._by_user, key=self._by_user.__getitem__))
         if len(self._connections) >= self.settings.max_connections:
             self.metrics.add("acpella_refused_total", 'reason="connections"')
             raise Refusal(503, "the server has too many connections", headers=[(b"retry-after", b"30")])
@@ -105,6 +109,13 @@ class Host:
         if self._looking is None:
             self._looking = asyncio.get_running_loop().create_task(self._look())
         return connection
+
+    def _make_room(self, principal: str) -> None:
+        """End the connection of this user's that is missed least: those of clients that are there stay."""
+        away = [c for c in self._connections.values() if not c.readers and c.principal == principal]
+        if away:
+            away.sort(key=lambda c: (not c.is_gone_for_good, bool(c.turns), c.last_seen))
+            away[0].close("its client was away, and another connection needed the room")
 
     def find(self, connection_id: str, principal: str) -> HostedConnection | None:
         """A connection of this user's."""

@@ -176,7 +176,10 @@ async def get(host: Host, request: Request) -> None:
             connection.routes.stream_of(session_id)
         except Overflow:
             raise Refusal(503, "this connection has too many sessions") from None
-    await open_stream(host, request, connection, session_id)
+    try:
+        await open_stream(host, request, connection, session_id)
+    finally:
+        connection.left_stream(session_id)
 
 
 async def open_stream(

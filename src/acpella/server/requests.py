@@ -33,6 +33,9 @@ RAW_ABORT = "acpella.abort"
 MEMORY = "acpella.memory"
 """Extension of our own uvicorn protocols: a dictionary that lives as long as the TCP connection."""
 
+LET_IN = "let in"
+"""In that dictionary: a request on this TCP connection was let in."""
+
 NOBODY = Credential("", frozenset())
 """Who sent a request before that is known."""
 

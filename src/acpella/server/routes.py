@@ -21,6 +21,10 @@ MAX_MOVED = 64
 soon."""
 
 
+MAX_KNOWN = 4
+"""Sessions that a connection remembers, for each one that may have a stream."""
+
+
 class Lent(NamedTuple):
     """A stream for what concerns one request. It ends with the answer, or with its client."""
 
@@ -48,8 +52,8 @@ class Routes:
         self.streams: dict[str | None, Outbox] = {}
         """By session; None is the connection's own."""
         self.main = self.streams[None] = make()
-        self.known: set[str] = set()
-        """Sessions that were opened on this connection."""
+        self.known: dict[str, None] = {}
+        """Sessions that were opened on this connection, oldest first."""
         self._by_head: dict[bytes, Outbox] = {}
         self._lent: list[Lent] = []
         self._lendings = 0
@@ -72,8 +76,24 @@ class Routes:
             stream = self.streams[session_id] = self._make()
             stream.closed = self._closed
             self._by_head[session_id.encode()] = stream
-        self.known.add(session_id)
         return stream
+
+    def know(self, session_id: str) -> None:
+        """A session was opened. Of very many, the oldest that have no stream are forgotten."""
+        self.known.pop(session_id, None)
+        self.known[session_id] = None
+        if len(self.known) > MAX_KNOWN * self._max_sessions:
+            oldest = next((one for one in self.known if one not in self.streams), session_id)
+            del self.known[oldest]
+
+    def drop_unopened(self, session_id: str | None) -> None:
+        """A stream has lost its reader. One of a session that nobody opened can be made again."""
+        stream = self.streams.get(session_id)
+        if session_id is None or session_id in self.known or stream is None:
+            return
+        if not stream.attached and not stream.unread and not stream.lossless:
+            del self.streams[session_id]
+            del self._by_head[session_id.encode()]
 
     def _drop_idle(self) -> bool:
         """Make room; a stream that is empty and that nobody reads can be made again."""
@@ -90,7 +110,6 @@ class Routes:
         Raises:
             Overflow: there are too many; the session shares the connection's own.
         """
-        self.known.add(session_id)
         if not self._multiplexed and self._kind == "http":
             self.stream_of(session_id)
 

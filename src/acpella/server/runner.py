@@ -5,6 +5,7 @@ import logging
 import socket
 import ssl
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -15,6 +16,7 @@ from .logs import hide_secrets
 from .peers import can_tell_users
 from .protocols import HttpProtocol, WebSocketProtocol
 from .settings import ServerSettings
+from .sockets import Listener, raise_file_limit
 
 if TYPE_CHECKING:
     from acpella.agent import Agent
@@ -96,10 +98,12 @@ class Runner:
         self.host = host
         self.port = port
         self.app: Server = asgi(target, settings=settings, auth=auth)
-        self._socket: socket.socket | None = None
+        self._socket: Listener | None = None
         pings = settings.ping_seconds or None
         options: dict[str, Any] = {
-            "http": HttpProtocol,
+            "http": partial(
+                HttpProtocol, listener=lambda: self._socket, header_seconds=settings.header_seconds
+            ),
             "ws": WebSocketProtocol,
             "ws_max_size": settings.max_body,
             "ws_per_message_deflate": False,  # a small frame could inflate to a huge message
@@ -129,8 +133,7 @@ class Runner:
     def bind(self) -> None:
         """Take the address. Raises `OSError`."""
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-        # asyncio sends small messages at once only on what says that it is TCP
-        sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        sock = Listener(family, most=self._most_sockets())
         try:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             _notice_silence(sock, self.app.settings)
@@ -142,6 +145,18 @@ class Runner:
         sock.set_inheritable(False)
         self._socket = sock
         self.port = sock.getsockname()[1]
+
+    def _most_sockets(self) -> int:
+        """As many as the settings and the system allow: agents need files, too."""
+        wanted, files = self.app.settings.max_sockets, raise_file_limit()
+        most = min(wanted, max(1, files * 3 // 4))
+        if most < wanted:
+            log.warning(
+                "the system lets this program have %d files open, so it takes %d connections at once instead "
+                "of %d (max_sockets); `ulimit -n` raises that",
+                *(files, most, wanted),
+            )
+        return most
 
     async def run(self, *, signals: bool = True) -> None:
         """Serve until told to stop."""

@@ -62,6 +62,10 @@ class ServerSettings:
 
     # -- how much they may ask -----------------------------------------------------------------
 
+    max_sockets: int = 4096
+    """Sockets that are open, whoever has them; fewer if the system allows fewer files. Then one that asks for
+    nothing makes room for the next."""
+
     max_connections: int = 1024
     """Connections in all, those waiting for their client included."""
 
@@ -249,6 +253,7 @@ _WANTED: dict[type, str] = {int: "a whole number", float: "a number", str: "a wo
 _OTHER_PATHS = ("/healthz", "/readyz", "/metrics", "/message")
 
 _AT_LEAST_ONE = (
+    "max_sockets",
     "max_connections",
     "max_connections_per_user",
     "max_sessions",

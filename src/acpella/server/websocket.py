@@ -131,6 +131,8 @@ class _Socket:
             pass
         except Exception as error:  # each ASGI server has an error of its own for a client that is gone
             log.debug("closing a socket: %s", error)
+        if stop.is_fault and self._request.abort is not None:
+            self._request.abort()  # it may go on to send for as long as somebody listens
 
     # -- to the client -------------------------------------------------------------------------
 
@@ -156,24 +158,22 @@ class _Socket:
         for frame in frames:
             await send({"type": "websocket.send", "text": frame.decode("utf-8", "replace")})
 
-    async def _send_now(self, frame: bytes) -> None:
-        """An answer of the server itself; in line, so that a client can count on the order."""
-        self._connection.main.put((frame,))
-
     # -- from the client -----------------------------------------------------------------------
 
     async def _read(self, writer: "asyncio.Task[None]") -> None:
         receive = self._request.receive
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + self._host.settings.header_seconds  # whatever else it sends until then
         waiting: asyncio.Future[object] | None = None
         try:
             while True:
                 reading = asyncio.ensure_future(receive())
                 waiting = reading  # pyright: ignore[reportAssignmentType] - any future
-                limit = None if self._connection.initialized else self._host.settings.header_seconds
+                limit = None if self._connection.initialized else max(0.0, deadline - clock())
                 await asyncio.wait({reading, writer}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
                 if self._reader.taken_over or self._reader.why:
                     raise self._why_over()  # what it still sent is not counted, so it comes again
-                if reading.done():
+                if reading.done() and limit != 0.0:
                     event = reading.result()
                     if event["type"] == "websocket.disconnect":
                         if event.get("code") == 1000 and self._connection.resumable:
@@ -211,7 +211,9 @@ class _Socket:
             message = read_message(data, max_id=settings.max_id, max_depth=settings.max_depth)
         except NotAMessage as wrong:
             connection.heard += 1
-            await self._send_now(wrong.to_wire())
+            if not self._host.requests.spend(connection.principal):
+                raise _Stop(1008, "too much that is not a message", is_fault=True) from None
+            self._connection.tell(wrong.to_wire())
             return
         if message.method != ACK:
             connection.heard += 1
@@ -224,7 +226,7 @@ class _Socket:
             await self._start(message.id)
         elif message.method == "initialize":
             if message.id is not None:
-                await self._send_now(error_answer(message.id, -32600, "this connection is initialized"))
+                self._connection.tell(error_answer(message.id, -32600, "this connection is initialized"))
             return
         try:
             connection.send(message)
@@ -240,7 +242,7 @@ class _Socket:
                 await self._connection.start()
         except (AcpellaError, TimeoutError) as error:
             log.error("connection %s: the agent could not be started: %s", self._connection.label, error)
-            await self._send_now(error_answer(request_id, -32603, "the agent could not be started"))
+            self._connection.tell(error_answer(request_id, -32603, "the agent could not be started"))
             self._connection.close("the agent could not be started", code=1011)
 
 
