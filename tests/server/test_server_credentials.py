@@ -237,6 +237,23 @@ async def test_metrics_need_the_scope_admin(file: Path, caplog: pytest.LogCaptur
 YES = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
 
 
+async def test_without_approve_no_mode_comes_with_an_imported_session(file: Path) -> None:
+    """A document says in which mode its session is, and there are modes that ask for nothing."""
+    async with serving(Talker(), auth=Tokens.from_file(file)) as server:
+        async with socket(ws_url(server), bearer(FULL)) as client:
+            session = await client.start()
+            await client.prompt(session, "say 1")
+            await client.until_answer(2)
+            exported = await client.call("e", "_session/export", {"sessionId": session})
+            document = exported["result"]
+            assert "result" in await client.call("i", "_session/import", {"document": document})
+        async with socket(ws_url(server), bearer(WRITER)) as client:
+            await client.start()
+            for params in ({"document": document}, document):
+                answer = await client.call("i", "_session/import", params)
+                assert answer["error"]["data"] == {"scope": "approve"}
+
+
 async def test_without_approve_questions_are_answered_with_no(
     file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -61,8 +61,9 @@ READING = REOPENING | {
 }
 """What needs no more than the scope `read`. Not `logout`, which logs out the user's other clients too."""
 
-APPROVING = frozenset({"session/set_mode", "session/set_config_option"})
-"""What needs `approve` beside `prompt`: who chooses a mode that asks nothing has approved everything."""
+APPROVING = frozenset({"session/set_mode", "session/set_config_option", "_session/import"})
+"""What needs `approve` beside `prompt`: who chooses a mode that asks nothing has approved everything. What is
+imported brings its mode and options with it."""
 
 FORBIDDEN = -32003
 """Of no standard. -32000 would make clients ask for a login, which cannot help here (R-127)."""
