@@ -47,7 +47,9 @@ async def post(host: Host, request: Request) -> None:
     connection_id = _header(host, request, CONNECTION)
     if message.method == "initialize":
         if connection_id is not None:
-            raise Refusal(400, "this connection is initialized; leave out Acp-Connection-Id for a new one")
+            text = "this connection is initialized; leave out Acp-Connection-Id for a new one"
+            await request.reply(400, error_answer(message.id or b"null", -32600, text), kind=JSON)
+            return
         if message.id is None:
             raise Refusal(400, "initialize needs an id")
         await _initialize(host, request, message)
@@ -57,7 +59,11 @@ async def post(host: Host, request: Request) -> None:
     if message.session is not None and session_id is not None and session_id != message.session:
         raise Refusal(400, "Acp-Session-Id and params.sessionId differ")
     if session_id is None and message.session is None and needs_session(message.method):
-        raise Refusal(400, f"{(message.method or '')[:100]} names no session, nor does Acp-Session-Id")
+        text = f"{(message.method or '')[:100]} names no session, nor does Acp-Session-Id"
+        if message.id is None:
+            raise Refusal(400, text)
+        await request.reply(400, error_answer(message.id, -32602, text), kind=JSON)
+        return
     if session_id is not None and message.method in ("session/load", "session/resume"):
         connection.expect_stream(session_id)  # it knows of session streams, so it will open this one
     await deliver(connection, message, number=_number_of(request))

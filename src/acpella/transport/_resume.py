@@ -6,8 +6,19 @@ from collections import deque
 import msgspec
 
 from acpella.errors import TransportError
+from acpella.rpc.message import mend_surrogates
 
-__all__ = ["ACK_BYTES", "ACK_MESSAGES", "Backoff", "Head", "Sent", "ack", "missing"]
+__all__ = [
+    "ACK_BYTES",
+    "ACK_MESSAGES",
+    "UNREADABLE",
+    "Backoff",
+    "Head",
+    "Sent",
+    "ack",
+    "missing",
+    "read_head",
+]
 
 RESUME_WITHIN = 60.0
 """Seconds in which a cut connection must be back. Without it, callers wait for a server that is gone."""
@@ -43,6 +54,12 @@ class Head(msgspec.Struct):
     method: str = ""
     params: msgspec.Raw = msgspec.Raw(b"")
     result: msgspec.Raw = msgspec.Raw(b"")
+    error: msgspec.Raw = msgspec.Raw(b"")
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether somebody waits for it; what has no method may be nothing at all."""
+        return not self.method and bool(self.key and (self.result or self.error))
 
     @property
     def key(self) -> bytes:
@@ -50,7 +67,20 @@ class Head(msgspec.Struct):
         return b"" if bytes(self.id) == b"null" else bytes(self.id)
 
 
-read_head = msgspec.json.Decoder(Head).decode
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding raises for what is not JSON, not a message, not UTF-8, or nested without end."""
+
+_decode_head = msgspec.json.Decoder(Head).decode
+
+
+def read_head(frame: bytes) -> Head:
+    """Look at a message. Raises one of `UNREADABLE`."""
+    try:
+        return _decode_head(frame)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        return _decode_head(mend_surrogates(frame))  # half a character hides nothing else
 
 
 class Sent:
@@ -68,7 +98,7 @@ class Sent:
         self._size += len(frame)
         try:
             head = read_head(frame)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE:
             pass  # the server will say what is wrong with it
         else:
             if head.method and head.key:

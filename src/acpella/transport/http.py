@@ -6,14 +6,14 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from acpella.errors import ConnectionClosed, LocalProtocolError, TransportError
 from acpella.rpc import Receiver
 
-from ._resume import ACK_BYTES, ACK_MESSAGES, Backoff, Head, ack, missing, read_head
+from ._resume import ACK_BYTES, ACK_MESSAGES, UNREADABLE, Backoff, Head, ack, missing, read_head
 from ._sse import Event, Overlong, SseParser
 from .endpoint import CONNECT_WITHIN, MAX_ERROR_BODY, MAX_MESSAGE, Endpoint, shown_body
 
@@ -63,7 +63,7 @@ def _session_in(raw: msgspec.Raw) -> str | None:
     """The session that parameters or a result name; one that fits into no header is none."""
     try:
         session = _read_params(raw).session_id
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         return None
     return session if session and session.isascii() and session.isprintable() else None
 
@@ -244,8 +244,8 @@ class HttpChannel:
     async def _post(self, line: bytes) -> None:
         try:
             head = read_head(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            self._answer_unreadable(line)
+        except UNREADABLE:
+            await self._post_unreadable(line)
             return
         if head.method == "initialize" and head.key and self._connection_id is None:
             await self._initialize(line)
@@ -261,8 +261,12 @@ class HttpChannel:
             session = self._asked.pop(head.key, None)
         if session is not None:
             status = await self._stream_status(session)
-            if status != 200 and not (status == 404 and head.method in _ESTABLISHING):
-                self._refuse(head, status, b"")
+            if status not in (
+                200,
+                400,
+                404,
+            ):  # what is wrong with the session, the answer to the message says
+                await self._refuse(head, status, b"", session)
                 return
         await self._post_message(line, head, session)
 
@@ -279,7 +283,7 @@ class HttpChannel:
                 raise self._endpoint.refused(error.status, error.body) from None
             if error.status == 410 or (error.status == 404 and session is None):
                 raise self._forgotten() from None
-            self._refuse(head, error.status, error.body)
+            await self._refuse(head, error.status, error.body, session)
             return
         if session is not None and head.method in _ESTABLISHING and session not in self._streams:
             await self._stream_status(session)  # by now it may know it
@@ -353,7 +357,7 @@ class HttpChannel:
         connection_id = response.headers.get("acp-connection-id")
         try:
             answer = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE:
             answer = None
         if not connection_id or answer is None:
             detail = shown_body(body)
@@ -373,27 +377,55 @@ class HttpChannel:
                 raise self._endpoint.refused(status)
         self._receiver.received(body.replace(b"\n", b" ") + b"\n")
 
-    def _answer_unreadable(self, line: bytes) -> None:
-        """What the server would say of it, if it could be told (T-006)."""
+    async def _post_unreadable(self, line: bytes) -> None:
+        """The server says what is wrong with it; where there is none yet, or it does not, we do (T-006)."""
+        if self._connection_id is not None:
+            try:
+                await self._send_numbered(line, {})
+                return
+            except _Status as error:
+                if (answer := _error_in(error.body)) is not None:
+                    self._receiver.received(answer + b"\n")
+                    return
         try:
             msgspec.json.decode(line)
             error = {"code": -32600, "message": "a message must be an object"}
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE:
             error = {"code": -32700, "message": "Parse error"}
         answer = msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": error})
         self._receiver.received(answer + b"\n")
 
-    def _refuse(self, head: Head, status: int, body: bytes) -> None:
-        """A message was not taken: its request fails; without one the conversation has a hole (§2.5)."""
+    async def _refuse(self, head: Head, status: int, body: bytes, session: str | None) -> None:
+        """A message was not taken: its request fails, with the server's own words if it has any."""
+        what = head.method or "an answer"
+        told = _error_in(body)
         if head.method and head.key:
             self._pending.pop(head.key, None)
+        if told is not None and head.key and not head.is_answer:
+            self._receiver.received(told + b"\n")
+        elif head.method and head.key:
             detail = {"status": status, "body": shown_body(body)}
-            self._fail(head, -32603, f"{self._endpoint.shown} did not take {head.method}: {status}", detail)
-        elif status == 404 and head.method:
-            log.warning("%s was not sent: the server does not know its session", head.method)
-        else:
-            what = head.method or "an answer"
+            if status == 404 and session is not None:
+                self._fail(
+                    head, -32002, f"{self._endpoint.shown} does not know the session of {what}", detail
+                )
+            else:
+                self._fail(head, -32603, f"{self._endpoint.shown} did not take {what}: {status}", detail)
+        elif status >= 500:  # the conversation has a hole
             raise TransportError(f"{self._endpoint.shown} did not take {what}: {status} {shown_body(body)}")
+        else:
+            log.warning("%s was not taken: %d %s", what, status, shown_body(body))
+            if head.is_answer:
+                await self._answer_instead(head, session)
+
+    async def _answer_instead(self, head: Head, session: str | None) -> None:
+        """The agent waits for an answer, and the one that there was cannot be read."""
+        error = {"code": -32603, "message": "the client's answer was not taken"}
+        line = msgspec.json.encode({"jsonrpc": "2.0", "id": head.id, "error": error})
+        try:
+            await self._send_numbered(line, {} if session is None else {"Acp-Session-Id": session})
+        except _Status as refused:
+            log.warning("nor was an error instead of it: %d", refused.status)
 
     def _fail(self, head: Head, code: int, message: str, data: Any = None) -> None:
         if head.method and head.key:
@@ -573,7 +605,7 @@ class HttpChannel:
         """Keep what the transport must know of a message. False if it must not be delivered yet."""
         try:
             head = read_head(data)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE:
             return True  # the connection will say what is wrong with it
         key = head.key
         if head.method:
@@ -707,6 +739,24 @@ class HttpChannel:
             async with asyncio.timeout(CLOSE_WITHIN):
                 async with self._client.stream("DELETE", self._endpoint.http_url, headers=headers):
                     pass
+
+
+class _ErrorAnswer(msgspec.Struct):
+    jsonrpc: Literal["2.0"]
+    error: msgspec.Raw
+
+
+_read_error = msgspec.json.Decoder(_ErrorAnswer).decode
+
+
+def _error_in(body: bytes) -> bytes | None:
+    """The JSON-RPC error that a refusal may have as its body, on one line."""
+    line = body.strip().replace(b"\n", b" ").replace(b"\r", b" ")
+    try:
+        _read_error(line)
+    except UNREADABLE:
+        return None
+    return line
 
 
 async def _body(response: Any, most: int) -> bytes:

@@ -13,7 +13,7 @@ from acpella.errors import ConnectionClosed, LocalProtocolError, TransportError
 from acpella.rpc import Receiver
 from acpella.rpc.message import guess
 
-from ._resume import ACK_BYTES, ACK_MESSAGES, Backoff, Sent, ack, missing, read_head
+from ._resume import ACK_BYTES, ACK_MESSAGES, UNREADABLE, Backoff, Sent, ack, missing, read_head
 from .endpoint import CONNECT_WITHIN, MAX_ERROR_BODY, MAX_MESSAGE, Endpoint
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class WebSocketChannel:
         try:
             head = read_head(line)
             key, is_answer = head.key or None, not head.method
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE:
             key, is_answer = guess(line[:ENDS], line[-ENDS:])
         if key is None:
             log.warning("a message was not sent: %s", text)
@@ -213,7 +213,7 @@ class WebSocketChannel:
     def _note_answers(self, frames: list[bytes]) -> None:
         for frame in frames:
             if frame.find(b'"method"', 0, 64) < 0:
-                with suppress(msgspec.DecodeError, UnicodeDecodeError):
+                with suppress(*UNREADABLE):
                     head = read_head(frame)
                     if not head.method:
                         self._sent.answered(head.key)
