@@ -514,3 +514,16 @@ async def test_half_an_emoji_is_kept_as_it_was_shown(store: Store) -> None:
         await editor.load(session)
         assert editor.said() == "😀 and �" * 2 or "�" in editor.said()
         assert len(editor.updates("tool_call")) == 2
+
+
+async def test_a_list_of_a_relative_directory_is_refused(store: Store) -> None:
+    async with editing(conversing(store)) as editor:
+        await editor.new(cwd="/a")
+        for cwd in ("a", "", "./a", "/a\0"):
+            assert (await editor.fails("session/list", {"cwd": cwd})).code == -32602, cwd
+
+
+async def test_a_prompt_that_is_a_string_is_refused(store: Store) -> None:
+    async with editing(conversing(store)) as editor:
+        params = {"sessionId": await editor.new(), "prompt": "just a string"}
+        assert (await editor.fails("session/prompt", params)).code == -32602

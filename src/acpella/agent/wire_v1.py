@@ -81,7 +81,7 @@ from acpella.sessions import (
 
 from .declare import EnvLogin, Login, TerminalLogin
 from .extensions import Extensions
-from .guards import check_places, checked_id, new_session_id, no_session
+from .guards import check_absolute, check_places, checked_id, new_session_id, no_session
 from .prompting import Prompting
 from .recorder import Recorder
 from .session import Session
@@ -537,6 +537,8 @@ class WireV1:
     # -- the catalogue -----------------------------------------------------------------------
 
     async def list_sessions(self, params: ListSessionsRequest) -> ListSessionsResponse:
+        if params.cwd is not None:
+            check_absolute(params.cwd)
         page = await self._store().list(
             principal=self.principal,
             cwd=params.cwd,

@@ -73,8 +73,6 @@ def _prompt_params(params: Json) -> Json:
     params = dict(params)
     _rename(params, "content", "prompt")
     prompt = params.get("prompt")
-    if isinstance(prompt, str):
-        prompt = [{"type": "text", "text": prompt}]
     if isinstance(prompt, list):
         params["prompt"] = [_block(block) for block in cast("list[Any]", prompt)]
     return params
