@@ -1,12 +1,13 @@
-# Everything lives in .venv, .venv-demo and tests/peers/node_modules; nothing else on the machine is touched.
+# Everything lives in .venv* and tests/peers/node_modules; nothing else on the machine is touched.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := tests/peers/node_modules/.installed
 
+NEXT := .venv-official-next
 DEMO := .venv-demo
 
-.PHONY: demo test check unit bench format clean
+.PHONY: demo test test-all check unit bench bench-next format clean
 
 demo: $(DEMO)/.installed  ## a conversation with the built-in agent; needs no key
 	@$(DEMO)/bin/acpella demo
@@ -20,11 +21,29 @@ check: $(VENV)/.installed  ## format, lint, layers, types
 	$(BIN)/lint-imports
 	$(BIN)/pyright
 
-unit: $(VENV)/.installed $(PEERS)  ## the tests alone
+test-all:  ## the tests on every Python from 3.11 to 3.14 that is here
+	@missing=""; failed=""; \
+	for version in 3.11 3.12 3.13 3.14; do \
+		python=""; \
+		for found in "$$(command -v python$$version)" "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/$$version.*/bin/python; do \
+			if [ -x "$$found" ] && "$$found" -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$$version')" 2>/dev/null; \
+			then python="$$found"; fi; \
+		done; \
+		if [ -z "$$python" ]; then missing="$$missing $$version"; continue; fi; \
+		echo "Python $$version: $$python"; \
+		$(MAKE) --no-print-directory unit PYTHON="$$python" VENV=.venv-$$version || failed="$$failed $$version"; \
+	done; \
+	[ -z "$$missing" ] || echo "Not on this machine, so not tested: Python$$missing"; \
+	[ -z "$$failed" ] || { echo "Failed on: Python$$failed"; exit 1; }
+
+unit: $(VENV)/.installed $(PEERS) $(NEXT)/.installed  ## the tests alone
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 bench: $(VENV)/.installed $(PEERS)  ## the speed table, against the official SDKs
 	$(BIN)/python benchmarks/run.py
+
+bench-next: $(VENV)/.installed $(PEERS) $(NEXT)/.installed  ## the same against the next official Python SDK
+	ACPELLA_PEER_PYTHON=$(abspath $(NEXT)/bin/python) $(BIN)/python benchmarks/run.py
 
 format: $(VENV)/.installed  ## put the code into shape
 	$(BIN)/ruff format .
@@ -35,6 +54,13 @@ $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --group dev --editable '.[standard]'
+	touch $@
+
+# A version of a package that .venv has, too: so it needs an environment of its own.
+$(NEXT)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(NEXT)
+	$(NEXT)/bin/python -m pip install --quiet --upgrade pip
+	$(NEXT)/bin/python -m pip install --quiet --group official-next
 	touch $@
 
 $(DEMO)/.installed: pyproject.toml
@@ -50,4 +76,4 @@ $(PEERS): tests/peers/package.json $(VENV)/.installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(DEMO) tests/peers/node_modules .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-3.* $(NEXT) $(DEMO) tests/peers/node_modules .pytest_cache .ruff_cache .hypothesis

@@ -5,7 +5,14 @@ from typing import Any
 
 import acp
 from _agent import Client, perform
-from acp.schema import ImageContentBlock, TextContentBlock
+from acp.schema import AgentMessageChunk, ImageContentBlock, TextContentBlock
+
+
+def message(text: str) -> AgentMessageChunk:
+    """Text of the agent. Spelt out: the helpers for it are not in every version."""
+    return AgentMessageChunk(
+        session_update="agent_message_chunk", content=TextContentBlock(type="text", text=text)
+    )
 
 
 class BenchmarkAgent(acp.Agent):
@@ -37,10 +44,13 @@ class BenchmarkAgent(acp.Agent):
         connection = self._connection
 
         def send_text(text: str) -> Any:
-            return connection.session_update(session_id, acp.update_agent_message_text(text))
+            return connection.session_update(session_id, message(text))
 
         def send_image(data: str) -> Any:
-            update = acp.update_agent_message(acp.image_block(data, "image/png"))
+            update = AgentMessageChunk(
+                session_update="agent_message_chunk",
+                content=acp.schema.ImageContentBlock(type="image", data=data, mime_type="image/png"),
+            )
             return connection.session_update(session_id, update)
 
         async def read_file(path: str) -> str:

@@ -46,9 +46,11 @@ class OfficialDriver:
         return (await self._connection.new_session(cwd="/workspace")).session_id
 
     async def prompt(self, session_id: str, text: str, data: str | None = None) -> Mapping[str, Any]:
-        blocks: list[TextContentBlock | ImageContentBlock] = [acp.text_block(text)]
+        blocks: list[TextContentBlock | ImageContentBlock] = [
+            acp.schema.TextContentBlock(type="text", text=text)
+        ]
         if data is not None:
-            blocks.append(acp.image_block(data, "image/png"))
+            blocks.append(ImageContentBlock(type="image", data=data, mime_type="image/png"))
         return (await self._connection.prompt(session_id=session_id, prompt=blocks)).field_meta
 
 

@@ -46,7 +46,9 @@ async def main(url: str, updates: int) -> None:
         client.seen = client.characters = 0
         client.wanted = count
         client.all_seen.clear()
-        await connection.prompt(session_id=session, prompt=[acp.text_block(f"stream {count}")])
+        await connection.prompt(
+            session_id=session, prompt=[acp.schema.TextContentBlock(type="text", text=f"stream {count}")]
+        )
         await client.all_seen.wait()  # its answers may overtake its updates
 
     await stream(50)

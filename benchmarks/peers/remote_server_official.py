@@ -7,8 +7,16 @@ from typing import Any
 import acp
 import uvicorn
 from acp.http.asgi import create_asgi_app
+from acp.schema import AgentMessageChunk, TextContentBlock
 
 numbers = itertools.count(1)
+
+
+def message(text: str) -> AgentMessageChunk:
+    """Text of the agent. Spelt out: the helpers for it are not in every version."""
+    return AgentMessageChunk(
+        session_update="agent_message_chunk", content=TextContentBlock(type="text", text=text)
+    )
 
 
 class BenchmarkAgent(acp.Agent):
@@ -27,7 +35,7 @@ class BenchmarkAgent(acp.Agent):
     async def prompt(self, session_id: str, prompt: Any, **_: Any) -> acp.PromptResponse:
         for number in range(int(prompt[0].text.split()[1])):
             text = f"update {number:08d} of a stream of text"
-            await self._client.session_update(session_id, acp.update_agent_message_text(text))
+            await self._client.session_update(session_id, message(text))
         return acp.PromptResponse(stop_reason="end_turn")
 
 

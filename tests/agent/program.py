@@ -71,7 +71,23 @@ async def stream(turn: Any) -> Any:
     yield f"<{name}.end>"
 
 
+def break_reading() -> None:
+    """As if reading `session/new` had a bug."""
+    from acpella.schema import methods
+
+    def fail(method: Any, raw: Any) -> Any:
+        if method.name == "session/new":
+            raise KeyError("a bug")
+        return read_params(method, raw)
+
+    read_params, methods.Method.read_params = methods.Method.read_params, fail
+
+
 match sys.argv[1]:
+    case "broken":
+        break_reading()
+        agent.on_prompt(reply)
+        agent.run()
     case "function":
         acpella.run(reply, name="function")
     case "block":

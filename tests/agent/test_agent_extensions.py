@@ -143,6 +143,7 @@ async def test_ten_thousand_events_are_imported() -> None:
 async def test_the_private_list_is_the_public_one(store: Store) -> None:
     async with editing(conversing(store)) as editor:
         session = await editor.new()
+        await editor.prompt(session)
         for method in ("_session/list", "session/list"):
             listed = await editor.call(method, {"cwd": "/project"})
             assert [info["sessionId"] for info in listed["sessions"]] == [session]

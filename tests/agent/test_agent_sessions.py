@@ -8,6 +8,7 @@ import pytest
 
 from acpella.agent import Mode, Select
 from acpella.errors import RpcError
+from acpella.schema import ListSessionsRequest
 from acpella.sessions import MemoryStore, SqliteStore, Store
 from agent.conversation import BOOLEANS, converse, conversing, history
 from agent.editor import FakeEditor, Json, agent_of, editing, opened, prompt_params, text
@@ -114,6 +115,13 @@ async def test_a_fork_of_a_running_session_holds_what_there_is(store: Store) -> 
 # -- the list ---------------------------------------------------------------------------
 
 
+async def used(editor: FakeEditor, **params: Any) -> str:
+    """A session with something in it: those without are in no list."""
+    session = await editor.new(**params)
+    await editor.prompt(session)
+    return session
+
+
 async def all_pages(editor: FakeEditor, **params: Any) -> list[list[Json]]:
     pages = []
     while True:
@@ -127,16 +135,38 @@ async def all_pages(editor: FakeEditor, **params: Any) -> list[list[Json]]:
 async def test_the_list_pages_through_many_sessions_once_each(store: Store) -> None:
     """R-160 to R-162, C18: newest first."""
     async with editing(conversing(store, settings={"max_sessions": 10}), patience=30) as editor:
-        made = [await editor.new() for _ in range(120)]
+        made = [await used(editor) for _ in range(120)]
         pages = await all_pages(editor)
         assert [len(page) for page in pages] == [50, 50, 20]
         assert [info["sessionId"] for page in pages for info in page] == made[::-1]
 
 
+async def test_sessions_that_were_never_used_are_in_no_list(store: Store) -> None:
+    async with editing(conversing(store, settings={"page_size": 3})) as editor:
+        kept = [await used(editor)]
+        unused = [await editor.new() for _ in range(7)]
+        kept += [await used(editor) for _ in range(3)]
+        pages = await all_pages(editor)
+        assert [info["sessionId"] for page in pages for info in page] == kept[::-1]
+        assert [len(page) for page in pages] == [3, 1]
+        assert await editor.prompt(unused[0]) == "end_turn"  # it is there all the same
+        assert (await all_pages(editor))[0][0]["sessionId"] == unused[0]
+
+
+async def test_a_session_in_its_first_turn_is_listed(store: Store) -> None:
+    async def listed(turn: Any) -> str:
+        listed = await turn.session.wire.list_sessions(ListSessionsRequest())
+        return " ".join(info.session_id for info in listed.sessions)
+
+    async with editing(agent_of(listed, store=store)) as editor:
+        session = await used(editor)
+        assert editor.said() == session
+
+
 async def test_the_list_filters_by_directory(store: Store) -> None:
     async with editing(conversing(store)) as editor:
-        here = [await editor.new(cwd="/a") for _ in range(2)]
-        await editor.new(cwd="/b")
+        here = [await used(editor, cwd="/a") for _ in range(2)]
+        await used(editor, cwd="/b")
         answer = await editor.call("session/list", {"cwd": "/a"})
         assert {info["sessionId"] for info in answer["sessions"]} == set(here)
         assert {info["cwd"] for info in answer["sessions"]} == {"/a"}
@@ -146,7 +176,7 @@ async def test_the_list_filters_by_directory(store: Store) -> None:
 
 async def test_the_last_used_session_comes_first(store: Store) -> None:
     async with editing(conversing(store)) as editor:
-        first, second = await editor.new(), await editor.new()
+        first, second = await editor.new(), await used(editor)
         await editor.prompt(first, "hello")
         listed = (await editor.call("session/list"))["sessions"]
         assert [info["sessionId"] for info in listed] == [first, second]
@@ -164,7 +194,7 @@ async def test_an_invalid_cursor_is_an_error(cursor: str, store: Store) -> None:
 async def test_a_page_size_of_the_settings_holds(store: Store) -> None:
     async with editing(conversing(store, settings={"page_size": 3})) as editor:
         for _ in range(7):
-            await editor.new()
+            await used(editor)
         assert [len(page) for page in await all_pages(editor)] == [3, 3, 1]
 
 
@@ -188,7 +218,7 @@ async def test_a_closed_session_is_gone_until_it_is_loaded(store: Store) -> None
 async def test_deleting_is_for_good_and_may_be_repeated(store: Store) -> None:
     """R-170."""
     async with editing(conversing(store)) as editor:
-        session, other = await editor.new(), await editor.new()
+        session, other = await editor.new(), await used(editor)
         for _ in range(2):
             await editor.call("session/delete", {"sessionId": session})
         await editor.call("session/delete", {"sessionId": "sess_never_was"})
@@ -386,7 +416,7 @@ async def test_an_unknown_session_is_not_found_with_its_id(session_id: str, stor
 async def test_places_that_the_agent_cannot_use_are_refused(method: str, places: Json) -> None:
     """R-020, R-150, R-154: before anything is created."""
     async with editing(conversing(MemoryStore())) as editor:
-        session = await editor.new()
+        session = await used(editor)
         params = {"sessionId": session, "cwd": "/project", "mcpServers": [], **places}
         assert (await editor.fails(method, params)).code == -32602
         assert len((await editor.call("session/list"))["sessions"]) == 1
@@ -514,3 +544,16 @@ async def test_half_an_emoji_is_kept_as_it_was_shown(store: Store) -> None:
         await editor.load(session)
         assert editor.said() == "😀 and �" * 2 or "�" in editor.said()
         assert len(editor.updates("tool_call")) == 2
+
+
+async def test_a_list_of_a_relative_directory_is_refused(store: Store) -> None:
+    async with editing(conversing(store)) as editor:
+        await editor.new(cwd="/a")
+        for cwd in ("a", "", "./a", "/a\0"):
+            assert (await editor.fails("session/list", {"cwd": cwd})).code == -32602, cwd
+
+
+async def test_a_prompt_that_is_a_string_is_refused(store: Store) -> None:
+    async with editing(conversing(store)) as editor:
+        params = {"sessionId": await editor.new(), "prompt": "just a string"}
+        assert (await editor.fails("session/prompt", params)).code == -32602

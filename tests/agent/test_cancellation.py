@@ -386,25 +386,40 @@ async def test_closing_while_a_turn_runs_answers_the_prompt_first() -> None:
         assert (await editor.prompt_fails(session)).code == -32002
 
 
-async def test_the_permission_request_is_withdrawn() -> None:
-    """R-224."""
-    withdrawn = asyncio.Event()
+async def test_a_question_that_the_agent_gives_up_is_withdrawn() -> None:
+    asked, withdrawn = asyncio.Event(), asyncio.Event()
+
+    async def impatient(turn: Any) -> None:
+        asking = asyncio.ensure_future(turn.permit(None, "May I?"))
+        await asked.wait()
+        asking.cancel()
 
     async def undecided(params: Any) -> Any:
+        asked.set()
         try:
             await asyncio.get_running_loop().create_future()
         except asyncio.CancelledError:
             withdrawn.set()
             raise
 
-    async with editing(agent_of(ask_for_ever)) as editor:
+    async with editing(agent_of(impatient)) as editor:
         editor.on["session/request_permission"] = undecided
-        session = await editor.new()
-        prompt = prompting(editor, session)
-        await editor.until(lambda: editor.calls("session/request_permission"))
-        await editor.cancel(session)
-        assert (await prompt)["stopReason"] == "cancelled"
+        assert await editor.prompt(await editor.new()) == "end_turn"
         await withdrawn.wait()
+
+
+async def test_no_cancel_request_follows_the_editors_own_cancel() -> None:
+    """R-208: the editor closes its questions itself; some clients report the notification as an error."""
+    async with raw_end(agent_of(ask_for_ever)) as (raw, session):
+        raw.send(request("2", "session/prompt", prompt_params(session)))
+        heard: list[Json] = []
+        while not any(message.get("method") == "session/request_permission" for message in heard):
+            heard += await raw.messages(1)
+        raw.send(notification("session/cancel", {"sessionId": session}))
+        while "stopReason" not in heard[-1].get("result", {}):
+            heard += await raw.messages(1)
+        assert heard[-1]["result"] == {"stopReason": "cancelled"}
+        assert "$/cancel_request" not in [message.get("method") for message in heard]
 
 
 async def test_an_editor_that_answers_cancelled_by_itself_is_heard() -> None:

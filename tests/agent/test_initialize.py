@@ -198,6 +198,7 @@ async def test_the_beginning_may_come_in_one_chunk() -> None:
     here, there = memory_pair()
     async with opened(agent) as editor:
         session = await editor.new()
+        await editor.prompt(session)
         raw = RawEnd(here)
         await here.open(raw, write_high=2**20)
         serving = asyncio.create_task(agent.serve_on(there))

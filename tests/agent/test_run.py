@@ -207,3 +207,52 @@ async def test_a_store_that_cannot_be_opened_is_a_clear_error(tmp_path: Path) ->
     )
     assert ran.returncode != 0
     assert "no session database" in ran.stderr.decode().splitlines()[-1]
+
+
+@pytest.mark.parametrize("log", ["", "off"])
+def test_a_fault_of_our_own_while_reading_is_told_and_loses_no_answer(log: str, home: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, PROGRAM, "broken"],
+        input=request(0, "initialize", {"protocolVersion": 1})
+        + request(1, "no/such")
+        + request(2, "session/new", {"cwd": "/", "mcpServers": []}),
+        capture_output=True,
+        timeout=20,
+        env={**os.environ, "ACPELLA_LOG": log},
+    )
+    assert {message["id"] for message in read_lines(ran.stdout)} == {0, 1}
+    assert ran.returncode == 70
+    (told,) = ran.stderr.decode().splitlines()
+    assert "failed to read a message" in told
+    (kept,) = logs_in(home) or [""]
+    assert ("KeyError: 'a bug'" in kept) == (not log)
+    assert (str(next(home.rglob("*.log"), None)) in told) == (not log)
+
+
+def test_a_failed_start_is_in_the_log(home: Path, tmp_path: Path) -> None:
+    file = tmp_path / "sessions.db"
+    file.write_text("this is no database, but a longer text that is none" * 20, encoding="utf-8")
+    subprocess.run([sys.executable, PROGRAM, "reply", str(file)], input=b"", capture_output=True, timeout=20)
+    (kept,) = logs_in(home)
+    assert "no session database" in kept
+
+
+def test_a_failed_start_of_the_built_in_agent_is_in_the_log(home: Path) -> None:
+    command = [sys.executable, "-m", "acpella", "agent", "--mode", "nonsense"]
+    ran = subprocess.run(command, input=b"", capture_output=True, timeout=20)
+    assert ran.returncode != 0 and b"nonsense" in ran.stderr
+    (kept,) = logs_in(home)
+    assert "nonsense" in kept
+
+
+def test_an_agent_that_was_not_initialized_says_what_to_do() -> None:
+    """An editor that restarts the agent may go on as if nothing had happened."""
+    ran = subprocess.run(
+        [sys.executable, PROGRAM, "reply"],
+        input=request(7, "session/prompt", prompt_params("sess_before")),
+        capture_output=True,
+        timeout=20,
+    )
+    (answer,) = read_lines(ran.stdout)
+    assert answer["error"]["code"] == -32600
+    assert "send initialize first, then create or load the session" in answer["error"]["message"]

@@ -158,7 +158,7 @@ async def test_usage_is_shown_and_tokens_come_with_the_answer() -> None:
         turn.tokens = Usage(total_tokens=3, input_tokens=1, output_tokens=2)
 
     for handler in (reply, plain):
-        async with editing(agent_of(handler)) as editor:
+        async with editing(agent_of(handler), _meta={"prompt_usage": True}) as editor:
             session = await editor.new()
             answer = await editor.call("session/prompt", {"sessionId": session, "prompt": [text("hi")]})
             assert answer["usage"] == {"totalTokens": 3, "inputTokens": 1, "outputTokens": 2}

@@ -89,3 +89,21 @@ def test_allowing_a_change_without_write_says_what_it_takes(tmp_path: Path) -> N
         assert terminal.wait() == 0
         assert ("without --write" in terminal.all()) == noted and "allowed" in terminal.all()
         terminal.__exit__()
+
+
+@pytest.mark.parametrize("words", [[], ["-s", "x"]])
+@pytest.mark.parametrize("refused", ["session", "prompt"])
+def test_a_login_error_keeps_what_the_agent_said(shell: Shell, words: list[str], refused: str) -> None:
+    agent = shell.home / "expired.py"
+    agent.write_text(
+        "import acpella\nfrom acpella.errors import AuthRequired\n"
+        "def refuse(_): raise AuthRequired('your key expired on Monday')\n"
+        "agent = acpella.Agent('expired', version='1')\n"
+        f"@agent.on_{refused}\nasync def first(_):\n    refuse(_)\n"
+        + ("@agent.on_prompt\nasync def reply(turn):\n    yield 'hi'\n" if refused == "session" else "")
+        + "agent.run()\n"
+    )
+    ran = shell("run", *words, "-a", str(agent), "hi")
+    assert ran.returncode == 5
+    assert ran.stderr.count("wants you to log in first; it says: your key expired on Monday") == 1
+    assert ran.stderr.count("log in first") == 1

@@ -16,6 +16,9 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 NODE_MODULES = ROOT / "tests" / "peers" / "node_modules"
 
+NEXT = ROOT / ".venv-official-next" / "bin" / "python"
+"""The official Python SDK that is about to be released; both cannot be in one environment."""
+
 Events = list[dict[str, Any]]
 Drive = Callable[..., Events]
 
@@ -34,7 +37,8 @@ def node() -> str:
 
 
 def peer(name: str) -> list[str]:
-    """The command of a peer program of this folder."""
+    """The command of a peer program of this folder; `:next` behind its name means the SDK's next version."""
+    name, _, version = name.partition(":")
     path = HERE / "peers" / name
     if path.suffix == ".mjs":
         # Node looks for packages beside the program, so it runs from where they are.
@@ -42,11 +46,17 @@ def peer(name: str) -> list[str]:
         if not copy.exists() or copy.read_bytes() != path.read_bytes():
             copy.write_bytes(path.read_bytes())
         return [node(), str(copy)]
+    if version:
+        if not NEXT.exists():
+            pytest.skip(
+                f"the next official Python SDK is not in {NEXT.parents[1].name}; `make unit` installs it"
+            )
+        return [str(NEXT), str(path)]
     pytest.importorskip("acp", reason="the official Python SDK is not installed; `make unit` installs it")
     return [sys.executable, str(path)]
 
 
-@pytest.fixture(params=["client_official.py", "client_typescript.mjs"])
+@pytest.fixture(params=["client_official.py", "client_official.py:next", "client_typescript.mjs"])
 def drive(request: pytest.FixtureRequest, tmp_path: Path) -> Drive:
     """Runs an agent through steps with an official client; gives what the client saw."""
     client = peer(request.param)
@@ -67,13 +77,15 @@ def drive(request: pytest.FixtureRequest, tmp_path: Path) -> Drive:
     return run
 
 
-@pytest.fixture(params=["agent_official.py", "agent_typescript.mjs"])
+@pytest.fixture(params=["agent_official.py", "agent_official.py:next", "agent_typescript.mjs"])
 def official_agent(request: pytest.FixtureRequest) -> list[str]:
     """The command of an agent on an official SDK."""
     return peer(request.param)
 
 
-@pytest.fixture(scope="module", params=["server_official.py", "server_typescript.mjs"])
+@pytest.fixture(
+    scope="module", params=["server_official.py", "server_official.py:next", "server_typescript.mjs"]
+)
 def official_server(request: pytest.FixtureRequest) -> list[str]:
     """The command of a remote agent on an official SDK."""
     return peer(request.param)

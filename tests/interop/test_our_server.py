@@ -14,7 +14,7 @@ from server.serving import Talker, serving, ws_url
 
 pytestmark = pytest.mark.anyio
 
-CLIENTS = ["client_official.py", "client_typescript.mjs"]
+CLIENTS = ["client_official.py", "client_official.py:next", "client_typescript.mjs"]
 TRANSPORTS = ["http", "websocket"]
 
 
@@ -97,7 +97,7 @@ async def test_a_whole_conversation(client: str, transport: str, tmp_path: Path)
 @pytest.mark.parametrize("client", CLIENTS)
 async def test_a_hosted_agent_of_the_other_sdk(client: str, transport: str, tmp_path: Path) -> None:
     """E3: bytes between two official SDKs, through us."""
-    agent = peer("agent_typescript.mjs" if client.endswith(".py") else "agent_official.py")
+    agent = peer("agent_typescript.mjs" if "official" in client else "agent_official.py")
     (tmp_path / "note.txt").write_text("what the file says")
     async with serving(agent) as server:
         url = server.url if transport == "http" else ws_url(server)

@@ -45,6 +45,9 @@ CLOSE_GRACE = 1.0
 EXIT_GRACE = 0.3
 """Seconds for what a handler has left running, tasks and threads, to end with the agent."""
 
+READING_FAILED = 70
+"""Exit code after a fault of our own, as sysexits.h has it: an editor must not take it for a normal end."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -96,6 +99,7 @@ class Agent:
         mcp: Sequence[Literal["http", "sse"]] = (),
         local: bool = False,
         meta: Meta | None = None,
+        unstable: bool = True,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         """Declare an agent.
@@ -104,7 +108,8 @@ class Agent:
         `modes` is the default. `images` and `audio` say what prompts may carry besides text, links and
         embedded files; `mcp` which MCP transports besides stdio the agent connects to. With `local`, files
         and commands of this machine, inside the session's directories, stand in for what the editor lacks.
-        `settings` are the values of `Settings`; the environment has the last word.
+        `unstable=False` keeps everything off the wire that only the unstable schema of ACP knows. `settings`
+        are the values of `Settings`; the environment has the last word.
         """
         self.name = name
         self.version = version
@@ -118,7 +123,7 @@ class Agent:
         self.mcp = frozenset(mcp)
         self.local = local
         self.meta = dict(meta or {})
-        self.settings = Settings.from_environment(**(settings or {}))
+        self.settings = Settings.from_environment(**{"unstable": unstable, **(settings or {})})
         self.store = open_store(store, name=name)
         self.remembered = RememberedPermissions(self.settings.remembered_in())
         self.commands: dict[str, _Command] = {}
@@ -246,29 +251,45 @@ class Agent:
     # -- running -----------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Speak ACP on stdin and stdout until the editor goes away, or SIGINT or SIGTERM comes."""
-        from .logs import set_up_logging
+        """Speak ACP on stdin and stdout until the editor goes away, or SIGINT or SIGTERM comes.
 
+        Raises:
+            SystemExit: with the code 70 when reading failed through a fault of acpella's own.
+        """
+        from .logs import logging_failures
+
+        with logging_failures(self.name) as self.log_file:
+            self._run_on_stdio()
+
+    def _run_on_stdio(self) -> None:
         if self._prompt_handler is None:
             raise ValueError("the agent has no prompt handler; decorate one with @agent.on_prompt")
-        self.log_file = set_up_logging(self.name)
         if sys.stdin is not None and sys.stdin.isatty():
             sys.stderr.write(
                 f"{self.name} speaks ACP on stdin and stdout, for an editor to start. To try it here: "
                 f'acpella run -a {shlex.quote(shlex.join(sys.argv))} "hi"\n'
             )
-        deadline = threading.Timer(EXIT_GRACE, _leave_behind)
+        exit_codes: list[int] = []
+        deadline = threading.Timer(EXIT_GRACE, _leave_behind, args=[exit_codes])
         deadline.daemon = True
         try:
-            asyncio.run(self._run(deadline))
+            asyncio.run(self._run(deadline, exit_codes))
         finally:
             deadline.cancel()
+        if exit_codes:
+            raise SystemExit(exit_codes[0])
 
-    async def _run(self, deadline: threading.Timer) -> None:
+    async def _run(self, deadline: threading.Timer, exit_codes: list[int]) -> None:
         from acpella.transport import StdioChannel
 
         try:
-            await self.serve_on(StdioChannel(), signals=True)
+            failure = await self._serve(StdioChannel(), signals=True)
+            if failure is not None:
+                where = "" if self.log_file is None else f" The log says why: {self.log_file}"
+                sys.stderr.write(
+                    f"{self.name} had to stop: it failed to read a message of the editor.{where}\n"
+                )
+                exit_codes.append(READING_FAILED)
         finally:
             await self.close()
             deadline.start()
@@ -291,13 +312,23 @@ class Agent:
         of the same user may take over a session in the middle of a turn. With `roots`, its sessions work
         beneath these directories only.
         """
-        await self._open()
-        wire = WireV1(
-            self, channel, principal=principal, log_first=log_first, is_detached=is_detached, roots=roots
+        await self._serve(
+            channel,
+            signals=signals,
+            principal=principal,
+            log_first=log_first,
+            is_detached=is_detached,
+            roots=roots,
         )
+
+    async def _serve(self, channel: Channel, *, signals: bool, **options: Any) -> Exception | None:
+        """Serve one editor; gives the fault of our own that ended it, if one did."""
+        await self._open()
+        wire = WireV1(self, channel, **options)
         if signals:
             self._stop_on_signals(wire)
         await wire.run()
+        return wire.connection.failure
 
     async def close(self) -> None:
         """Let go of the store. Safe to call twice."""
@@ -490,16 +521,19 @@ def _checked(handler: F) -> F:
     return handler
 
 
-def _leave_behind() -> None:
+def _leave_behind(exit_codes: list[int]) -> None:
     """A task or a thread of a handler does not end, and would keep the process alive."""
     log.warning("a prompt handler has left something running; ending without it")
     logging.shutdown()
-    os._exit(0)
+    os._exit(exit_codes[0] if exit_codes else 0)
 
 
 def run(handler: Callable[..., Awaitable[Any] | Any], **options: Any) -> None:
     """Run an agent that is one function: `acpella.run(reply)`. Options are those of `Agent`."""
     options.setdefault("name", Path(inspect.getfile(handler)).stem if inspect.isroutine(handler) else "agent")
-    agent = Agent(**options)
-    agent.on_prompt(handler)
+    from .logs import logging_failures
+
+    with logging_failures(options["name"]):
+        agent = Agent(**options)
+        agent.on_prompt(handler)
     agent.run()

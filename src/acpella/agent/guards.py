@@ -12,7 +12,7 @@ from acpella.errors import InvalidParams, ResourceNotFound
 from acpella.schema import McpServer, McpServerHttp, McpServerSse, SessionUpdate, decode
 from acpella.sessions import InvalidDocument
 
-__all__ = ["check_history", "check_places", "checked_id", "new_session_id", "no_session"]
+__all__ = ["check_absolute", "check_history", "check_places", "checked_id", "new_session_id", "no_session"]
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
@@ -46,13 +46,17 @@ def check_history(cwd: str, updates: Iterable[bytes]) -> None:
             raise InvalidDocument(f"update {number} of the session document is wrong: {error}") from None
 
 
+def check_absolute(path: str, what: str = "cwd") -> None:
+    """R-020."""
+    if not os.path.isabs(path) or "\0" in path:
+        raise InvalidParams(f"{what} must be an absolute path, not {path!r}")
+
+
 def check_places(cwd: str, directories: list[str], servers: list[McpServer], mcp: frozenset[str]) -> None:
     """Absolute paths only (R-020, R-150), and only MCP transports that the agent offered (R-154)."""
-    if not os.path.isabs(cwd) or "\0" in cwd:
-        raise InvalidParams(f"cwd must be an absolute path, not {cwd!r}")
+    check_absolute(cwd)
     for directory in directories:
-        if not os.path.isabs(directory) or "\0" in directory:
-            raise InvalidParams(f"additionalDirectories must be absolute paths, not {directory!r}")
+        check_absolute(directory, "each of additionalDirectories")
     for server in servers:
         kind = (
             "http"

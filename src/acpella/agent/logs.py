@@ -5,12 +5,28 @@ import logging.handlers
 import os
 import re
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["set_up_logging"]
+__all__ = ["logging_failures", "set_up_logging"]
+
+log = logging.getLogger(__name__)
 
 MAX_LOG = 1024 * 1024
 """Bytes of a log file; one older file is kept."""
+
+
+@contextmanager
+def logging_failures(name: str) -> Generator[Path | None]:
+    """Set up logging; what the block raises stands in the file, too, because editors may hide stderr."""
+    path = set_up_logging(name)
+    try:
+        yield path
+    except Exception:
+        if path is not None:
+            log.exception("the agent %s ended with an error", name)
+        raise
 
 
 def set_up_logging(name: str) -> Path | None:
@@ -19,13 +35,16 @@ def set_up_logging(name: str) -> Path | None:
     `$ACPELLA_LOG_LEVEL` says how much. Does nothing if the program has set up logging itself. Gives the path
     of the file, if it is one.
     """
-    if logging.getLogger().handlers:
+    logger = logging.getLogger("acpella")
+    for handler in logger.handlers:  # set up before
+        if isinstance(handler, logging.handlers.RotatingFileHandler):
+            return Path(handler.baseFilename)
+    if logging.getLogger().handlers or logger.handlers:
         return None
     wanted = os.environ.get("ACPELLA_LOG", "")
     level = (os.environ.get("ACPELLA_LOG_LEVEL") or "INFO").upper()
     if level not in logging.getLevelNamesMapping():
         raise ValueError(f"ACPELLA_LOG_LEVEL={level!r} is none of DEBUG, INFO, WARNING and ERROR")
-    logger = logging.getLogger("acpella")
     if wanted == "off":
         logger.addHandler(logging.NullHandler())
         return None

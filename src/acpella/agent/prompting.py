@@ -75,6 +75,11 @@ class Prompting:
     def running(self, session_id: str) -> bool:
         return session_id in self._slots
 
+    def is_cancelled(self, session_id: str) -> bool:
+        """Whether the prompt that runs in the session was told to stop."""
+        slot = self._slots.get(session_id)
+        return slot is not None and slot.cancelled
+
     def hand_over(self, session_id: str, other: "Prompting") -> None:
         """The editor of this prompt is on another connection now, which may cancel it."""
         slot = self._slots.pop(session_id, None)
@@ -166,7 +171,7 @@ class Prompting:
         failure = self._failure_of(slot)
         await turn.finish()
         reason = "cancelled" if slot.cancelled else turn.final_stop_reason
-        response = PromptResponse(stop_reason=reason, usage=turn.tokens)
+        response = PromptResponse(stop_reason=reason, usage=turn.tokens if self._wire.shows_tokens else None)
         if session.title is None and failure is None:
             session.title = _title(turn.text)
         await session.save(turn=encode(response))  # nothing is acknowledged that is not kept

@@ -10,6 +10,17 @@ __all__ = ["Settings"]
 
 _AT_LEAST_ONE = ("max_sessions", "page_size")
 
+_SWITCH = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
+
 
 def _config_home() -> Path:
     if sys.platform == "win32":
@@ -47,6 +58,9 @@ class Settings:
     permission_file: str = ""
     """Where "always" answers are remembered; by default in the user's configuration directory."""
 
+    unstable: bool = True
+    """Whether to offer what only the unstable schema of ACP knows; without it nothing of that is sent."""
+
     def __post_init__(self) -> None:
         for name in _AT_LEAST_ONE:
             if getattr(self, name) < 1:
@@ -77,9 +91,13 @@ class Settings:
         return cls(**chosen)
 
 
-def _parsed(variable: str, text: str, default: object, least: int) -> int | float | str:
+def _parsed(variable: str, text: str, default: object, least: int) -> bool | int | float | str:
     if isinstance(default, str):
         return text
+    if isinstance(default, bool):
+        if text.lower() not in _SWITCH:
+            raise ValueError(f"{variable}={text!r} is neither 1 nor 0")
+        return _SWITCH[text.lower()]
     try:
         value = int(text) if isinstance(default, int) else float(text)
         if not least <= value < float("inf"):

@@ -19,6 +19,8 @@ from acpella.schema import (
     AgentCapabilities,
     AuthenticateRequest,
     AuthenticateResponse,
+    AuthMethod,
+    AuthMethodAgent,
     AvailableCommandsUpdate,
     ClientCapabilities,
     CloseSessionRequest,
@@ -81,7 +83,7 @@ from acpella.sessions import (
 
 from .declare import EnvLogin, Login, TerminalLogin
 from .extensions import Extensions
-from .guards import check_places, checked_id, new_session_id, no_session
+from .guards import check_absolute, check_places, checked_id, new_session_id, no_session
 from .prompting import Prompting
 from .recorder import Recorder
 from .session import Session
@@ -100,6 +102,9 @@ SHUTDOWN_GRACE = 1.2
 
 GOODBYE_GRACE = 0.25
 """Seconds for running turns to end by themselves when the editor has closed the connection."""
+
+LOOKS = 20
+"""Pages of the store that one answer to `session/list` reads at most, to leave out unused sessions."""
 
 Handler = Callable[[Any], Awaitable[Any]]
 
@@ -147,6 +152,7 @@ class WireV1:
             requests=self._requests(),
             notifications={"session/cancel": self.prompting.cancel, **agent.notification_handlers},
             limits=Limits(close_grace=GOODBYE_GRACE),
+            is_cancel_useful=self._is_cancel_useful,
         )
 
     # -- life ----------------------------------------------------------------------------
@@ -187,6 +193,28 @@ class WireV1:
     def shows_notices(self) -> bool:
         return self.client.session is not None and self.client.session.notices is not None
 
+    @property
+    def shows_tokens(self) -> bool:
+        """Whether the answer to a prompt may carry `usage`, which the stable schema does not know."""
+        if not self.agent.settings.unstable:
+            return False
+        asked = self.client.meta or {}
+        return (
+            bool(asked.get("prompt_usage"))
+            or self.client.plan is not None
+            or self.client.subagents is not None
+        )
+
+    def _is_cancel_useful(self, method: str, params: Any) -> bool:
+        """Whether the editor should hear that a request of ours is void.
+
+        Files and terminals answer by themselves, and soon. Open questions of a turn that the editor has
+        cancelled are its own to close (R-208).
+        """
+        if method == methods.REQUEST_PERMISSION.name:
+            return not self.prompting.is_cancelled(params.session_id)
+        return not method.startswith(("fs/", "terminal/"))
+
     # -- the table -----------------------------------------------------------------------
 
     def _requests(self) -> dict[str, Handler]:
@@ -201,7 +229,7 @@ class WireV1:
             table["session/set_mode"] = self._set_mode
         if agent.modes or agent.options:
             table["session/set_config_option"] = self._set_option
-        if agent.model_option is not None:
+        if agent.model_option is not None and agent.settings.unstable:
             table["session/set_model"] = self._set_model
         if agent.store is not None:
             table |= {
@@ -209,8 +237,9 @@ class WireV1:
                 "session/resume": self._resume,
                 "session/list": self.list_sessions,
                 "session/delete": self.delete_session,
-                "session/fork": self._fork,
             }
+            if agent.settings.unstable:
+                table["session/fork"] = self._fork
         table |= agent.request_handlers
         gated = {name: self._gated(handler) for name, handler in table.items()}
         gated["initialize"] = self._initialize
@@ -226,7 +255,10 @@ class WireV1:
         async def told(params: Any) -> Any:
             try:
                 if not self._initialized:
-                    raise InvalidRequest("initialize first")
+                    raise InvalidRequest(
+                        "this connection is new: send initialize first, then create or load the session; "
+                        "if the agent was restarted, the editor has to do that again"
+                    )
                 ASKING.set(self)  # a request has a task, and so a context, of its own
                 return await handler(params)
             except SessionNotFound as error:
@@ -253,7 +285,7 @@ class WireV1:
 
     async def check_login(self) -> None:
         if self.agent.logins and not await self.agent.logged_in(self.principal):
-            ways = [msgspec.to_builtins(login.to_wire()) for login in self._offered_logins()]
+            ways = [msgspec.to_builtins(self._shown(login)) for login in self._offered_logins()]
             raise AuthRequired(data={"authMethods": ways})
 
     # -- initialize and login --------------------------------------------------------------
@@ -261,6 +293,8 @@ class WireV1:
     async def _initialize(self, params: InitializeRequest) -> InitializeResponse:
         self._initialized = True
         self.client = params.client_capabilities
+        if not self.agent.settings.unstable:  # as if the editor did not know of them
+            self.client = msgspec.structs.replace(self.client, plan=None, subagents=None)
         self.hidden = _hidden_from(self.client)
         agent = self.agent
         logins = self._offered_logins()
@@ -269,7 +303,7 @@ class WireV1:
             protocol_version=PROTOCOL_VERSION,  # R-102: the only one there is
             agent_capabilities=self._capabilities(),
             agent_info=Implementation(name=agent.name, version=agent.version, title=agent.title),
-            auth_methods=[login.to_wire() for login in logins],
+            auth_methods=[self._shown(login) for login in logins],
             meta=hint if logins else None,
         )
 
@@ -279,6 +313,12 @@ class WireV1:
             for login in self.agent.logins
             if not isinstance(login, TerminalLogin) or self.client.auth.terminal  # R-121
         ]
+
+    def _shown(self, login: Login | EnvLogin | TerminalLogin) -> AuthMethod:
+        if isinstance(login, EnvLogin) and not self.agent.settings.unstable:
+            wanted = login.description or f"Start the agent with {', '.join(login.variables)} set"
+            return AuthMethodAgent(id=login.id, name=login.name, description=wanted)
+        return login.to_wire()
 
     def _capabilities(self) -> AgentCapabilities:
         agent = self.agent
@@ -295,7 +335,7 @@ class WireV1:
                 list=SessionListCapabilities() if stored else None,
                 delete=SessionDeleteCapabilities() if stored else None,
                 resume=SessionResumeCapabilities() if stored else None,
-                fork=SessionForkCapabilities() if stored else None,
+                fork=SessionForkCapabilities() if stored and agent.settings.unstable else None,
             ),
             auth=AgentAuthCapabilities(logout=LogoutCapabilities() if agent.logins else None),
             meta=agent.meta or None,
@@ -345,12 +385,16 @@ class WireV1:
         if self.agent.store is not None:
             recorder = Recorder(self.agent.store, await self.agent.store.create(record), 0)
         session = await self._admit_made(record, recorder, params)
+        self._announce_later(session)
         return NewSessionResponse(
             session_id=session.id, modes=session.mode_state(), config_options=session.config_options() or None
         )
 
     async def _load(self, params: LoadSessionRequest) -> LoadSessionResponse:
         session = await self._reopen(params, replay=True)
+        if self.agent.commands:  # here before the answer: with it, everything of the session was told
+            await self._announce(session)
+            await session.shown()
         return LoadSessionResponse(
             modes=session.mode_state(),
             config_options=session.config_options() or None,
@@ -359,6 +403,7 @@ class WireV1:
 
     async def _resume(self, params: ResumeSessionRequest) -> ResumeSessionResponse:
         session = await self._reopen(params, replay=False)
+        self._announce_later(session)
         return ResumeSessionResponse(
             modes=session.mode_state(),
             config_options=session.config_options() or None,
@@ -384,6 +429,7 @@ class WireV1:
         lease = await store.fork(source_id, record, principal=self.principal)
         record = await store.get(record.id, principal=self.principal)
         session = await self._admit_made(record, Recorder(store, lease, record.last_seq), params)
+        self._announce_later(session)
         return ForkSessionResponse(
             session_id=session.id, modes=session.mode_state(), config_options=session.config_options() or None
         )
@@ -468,8 +514,6 @@ class WireV1:
         )
         self._parked.pop(session.id, None)
         await self.agent.admit(session)
-        if self.agent.commands:
-            session.start(lambda: self._announce(session))  # after the answer
         return session
 
     async def _admit_made(
@@ -482,6 +526,11 @@ class WireV1:
             if self.agent.store is not None:
                 await self.agent.store.delete(record.id, principal=self.principal)
             raise
+
+    def _announce_later(self, session: Session) -> None:
+        """Tell the commands once the editor knows the session."""
+        if self.agent.commands:
+            self.connection.after_answer(lambda: session.start(lambda: self._announce(session)))
 
     async def _announce(self, session: Session) -> None:
         commands = [command.to_wire() for command in self.agent.commands.values()]
@@ -537,17 +586,33 @@ class WireV1:
     # -- the catalogue -----------------------------------------------------------------------
 
     async def list_sessions(self, params: ListSessionsRequest) -> ListSessionsResponse:
-        page = await self._store().list(
-            principal=self.principal,
-            cwd=params.cwd,
-            cursor=params.cursor,
-            limit=self.agent.settings.page_size,
-        )
-        sessions = [
-            SessionInfo(session_id=r.id, cwd=r.cwd, title=r.title, updated_at=r.updated_at)
-            for r in page.sessions
-        ]
-        return ListSessionsResponse(sessions=sessions, next_cursor=page.next_cursor)
+        if params.cwd is not None:
+            check_absolute(params.cwd)
+        sessions: list[SessionInfo] = []
+        cursor = params.cursor
+        for _ in range(LOOKS):
+            page = await self._store().list(
+                principal=self.principal,
+                cwd=params.cwd,
+                cursor=cursor,
+                limit=self.agent.settings.page_size - len(sessions),
+            )
+            sessions += [
+                SessionInfo(session_id=r.id, cwd=r.cwd, title=r.title, updated_at=r.updated_at)
+                for r in page.sessions
+                if self._was_used(r)
+            ]
+            cursor = page.next_cursor
+            if cursor is None or len(sessions) >= self.agent.settings.page_size:
+                break
+        return ListSessionsResponse(sessions=sessions, next_cursor=cursor)
+
+    def _was_used(self, record: SessionRecord) -> bool:
+        """Editors open a session with every window; one without a prompt is nothing to come back to."""
+        if record.last_seq or record.title is not None:
+            return True
+        live = self._live(record.id)
+        return live is not None and live.turn is not None
 
     async def _close(self, params: CloseSessionRequest) -> CloseSessionResponse:
         session_id = checked_id(params.session_id)

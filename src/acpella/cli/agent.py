@@ -57,19 +57,21 @@ def _count(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; gives the exit code."""
+    from acpella.agent.logs import logging_failures
     from acpella.coder import agent
     from acpella.coder.loop import Pace
     from acpella.errors import AcpellaError
 
     try:
-        coder = agent(
-            model=arguments.model,
-            mode=arguments.mode,
-            thinking=arguments.thinking,
-            auto_approve=arguments.auto_approve,
-            store=arguments.store,
-            pace=Pace(max_requests=arguments.max_turns, max_tokens=arguments.max_tokens),
-        )
+        with logging_failures("coder"):
+            coder = agent(
+                model=arguments.model,
+                mode=arguments.mode,
+                thinking=arguments.thinking,
+                auto_approve=arguments.auto_approve,
+                store=arguments.store,
+                pace=Pace(max_requests=arguments.max_turns, max_tokens=arguments.max_tokens),
+            )
     except (AcpellaError, ValueError) as error:
         print(f"acpella: {error}", file=sys.stderr)  # noqa: T201 - this is what the user must know
         return exits.USAGE

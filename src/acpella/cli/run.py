@@ -208,7 +208,7 @@ async def _with_own_agent(
         except OSError:
             pass  # nothing can be kept here; a single prompt needs no memory
         try:
-            code = await _with_session(arguments, agent, session, prompt)
+            code = await _with_session(arguments, session, prompt)
         finally:
             if not (arguments.sent or arguments.resume):
                 await _forget(agent, session, catalogue, key)
@@ -319,7 +319,7 @@ async def _attached(arguments: argparse.Namespace, entry: "Entry", connected: An
             _remember_title(entry, title)
         if arguments.no_wait:
             return await _leave(arguments, agent, session, prompt)
-        return await _with_session(arguments, agent, session, prompt)
+        return await _with_session(arguments, session, prompt)
     finally:
         await agent.__aexit__(None, None, None)
 
@@ -412,20 +412,13 @@ def _connect(
     return agent
 
 
-async def _with_session(arguments: argparse.Namespace, agent: Any, session: Any, prompt: list[Any]) -> int:
-    from acpella.errors import AuthRequired
-
+async def _with_session(arguments: argparse.Namespace, session: Any, prompt: list[Any]) -> int:
     if arguments.save_session:
         Path(arguments.save_session).write_text(session.id + "\n", encoding="utf-8")  # noqa: ASYNC240 - once
     if arguments.list_commands:
         return await _list_commands(session)
     await _prepare(arguments, session)
-    try:
-        return await _turn(arguments, session, prompt, quiet=arguments.output in ("jsonl", "json"))
-    except AuthRequired as error:
-        ways = ", ".join(f"{m.id} ({m.name})" for m in agent.auth_methods if hasattr(m, "id"))
-        text = f"{agent.name} wants you to log in first" + (f" with one of: {ways}" if ways else "")
-        raise AuthRequired(text, data=error.data) from None
+    return await _turn(arguments, session, prompt, quiet=arguments.output in ("jsonl", "json"))
 
 
 async def _prepare(arguments: argparse.Namespace, session: Any) -> None:

@@ -475,8 +475,11 @@ class ConnectedAgent:
                 *(m for m in self.auth_methods if m.id not in {t.id for t in told}),
             ]
         names = ", ".join(f"{method.id} ({method.name})" for method in self.auth_methods)
-        text = f"{self.name} wants you to log in first"
-        return AuthRequired(text + (f" with one of: {names}" if names else ""), data=error.data)
+        text = f"{self.name} wants you to log in first" + (f" with one of: {names}" if names else "")
+        said = error.message.strip().rstrip(".")
+        if said and said.lower() != AuthRequired.default_message.lower():
+            text += f"; it says: {said}"
+        return AuthRequired(text, data=error.data)
 
     def _places(
         self, cwd: str | os.PathLike[str], directories: Sequence[str | os.PathLike[str]]

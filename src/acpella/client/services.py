@@ -79,7 +79,7 @@ class Services:
             ),
             elicitation=elicitation,
             auth=AuthCapabilities(terminal=terminal_logins),
-            meta={"terminal_output": True, "terminal-auth": True},
+            meta={"terminal_output": True, "terminal-auth": True, "prompt_usage": True},
         )
 
     def _refuser(self, kind: str, doing: str, roots: list[Path]) -> Refuse | None:

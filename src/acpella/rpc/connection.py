@@ -26,7 +26,7 @@ from .frame_log import FrameLog
 from .framing import Framing
 from .limits import Limits
 from .message import RequestId
-from .peer import CancelRequested, Failure, Method, Noise, Peer, Reply, Request, Vocabulary
+from .peer import CancelRequested, Crash, Failure, Method, Noise, Peer, Reply, Request, Vocabulary
 
 __all__ = ["Connection", "Handler", "current_request"]
 
@@ -52,6 +52,10 @@ current_request: ContextVar[RequestId | None] = ContextVar("acpella_current_requ
 
 _notified: ContextVar["Connection | None"] = ContextVar("acpella_notified", default=None)
 """In a notification handler, and in the tasks that it starts: whose it is."""
+
+
+_afterwards: ContextVar[tuple[Callable[[], None], ...]] = ContextVar("acpella_afterwards", default=())
+"""In a request handler: what is to be done once the answer is on its way."""
 
 
 class _Call:
@@ -103,16 +107,19 @@ class Connection:
         limits: Limits = Limits(),
         framing: Framing | None = None,
         answer_noise: bool = True,
+        is_cancel_useful: Callable[[str, Any], bool] | None = None,
     ) -> None:
         """Prepare a connection; `async with` opens it.
 
         `requests` and `notifications` map method names to handlers. `on_noise` hears of everything that
-        arrived and was no message. `framing` None lets the peer's first message decide.
+        arrived and was no message. `framing` None lets the peer's first message decide. A call that is given
+        up is cancelled at the peer, unless `is_cancel_useful` says no to its method and parameters.
         """
         self._channel = channel
         self._requests: Mapping[str, Handler] = {} if requests is None else requests
         self._notifications: Mapping[str, Handler] = {} if notifications is None else notifications
         self._on_noise = on_noise
+        self._is_cancel_useful = is_cancel_useful
         self._limits = limits
         self._peer = Peer(
             vocabulary,
@@ -147,6 +154,8 @@ class Connection:
         self._opened = False
         self._mute = True  # nothing may be written: not open yet, or the peer is gone
         self._ending: ConnectionClosed | None = None
+        self.failure: Exception | None = None
+        """The fault of our own that ended the conversation, if one did."""
         self._finish_task: asyncio.Task[None] | None = None
         self._finished: asyncio.Future[None] | None = None
 
@@ -269,7 +278,9 @@ class Connection:
             if timer is not None:
                 timer.cancel()
             if self._calls.pop(call_id, None) is not None and self._ending is None:
-                self._peer.abandon(call_id)
+                name = method if isinstance(method, str) else method.name
+                useful = self._is_cancel_useful is None or self._is_cancel_useful(name, params)
+                self._peer.abandon(call_id, tell=useful)
                 self._flush()
             if not in_order:
                 self._awaited -= 1
@@ -295,6 +306,13 @@ class Connection:
         if self._burst >= BURST:
             self._burst = 0
             await asyncio.sleep(0)
+
+    def after_answer(self, work: Callable[[], None]) -> None:
+        """In a request handler that is a coroutine: do something behind the answer, if there is no error.
+
+        What it sends comes after the answer, however long that had to wait for the peer to read.
+        """
+        _afterwards.set((*_afterwards.get(), work))
 
     async def drain(self) -> None:
         """Wait until the peer has taken enough of what was written for more to be sent."""
@@ -348,9 +366,8 @@ class Connection:
             if events:
                 size, self._unfinished = self._unfinished, 0
                 self._dispatch(events, size)
-        except Exception:  # a bug of ours must end the conversation, not leave everybody waiting
-            log.exception("failed to read what the peer sent")
-            self._end(ConnectionClosed("what the peer sent could not be handled; the log says why"))
+        except Exception as error:  # a bug of ours must end the conversation, not leave everybody waiting
+            self._fail(error)
             return
         if self._peer.unsent:
             self._flush()  # error answers that the peer gave by itself
@@ -386,15 +403,24 @@ class Connection:
                 # of half an answer, why the other half never came is the better error
                 self._dispatch([event for event in self._peer.finish() if not _is_unreadable(event)], 0)
                 self._flush()
-            except Exception:
-                log.exception("failed to read what the peer sent last")
+            except Exception as error:
+                self._fail(error)
         self._end(reason)
+
+    def _fail(self, error: Exception) -> None:
+        """Something here is broken. The peer gets what is ready, and the answers to what it asked before."""
+        log.error("failed to read what the peer sent", exc_info=error)
+        self.failure = error
+        reason = ConnectionClosed("what the peer sent could not be handled; the log says why")
+        self._end(reason, listening=True)
+        self._flush()
 
     # -- dispatch ------------------------------------------------------------------------
 
     def _dispatch(self, events: list[Any], size: int) -> None:
         queue = self._queue
         before = len(queue)
+        crash: Exception | None = None
         if self._peer.only_stream:
             queue.extend(events)
             events = []
@@ -415,12 +441,16 @@ class Connection:
                 self._cancel(event.id)
             elif kind is Noise:
                 self._report(event)
+            elif kind is Crash:
+                crash = event.error
             else:
                 queue.append(event)
         if len(queue) > before:
             queue.append(size)
             self._queued += size
             self._wake_pump()
+        if crash is not None:
+            raise crash
 
     def _settle(self, call_id: RequestId, outcome: object) -> None:
         call = self._calls.pop(call_id, None)
@@ -533,7 +563,7 @@ class Connection:
             self._peer.refuse(request.id, InternalError())
 
     def _start(self, request: Request, work: Awaitable[Any] | None = None) -> None:
-        if self._ending is not None and self._ending.clean is False:
+        if self._mute:
             return
         if len(self._running) >= self._limits.max_requests:
             self._peer.refuse(request.id, Overloaded())
@@ -549,6 +579,7 @@ class Connection:
     async def _run(self, request: Request, work: Awaitable[Any] | None) -> None:
         current_request.set(request.id)
         _notified.set(None)
+        _afterwards.set(())
         try:
             result = self._requests[request.method](request.params) if work is None else work
             if _awaitable(result):
@@ -567,6 +598,8 @@ class Connection:
             raise
         else:
             self._peer.answer(request.id, result)
+            for step in _afterwards.get():
+                step()
         finally:
             task = asyncio.current_task()
             assert task is not None
@@ -617,13 +650,13 @@ class Connection:
 
     # -- the end -----------------------------------------------------------------------------
 
-    def _end(self, reason: ConnectionClosed, *, grace: float | None = None) -> None:
+    def _end(self, reason: ConnectionClosed, *, grace: float | None = None, listening: bool = False) -> None:
         if self._ending is None:
             if not reason.clean:
                 reason.frames = self._frame_log.frames()
             self._ending = reason
             self._reading.end()
-            self._mute = not reason.clean  # a peer that has only stopped talking may still listen
+            self._mute = not (reason.clean or listening)  # one that has only stopped talking may listen
             if self._mute:
                 self.resume_writing()  # wakes those who would wait for ever
             elif self._writable is not None:

@@ -129,7 +129,13 @@ class Noise(msgspec.Struct, frozen=True, gc=False):
     excerpt: str
 
 
-Event = Request | Notification | Reply | Failure | CancelRequested | Noise
+class Crash(msgspec.Struct, frozen=True, gc=False):
+    """Reading failed through a fault of our own; nothing after it can be read."""
+
+    error: Exception
+
+
+Event = Request | Notification | Reply | Failure | CancelRequested | Noise | Crash
 
 
 class _CancelParams(msgspec.Struct, rename="camel"):
@@ -207,23 +213,32 @@ class Peer:
 
     def receive(self, data: bytes) -> list[Event]:
         """Take bytes as they were read; give the events they complete, in order."""
-        blocks = self._framer.feed(data)
         self.only_stream = False
-        if len(blocks) != 1 or isinstance(block := blocks[0], Broken):
-            return self._read_blocks(blocks)
-        found = self._read_stream(block)
-        if found is None:
-            return self._read_frames(block, [])
+        events: list[Event] = []
+        try:
+            blocks = self._framer.feed(data)
+            if len(blocks) != 1 or isinstance(block := blocks[0], Broken):
+                return self._read_blocks(blocks, events)
+            found = self._read_stream(block)
+            if found is None:
+                return self._read_frames(block, events)
+        except Exception as error:  # a bug: what was read before it still counts
+            events.append(Crash(error))
+            return events
         self.only_stream = True
         return found
 
     def finish(self) -> list[Event]:
         """The peer will send no more: give the event of an unterminated last line, if any."""
         self.only_stream = False
-        return self._read_blocks(self._framer.finish())
-
-    def _read_blocks(self, blocks: list[bytes | Broken]) -> list[Event]:
         events: list[Event] = []
+        try:
+            return self._read_blocks(self._framer.finish(), events)
+        except Exception as error:
+            events.append(Crash(error))
+            return events
+
+    def _read_blocks(self, blocks: list[bytes | Broken], events: list[Event]) -> list[Event]:
         for block in blocks:
             if isinstance(block, Broken):
                 self._skip(InvalidRequest(block.reason), block.head, block.tail, events)
@@ -429,9 +444,9 @@ class Peer:
         self._calls[call_id] = method
         return call_id
 
-    def abandon(self, call_id: RequestId) -> None:
+    def abandon(self, call_id: RequestId, *, tell: bool = True) -> None:
         """Tell the peer that the answer is no longer wanted; one that still comes is ignored."""
-        if self._calls.pop(call_id, None) is not None:
+        if self._calls.pop(call_id, None) is not None and tell:
             params = Raw(b'{"requestId":%b}' % call_id)
             self._send(b'{"jsonrpc":"2.0","method":"$/cancel_request","params":', params)
 

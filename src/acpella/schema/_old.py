@@ -28,6 +28,7 @@ class OldShape:
 
 
 def _initialize_params(params: Json) -> Json:
+    params = _with_numeric_version(params)
     old = params.get("capabilities")
     if "clientCapabilities" in params or not isinstance(old, dict):
         return params
@@ -40,7 +41,7 @@ def _initialize_params(params: Json) -> Json:
 
 
 def _initialize_result(result: Json) -> Json:
-    result = dict(result)
+    result = dict(_with_numeric_version(result))
     capabilities = result.get("agentCapabilities", result.get("capabilities"))
     if isinstance(capabilities, dict):
         capabilities = dict(cast("Json", capabilities))
@@ -57,6 +58,14 @@ def _initialize_result(result: Json) -> Json:
     return result
 
 
+def _with_numeric_version(value: Json) -> Json:
+    """The protocol version as a number; some peers send "1", which the official SDKs take for 1."""
+    version = value.get("protocolVersion")
+    if isinstance(version, str) and version.isascii() and version.isdigit() and len(version) <= 5:
+        return {**value, "protocolVersion": int(version)}
+    return value
+
+
 # -- session/prompt ----------------------------------------------------------------------
 
 
@@ -64,8 +73,6 @@ def _prompt_params(params: Json) -> Json:
     params = dict(params)
     _rename(params, "content", "prompt")
     prompt = params.get("prompt")
-    if isinstance(prompt, str):
-        prompt = [{"type": "text", "text": prompt}]
     if isinstance(prompt, list):
         params["prompt"] = [_block(block) for block in cast("list[Any]", prompt)]
     return params

@@ -9,7 +9,6 @@ The flags say how a reader treats a malformed value; they mirror the annotations
 """
 
 import functools
-import sys
 import types
 from collections.abc import Callable
 from typing import (
@@ -146,24 +145,15 @@ class Wire(Struct, rename="camel", omit_defaults=True, frozen=True, kw_only=True
 
     def __init_subclass__(cls, **config: Any) -> None:
         super().__init_subclass__(**config)
-        own = _own_annotations(cls)
+        own = cls.__annotations__  # without inherited ones; Python 3.14 makes them on demand
         flags: dict[str, Flag] = {}
         for name, annotation in own.items():
             if get_origin(annotation) is Annotated:
                 for extra in get_args(annotation)[1:]:
                     if isinstance(extra, Flag):
                         flags[name] = extra
-            own[name] = native(annotation)
         FLAGS[cls] = flags
-
-
-def _own_annotations(cls: type) -> dict[str, Any]:
-    """The class's annotations as a dictionary that msgspec will read later, so that it can be changed."""
-    if sys.version_info >= (3, 14):  # there they are made on demand, unless they were set
-        import annotationlib
-
-        cls.__annotations__ = annotationlib.get_annotations(cls)
-    return cast("dict[str, Any]", cls.__dict__.get("__annotations__", {}))
+        cls.__annotations__ = {name: native(annotation) for name, annotation in own.items()}  # for msgspec
 
 
 def flag_of(cls: type, field: str) -> Flag | None:

@@ -4,6 +4,14 @@ import asyncio
 from typing import Any
 
 import acp
+from acp.schema import AgentMessageChunk, TextContentBlock
+
+
+def message(text: str) -> AgentMessageChunk:
+    """Text of the agent. Spelt out: the helpers for it are not in every version."""
+    return AgentMessageChunk(
+        session_update="agent_message_chunk", content=TextContentBlock(type="text", text=text)
+    )
 
 
 class Agent(acp.Agent):
@@ -21,7 +29,7 @@ class Agent(acp.Agent):
 
     async def prompt(self, session_id: str, prompt: Any, **_: Any) -> acp.PromptResponse:
         verb, _, rest = prompt[0].text.partition(" ")
-        say = lambda text: self._client.session_update(session_id, acp.update_agent_message_text(text))  # noqa: E731
+        say = lambda text: self._client.session_update(session_id, message(text))  # noqa: E731
         if verb == "read":
             read = await self._client.read_text_file(session_id=session_id, path=rest)
             await say(read.content)

@@ -104,7 +104,7 @@ async def converse(session_id: str, steps: list[dict[str, Any]], command: list[s
                     await connection.set_session_mode(mode_id=step["mode"], session_id=session_id)
                     tell(event="mode_set")
                 case "prompt":
-                    blocks = [acp.text_block(step["text"])]
+                    blocks = [acp.schema.TextContentBlock(type="text", text=step["text"])]
                     answer = await connection.prompt(session_id=session_id, prompt=blocks)
                     tell(event="stop", reason=answer.stop_reason)
                 case "again":

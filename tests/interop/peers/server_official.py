@@ -7,6 +7,14 @@ from typing import Any
 import acp
 import uvicorn
 from acp.http.asgi import create_asgi_app
+from acp.schema import AgentMessageChunk, TextContentBlock
+
+
+def message(text: str) -> AgentMessageChunk:
+    """Text of the agent. Spelt out: the helpers for it are not in every version."""
+    return AgentMessageChunk(
+        session_update="agent_message_chunk", content=TextContentBlock(type="text", text=text)
+    )
 
 
 class Agent(acp.Agent):
@@ -34,7 +42,7 @@ class Agent(acp.Agent):
 
     async def load_session(self, cwd: str, session_id: str, **_: Any) -> acp.LoadSessionResponse:
         for text in list(self.said[session_id]):
-            await self._client.session_update(session_id, acp.update_agent_message_text(text))
+            await self._client.session_update(session_id, message(text))
         return acp.LoadSessionResponse()
 
     async def prompt(self, session_id: str, prompt: Any, **_: Any) -> acp.PromptResponse:
@@ -42,7 +50,7 @@ class Agent(acp.Agent):
 
         async def say(text: str) -> None:
             self.said[session_id].append(text)
-            await self._client.session_update(session_id, acp.update_agent_message_text(text))
+            await self._client.session_update(session_id, message(text))
 
         if verb == "ask":
             options = [{"optionId": "x-allow", "name": "Go", "kind": "allow_once"}]

@@ -40,8 +40,10 @@ def test_a_prompt_given_as_content() -> None:
     assert b'"prompt"' in encode(read) and b'"content"' not in encode(read)
 
 
-def test_a_prompt_given_as_a_string() -> None:
-    assert params(methods.PROMPT, {"sessionId": "s", "prompt": "hi"}).prompt == [TextContent(text="hi")]
+@pytest.mark.parametrize("key", ["prompt", "content"])
+def test_a_prompt_given_as_a_string_is_refused(key: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match="Expected `array`"):
+        params(methods.PROMPT, {"sessionId": "s", key: "hi"})
 
 
 def test_media_under_source() -> None:
@@ -78,6 +80,18 @@ def test_todays_capabilities_win_over_old_ones() -> None:
         "capabilities": {"terminal": False},
     }
     assert params(methods.INITIALIZE, both).client_capabilities.terminal is True
+
+
+def test_a_protocol_version_given_as_a_string_is_read_as_a_number() -> None:
+    assert params(methods.INITIALIZE, {"protocolVersion": "1"}).protocol_version == 1
+    answer = {"protocolVersion": "1", "agentCapabilities": {}}
+    assert methods.INITIALIZE.read_result(msgspec.json.encode(answer)).protocol_version == 1
+
+
+@pytest.mark.parametrize("version", ["", "one", "1.0", "-1", "²", "70000", "9" * 5000, None, True])
+def test_a_protocol_version_that_is_no_number_is_refused(version: object) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        params(methods.INITIALIZE, {"protocolVersion": version})
 
 
 def test_an_old_initialize_answer() -> None:
