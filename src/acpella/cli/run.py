@@ -397,7 +397,9 @@ def _connect(
             "params": {"name": name, "command": command},
         }
         mirror.show(msgspec.json.encode(note))
-    allowed = offers(write=arguments.write, yolo=arguments.yolo, ask=ask)
+    allowed = offers(
+        write=arguments.write, yolo=arguments.yolo, ask=ask, tell=lambda text: _warn(arguments, text)
+    )
     if ask is not None and sys.stdin.isatty() and sys.stderr.isatty():
         allowed["on_elicit"] = elicitation
     allowed["timeouts"] = dataclasses.replace(allowed["timeouts"], startup=startup)

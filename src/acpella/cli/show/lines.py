@@ -16,6 +16,7 @@ _CODES = {
     "bold": "1",
     "dim": "2",
     "italic": "3",
+    "reverse": "7",
     "red": "31",
     "green": "32",
     "yellow": "33",
@@ -23,7 +24,7 @@ _CODES = {
     "magenta": "35",
     "cyan": "36",
 }
-_ATTRIBUTES = ("bold", "dim", "italic")
+_ATTRIBUTES = ("bold", "dim", "italic", "reverse")
 _SGR = re.compile(r"\x1b\[[0-9;]*m")
 
 
