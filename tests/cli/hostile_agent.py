@@ -3,7 +3,8 @@
     hostile_agent.py REQUESTS.json
 
 The file is an object: `requests` (a list of method and params, sent in each turn), `initialize` and `new`
-(laid over the answers to those methods), and `stderr` (written at the start).
+(laid over the answers to those methods), `stderr` (written at the start), `noise` (written to stdout before each
+answer), `updates` (sent after `session/new`), and `errors` (answers to other methods).
 """
 
 import json
@@ -41,9 +42,14 @@ for request in map(json.loads, sys.stdin):
         answer = {"protocolVersion": 1, **told.get("initialize", {})}
     elif request.get("method") == "session/new":
         answer = {"sessionId": "s", **told.get("new", {})}
+        for update in told.get("updates", []):
+            send({"method": "session/update", "params": {"sessionId": "s", "update": update}})
     elif request.get("method") == "session/prompt":
         answers = [ask(n, method, params) for n, (method, params) in enumerate(told.get("requests", []))]
         say("answers: " + json.dumps(answers))
         answer = {"stopReason": "end_turn"}
-    if "id" in request:
+    sys.stdout.write(told.get("noise", ""))
+    if request.get("method") in told.get("errors", {}):
+        send({"id": request["id"], "error": told["errors"][request["method"]]})
+    elif "id" in request:
         send({"id": request["id"], "result": answer})

@@ -320,3 +320,80 @@ def test_permissions_list_shows_control_characters_and_revokes_them(ask: Ask, tm
     with acpella("permissions", "list", cwd=tmp_path, columns=400) as listing:
         listing.wait()
         assert r"\x1b]'; touch X" in listing.all()
+
+
+# -- what commands tell of an agent ----------------------------------------------------------
+
+EVIL = "\x1b]52;c;ZXZpbA==\x07\x1b]0;owned\x07\x1bc\x9b2J\u202e"
+
+TELLS: dict[str, Any] = {
+    "stderr": f"words {EVIL}\n",
+    "noise": f"noise {EVIL}\n",
+    "initialize": {
+        "agentInfo": {"name": f"n{EVIL}", "title": f"t{EVIL}", "version": f"v{EVIL}"},
+        "agentCapabilities": {"sessionCapabilities": {"list": {}, "delete": {}}},
+        "authMethods": [
+            {"id": f"i{EVIL}", "name": f"n{EVIL}", "description": f"d{EVIL}"},
+            {"id": "e", "name": "n", "type": "env_var", "vars": [{"name": f"V{EVIL}"}]},
+            {"id": "t", "name": "n", "type": "terminal", "args": [f"a{EVIL}"]},
+        ],
+    },
+    "new": {
+        "modes": {"currentModeId": f"m{EVIL}", "availableModes": [{"id": f"m{EVIL}", "name": f"M{EVIL}"}]},
+        "configOptions": [{"id": f"o{EVIL}", "name": "O", "type": "boolean", "currentValue": True}],
+    },
+    "updates": [
+        {
+            "sessionUpdate": "available_commands_update",
+            "availableCommands": [
+                {"name": f"c{EVIL}", "description": f"d{EVIL}", "input": {"hint": f"h{EVIL}"}}
+            ],
+        }
+    ],
+    "errors": {
+        "session/delete": {"code": -32000, "message": f"e{EVIL}", "data": {"details": f"d{EVIL}"}},
+        "session/prompt": {"code": -32603, "message": f"e{EVIL}", "data": {"details": f"d{EVIL}"}},
+        "session/list": {"code": -32603, "message": f"e{EVIL}"},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("agents", "doctor", "{}"),
+        ("run", "-a", "{}", "hi"),
+        ("run", "-v", "-a", "{}", "hi"),
+        ("run", "-o", "simple", "-a", "{}", "hi"),
+        ("run", "-o", "jsonl", "-a", "{}", "hi"),
+        ("run", "--list-commands", "-a", "{}"),
+        ("sessions", "list", "-a", "{}"),
+        ("sessions", "show", "s", "-a", "{}"),
+    ],
+    ids=lambda words: "-".join(word.strip("-{}") for word in words if word != "{}"),
+)
+def test_no_command_writes_escape_sequences_of_an_agent(tmp_path: Path, words: tuple[str, ...]) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps(TELLS), encoding="utf-8")
+    agent = f"{sys.executable} {HOSTILE} {script}"
+    with acpella(*(word.format(agent) for word in words), cwd=tmp_path) as terminal:
+        terminal.wait()
+        for sequence in (b"\x1b]", b"\x1bc", "\x9b".encode(), "\u202e".encode(), b"\x07"):
+            assert sequence not in terminal.raw, (sequence, bytes(terminal.raw))
+        assert terminal.screen.title == ""
+
+
+def test_a_chat_writes_no_escape_sequences_of_an_agent(tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps(TELLS), encoding="utf-8")
+    with acpella("chat", "-a", f"{sys.executable} {HOSTILE} {script}", cwd=tmp_path, columns=120) as terminal:
+        terminal.see("›|>")
+        terminal.type("hi\r")
+        terminal.see("✗")
+        terminal.type("/help\r")
+        terminal.see("/quit|/exit")
+        terminal.type("/login\r")
+        terminal.see("how\\?(?s:.*)Esc: none")
+        terminal.type("\x1b")
+        for sequence in (b"\x1b]52", b"\x1b]0;", b"\x1bc", "\x9b".encode(), "\u202e".encode(), b"\x07"):
+            assert sequence not in terminal.raw, sequence
