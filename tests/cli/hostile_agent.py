@@ -3,8 +3,8 @@
     hostile_agent.py REQUESTS.json
 
 The file is an object: `requests` (a list of method and params, sent in each turn), `initialize` and `new`
-(laid over the answers to those methods), `stderr` (written at the start), `noise` (written to stdout before each
-answer), `updates` (sent after `session/new`), and `errors` (answers to other methods).
+(laid over the answers to those methods), `stderr` (written at the start), `noise` (written to stdout before
+each answer), `updates` (sent after `session/new`), and `errors` (answers to other methods).
 """
 
 import json

@@ -107,6 +107,8 @@ def test_a_question_shows_line_ends_of_a_title(ask: Ask) -> None:
         ("\U000e0101", r"\U000e0101"),
         ("\u3164", r"\u3164"),
         ("\xa0", r"\xa0"),
+        ("\u0336", r"\u0336"),
+        ("\u0301" * 5, "\u0301" * 4 + r"\u0301"),
     ],
 )
 def test_a_question_shows_characters_that_draw_nothing(char: str, name: str) -> None:
@@ -151,6 +153,19 @@ def test_arguments_and_directory_of_a_command_are_shown(ask: Ask) -> None:
 def test_a_question_without_a_command_shows_its_input(ask: Ask) -> None:
     shown = asked(ask(question(title="fetch", kind="fetch2", rawInput={"url": "http://evil/\u202e"})))
     assert r'"url": "http://evil/\u202e"' in shown
+
+
+def test_a_question_shows_where_its_links_lead(ask: Ask) -> None:
+    link = {"type": "resource_link", "uri": "file:///evil\u202e", "name": "harmless"}
+    shown = asked(ask(question(content=[{"type": "content", "content": link}])))
+    assert r"[link harmless: file:///evil\u202e]" in shown
+
+
+def test_a_question_shows_its_input_beside_content_that_says_nothing(ask: Ask) -> None:
+    shown = asked(
+        ask(question(content=[{"type": "terminal", "terminalId": "t"}], rawInput={"cmd": "rm -rf ~"}))
+    )
+    assert '{"cmd": "rm -rf ~"}' in shown
 
 
 def test_an_option_shows_control_characters(ask: Ask) -> None:

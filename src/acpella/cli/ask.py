@@ -9,6 +9,8 @@ from typing import Any, Protocol
 from acpella.client.lasting import command_in, span_of
 from acpella.schema import (
     BooleanPropertySchema,
+    Content,
+    ContentBlock,
     CreateElicitationRequest,
     CreateElicitationResponse,
     Diff,
@@ -18,16 +20,20 @@ from acpella.schema import (
     ElicitationFormMode,
     ElicitationPropertySchema,
     ElicitationUrlMode,
+    EmbeddedResource,
     MultiSelectPropertySchema,
     PermissionOption,
     RequestPermissionRequest,
+    ResourceLink,
+    TextContent,
+    TextResourceContents,
     ToolCallUpdate,
 )
 
 from .forms import choices_of, read_value, show_value
 from .kinds import kind_note
 from .show.clean import one_line
-from .show.facts import relative_path, unfenced, whole_diff_rows
+from .show.facts import describe, relative_path, unfenced, whole_diff_rows
 from .show.lines import Row, cell_len, has_colour, paint, plain
 from .show.reveal import CUT, MOST_ROWS, is_hidden, reveal, reveal_rows
 
@@ -93,8 +99,7 @@ class Asker:
             head = self._head_rows(request.tool_call)
             if len(shown) > len(head) + 1 and len(shown) + len(choices) + 4 > _height():
                 self._write([[], *head])  # what it is about has scrolled away
-            if is_hidden([*shown, *choices]):
-                self._write([[(INVISIBLE, CUT)]])
+            self._warn([*shown, *choices])
             self._write(choices)
             chosen = await self._choose(request.options, keys)
             option = None if chosen is None else request.options[chosen]
@@ -115,26 +120,29 @@ class Asker:
         title = call.title or call.name or "go on"
         shown: list[Row] = [[], *self._head_rows(call)]
         named = [relative_path(place.path, self.cwd) for place in call.locations or []]
-        for path in dict.fromkeys(named):
+        for path in list(dict.fromkeys(named))[:MOST_ROWS]:
             if path not in title.split():
                 shown += _whole(path, [("    ", "")], "dim", lines=False)
+        if len(named) > MOST_ROWS:
+            shown.append([("    ", ""), (f"… not all of {len(named)} paths are shown", CUT)])
         command = command_in(call, self.cwd)
         if command and command != title:
             shown += _whole(command, [("    ", "")])
-        elif not command and not call.content and call.raw_input:
-            import json
-
-            shown += _whole(json.dumps(call.raw_input, ensure_ascii=False), [("    ", "")], "dim")
+        beneath: list[Row] = []
         for item in call.content or []:
             if isinstance(item, Diff):
-                shown += whole_diff_rows(item, _width(), cwd=self.cwd, limit=MOST_ROWS)
+                beneath += whole_diff_rows(item, _width(), cwd=self.cwd, limit=MOST_ROWS)
                 if self.stage is not None:
                     self.stage.saw_diff(call.tool_call_id)
-            elif (text := getattr(getattr(item, "content", None), "text", None)) and isinstance(text, str):
+            elif isinstance(item, Content) and (text := _text_of(item.content)):
                 if command and unfenced(text).strip() == command.strip():
                     continue  # the command again, for editors that do not show what goes into a call
-                shown += _whole(text.strip("\n"), [("    ", "")], "dim")
-        return shown
+                beneath += _whole(text.strip("\n"), [("    ", "")], "dim")
+        if not command and not beneath and call.raw_input:
+            import json
+
+            beneath = _whole(json.dumps(call.raw_input, ensure_ascii=False), [("    ", "")], "dim")
+        return shown + beneath
 
     async def _choose(self, options: Sequence[PermissionOption], keys: dict[str, int]) -> int | None:
         """The index of the chosen option; Esc is the one that says no this once."""
@@ -230,8 +238,7 @@ class Asker:
         note = "" if required or default is not None else " (optional)"
         if default is not None:
             note = f" [{show_value(default, choices)}]"
-        if reveal(title + note) != title + note:
-            self._write([[(INVISIBLE, CUT)]])
+        self._warn(reveal_rows(title + note, _width(), lines=False))
         if isinstance(field, MultiSelectPropertySchema):
             note += " numbers with commas"
         elif isinstance(field, BooleanPropertySchema):
@@ -368,8 +375,11 @@ class Asker:
     def _tell(self, rows: Sequence[Row]) -> None:
         """Write what somebody decides on, and whether part of it could not be seen."""
         self._write(rows)
+        self._warn(rows)
+
+    def _warn(self, rows: Sequence[Row]) -> None:
         if is_hidden(rows):
-            self._write([[(INVISIBLE, CUT)]])
+            self._write(reveal_rows(INVISIBLE, _width(), style=CUT))
 
     def _write(self, rows: Sequence[Row]) -> None:
         for row in rows:
@@ -403,6 +413,18 @@ def _keys_for(options: Sequence[PermissionOption]) -> dict[str, int]:
         if kinds.count(kind) == 1:  # of two that allow for ever, no letter chooses one by chance
             keys[letter] = kinds.index(kind)
     return keys
+
+
+def _text_of(block: ContentBlock) -> str:
+    """What there is to read of content: its text, or where it is."""
+    if isinstance(block, TextContent):
+        return block.text
+    if isinstance(block, ResourceLink):
+        return f"[link {block.title or block.name}: {block.uri}]"
+    if isinstance(block, EmbeddedResource):
+        inner = block.resource
+        return f"[file {inner.uri}]\n{inner.text if isinstance(inner, TextResourceContents) else ''}"
+    return describe(block)
 
 
 def _note(option: PermissionOption, call: ToolCallUpdate) -> str:

@@ -25,9 +25,12 @@ MOST_BLANK_LINES = 4
 """Empty lines in a row that are shown as they are."""
 
 _INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+    "[\u0334-\u0338\u20d0-\u20ff\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""Characters that draw nothing, although they count as letters or marks."""
+"""Characters that draw nothing, or strike out others, although they count as letters or marks."""
+
+MOST_MARKS = 4
+"""Marks on one letter; more of them paint over other lines."""
 
 _JOINER, _EMOJI_STYLE = "\u200d", "\ufe0f"
 
@@ -92,11 +95,13 @@ def _units(text: str, *, lines: bool) -> Iterator[tuple[str, bool]]:
 
 
 def _characters(text: str, start: int, stop: int, *, lines: bool) -> Iterator[tuple[str, bool]]:
+    marks = 0
     for index in range(start, stop):
         char = text[index]
+        marks = marks + 1 if char > "\u02ff" and unicodedata.category(char) == "Mn" else 0
         if lines and char in "\n\t":
             yield ("\n" if char == "\n" else "    "), False
-        elif char.isprintable() and not _INVISIBLE.match(char):
+        elif char.isprintable() and marks <= MOST_MARKS and not _INVISIBLE.match(char):
             yield char, False
         elif _belongs_to_emoji(text, index):
             yield char, False
