@@ -45,7 +45,7 @@ async def reply(turn):
         elif word == "write":
             await turn.files.write(rest, "written")
         elif word == "ask":
-            async with turn.tool("Do " + rest, kind="edit", name=rest) as call:
+            async with turn.tool("Do " + rest, kind="edit", name=rest, locations=[rest]) as call:
                 yield "allowed" if await turn.permit(call, "Do " + rest) else "not allowed"
             return
         elif word == "stubborn":

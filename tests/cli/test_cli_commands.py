@@ -151,6 +151,7 @@ def test_agents_are_added_and_removed_without_touching_the_rest(shell: Shell) ->
         '{"theme": {"x": [1, 2]}, "agent_servers": {"old": {"command": "o", "more": 1}}}', encoding="utf-8"
     )
     path.chmod(0o640)
+    shell("agents", "trust", "--yes")
     ran = shell("agents", "add", "--here", "--env", "A=b", "mine", sys.executable, ECHO, "-v", "--x=y")
     assert ran.returncode == 0, ran.stderr
     assert json.loads(path.read_text(encoding="utf-8")) == {
@@ -271,7 +272,7 @@ def test_what_was_kept_for_a_program_holds_for_that_very_one(shell: Shell, sessi
     """Alone, behind an owner, and when a prompt was left with that owner."""
     path = shell.home / "config" / "acpella" / "permissions.toml"
     path.parent.mkdir(parents=True)
-    answer = '"Do deploy" = "allow"\n'
+    answer = f'"edit Do deploy: {shell.repo}/deploy (in {shell.repo})" = "allow"\n'
     for agent, allowed in ((shell.scripted, True), ("cli_agent.py", False), (f"{shell.scripted} x", False)):
         path.write_text(f'["{agent}"]\n{answer}', encoding="utf-8")
         ran = shell("run", "-a", shell.scripted, *session, "ask deploy")

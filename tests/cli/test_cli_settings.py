@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 from cli_shell import EXAMPLES, Shell
 
+from cli.terminal import Terminal
+
+ACPELLA = [sys.executable, "-m", "acpella"]
 ECHO = str(EXAMPLES / "echo.py")
 
 
@@ -64,14 +67,14 @@ def test_removing_looks_where_the_list_looks(shell: Shell, user: Path) -> None:
 def test_a_file_that_says_more_stays(shell: Shell, user: Path, project: Path) -> None:
     project.write_text('{"owner_idle": 9, "agent_servers": {"near": {"command": "x"}}}', encoding="utf-8")
     track(shell, project)
-    shell("agents", "trust")
+    shell("agents", "trust", "--yes")
     assert shell("agents", "remove", "--here", "near").returncode == 0
     assert json.loads(project.read_text(encoding="utf-8")) == {"owner_idle": 9, "agent_servers": {}}
     ran = shell("run", "hi")  # what was changed here is still agreed to
     assert (ran.stdout, ran.stderr) == ("You said: hi\n", "")
 
 
-# -- files that came with a repository ----------------------------------------------------------------
+# -- files that need an agreement ---------------------------------------------------------------------
 
 
 def track(shell: Shell, project: Path) -> None:
@@ -80,25 +83,80 @@ def track(shell: Shell, project: Path) -> None:
         subprocess.run(["git", *words], cwd=shell.repo, check=True, env=shell.env)
 
 
-def hostile(shell: Shell, project: Path) -> Path:
+def hostile(shell: Shell, project: Path, *, tracked: bool = True) -> Path:
     """Settings of a repository that was cloned: they want their own program to be run as `full`."""
     mark = shell.home / "mark"
     program = ["-c", f"open({str(mark)!r}, 'w')"]
     server = {"command": sys.executable, "args": program}
     document = {"agent_servers": {"full": server}, "mcp_servers": {"spy": server}}
     project.write_text(json.dumps(document), encoding="utf-8")
-    track(shell, project)
+    if tracked:
+        track(shell, project)
     return mark
 
 
-def test_settings_that_git_does_not_track_are_the_users_own(shell: Shell, user: Path, project: Path) -> None:
-    """D9: a file made by hand, before and after `git init`."""
-    project.write_text(json.dumps({"agent_servers": {"near": {"command": sys.executable, "args": [ECHO]}}}))
-    for _ in range(2):
-        ran = shell("run", "-a", "near", "hi")
-        assert (ran.stdout, ran.stderr) == ("You said: hi\n", "")
-        (shell.repo / "other.txt").touch()
-        track(shell, shell.repo / "other.txt")
+def test_settings_that_git_does_not_track_start_nothing(shell: Shell, user: Path, project: Path) -> None:
+    """An archive, another kind of checkout or an agent that edits brings such a file, too."""
+    mark = hostile(shell, project, tracked=False)
+    ran = shell("run", "hi")
+    assert ran.stdout == "You said: hi\n" and "is not used: it names commands" in ran.stderr
+    assert not mark.exists()
+
+
+def test_adding_here_agrees_to_what_was_written(shell: Shell, user: Path) -> None:
+    shell("agents", "add", "--here", "near", ECHO)
+    ran = shell("run", "-a", "near", "hi")
+    assert (ran.stdout, ran.stderr) == ("You said: hi\n", "")
+
+
+def test_trust_agrees_to_nothing_unless_somebody_says_yes(shell: Shell, user: Path, project: Path) -> None:
+    mark = hostile(shell, project)
+    ran = shell("agents", "trust")
+    assert ran.returncode == 2 and str(mark) in ran.stdout and "agents trust --yes" in ran.stderr
+    for typed, code in (("\n", 2), ("n\n", 2), ("y\n", 0)):
+        assert shell("run", "hi").stdout == "You said: hi\n" and not mark.exists()
+        with Terminal(ACPELLA + ["agents", "trust"], cwd=shell.repo, **shell.env) as terminal:
+            terminal.see(r"use these settings\? \[y/N\]")
+            terminal.type(typed)
+            assert terminal.wait() == code
+    shell("run", "hi")
+    assert mark.exists()
+
+
+def test_trust_shows_every_word_with_variables_and_headers(shell: Shell, project: Path) -> None:
+    document = {
+        "agent_servers": {
+            "a": {
+                "command": "x" * 600 + " \x1b]0;",
+                "args": ["a b", "\r git status", "\u202eevil"],
+                "env": {"LD_PRELOAD": "/tmp/evil.so"},
+            },
+            "b": {"url": "https://user:password@example.com/?token=1", "headers": {"X-Team": "blue"}},
+        },
+        "mcp_servers": {"m": {"command": "evil", "env": {"NODE_OPTIONS": "--require x"}}},
+    }
+    project.write_text(json.dumps(document), encoding="utf-8")
+    shown = shell("agents", "trust").stdout
+    for word in (
+        "x" * 600 + r" \x1b]0;",
+        r"'a b' '\r git status' '\u202eevil'",
+        "LD_PRELOAD=/tmp/evil.so",
+        "https://user:password@example.com/?token=1",
+        "X-Team: blue",
+        '"NODE_OPTIONS": "--require x"',
+    ):
+        assert word in shown, word
+    assert "\x1b" not in shown
+
+
+def test_what_is_agreed_to_is_what_was_shown(shell: Shell, user: Path, project: Path) -> None:
+    project.write_text(json.dumps({"agent_servers": {"full": {"command": "harmless"}}}))
+    with Terminal(ACPELLA + ["agents", "trust"], cwd=shell.repo, **shell.env) as terminal:
+        terminal.see(r"harmless(?s:.*)\[y/N\]")
+        mark = hostile(shell, project)
+        terminal.type("y\n")
+        assert terminal.wait() == 0
+    assert "since it was changed" in shell("run", "hi").stderr and not mark.exists()
 
 
 def test_a_directory_that_is_a_link_of_the_repository_came_with_it(
@@ -126,7 +184,7 @@ def test_settings_of_a_cloned_repository_start_nothing(
 def test_what_was_agreed_to_holds_until_it_is_changed(shell: Shell, user: Path, project: Path) -> None:
     project.write_text(json.dumps({"agent_servers": {"near": {"command": sys.executable, "args": [ECHO]}}}))
     track(shell, project)
-    agreed = shell("agents", "trust")
+    agreed = shell("agents", "trust", "--yes")
     assert agreed.returncode == 0 and "near" in agreed.stdout and ECHO in agreed.stdout
     ran = shell("run", "-s", "work", "hi")
     assert (ran.stdout, ran.stderr) == ("You said: hi\n", "")
@@ -158,7 +216,7 @@ def test_a_bridge_goes_to_no_url_of_a_cloned_repository(shell: Shell, project: P
 
 
 def test_there_may_be_nothing_to_agree_to(shell: Shell) -> None:
-    ran = shell("agents", "trust")
+    ran = shell("agents", "trust", "--yes")
     assert ran.returncode == 2 and "no .acpella/settings.json" in ran.stderr
 
 

@@ -37,6 +37,7 @@ def test_a_url_of_the_settings_has_sessions_that_stay(shell: Shell, url: str) ->
     place = shell.repo / ".acpella" / "settings.json"
     place.parent.mkdir()
     place.write_text(json.dumps({"agent_servers": {"remote": {"url": url, "headers": {"X-Team": "blue"}}}}))
+    shell("agents", "trust", "--yes")
     for words in (["-s", "far"], ["-c"]):
         done = shell("run", *words, "-o", "simple", "hello")
         assert done.returncode == 0, done.stderr

@@ -1,6 +1,7 @@
 """D4, C21: answers for always."""
 
 import asyncio
+import json
 import os
 import shlex
 import stat
@@ -11,7 +12,10 @@ import pytest
 from scripting import Script
 
 from acpella.client import AgentServer, ClientSettings, Permissions, Remembered, Rule, connect
+from acpella.client.lasting import key_of
 from acpella.client.targets import identity_of
+from acpella.schema import ToolCallUpdate, decode
+from acpella.sessions import RememberedPermissions
 from acpella.transport import ProcessChannel
 
 pytestmark = pytest.mark.anyio
@@ -75,17 +79,15 @@ async def test_answers_are_listed_revoked_and_kept_in_the_users_own_file(
     await answers(command, permissions, project, STATUS, PUSH)
     again = Permissions("allow-all", remembered=True)  # as another process would
     name = shlex.join(command)
-    assert again.list_remembered() == [
-        Remembered(name, "git push", "deny"),
-        Remembered(name, "git status", "deny"),
-    ]
+    push, status = f"git push (in {project})", f"git status (in {project})"
+    assert again.list_remembered() == [Remembered(name, push, "deny"), Remembered(name, status, "deny")]
     (file,) = files(own_home)
     assert file.name == "permissions.toml"
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
     assert await answers(script(ASKS), Permissions("allow-all"), project, PUSH) == ["allow_once"]
-    assert again.revoke(name, "git push") == 1
-    assert again.revoke(name, "git push") == 0
-    assert [known.what for known in permissions.list_remembered(name)] == ["git status"]
+    assert again.revoke(name, push) == 1
+    assert again.revoke(name, push) == 0
+    assert [known.what for known in permissions.list_remembered(name)] == [status]
     assert again.revoke(name) == 1
     assert permissions.list_remembered() == []
 
@@ -129,10 +131,10 @@ async def test_nothing_is_remembered_unless_asked_to(script: Script, project: Pa
 async def test_long_commands_are_told_apart(script: Script, project: Path, tmp_path: Path) -> None:
     user = User("allow_always")
     permissions = Permissions("ask", ask=user, remembered=tmp_path / "answers.toml")
-    calls = ['{"title": "' + "x" * 5000 + end + '"}' for end in "ab"]
+    calls = ['{"title": "x", "rawInput": {"command": "' + "x" * 5000 + end + '"}}' for end in "ab"]
     await answers(script(ASKS), permissions, project, *calls, *calls)
     assert user.asked == 2
-    assert all(len(known.what) <= 300 for known in permissions.list_remembered())
+    assert all(len(known.what) <= 310 + len(str(project)) for known in permissions.list_remembered())
 
 
 @pytest.mark.parametrize("how", ["list", "path", "text", "relative"])
@@ -185,7 +187,7 @@ async def test_a_name_of_the_settings_is_the_name_of_the_answers(
         connect("mine", settings=settings, permissions=permissions) as agent,
     ):
         await (await agent.new_session(project)).prompt(STATUS)
-    assert permissions.list_remembered() == [Remembered("mine", "git status", "allow")]
+    assert permissions.list_remembered() == [Remembered("mine", f"git status (in {project})", "allow")]
 
 
 def test_what_answers_are_kept_under_holds_no_secrets(tmp_path: Path) -> None:
@@ -203,3 +205,56 @@ async def test_a_channel_says_whose_answers_are_meant(script: Script, project: P
         ):
             await (await agent.new_session(project)).prompt(STATUS)
         assert kept in [known.agent for known in permissions.list_remembered()]
+
+
+# -- what an answer is about -----------------------------------------------------------------------
+
+
+def call(**fields: Any) -> ToolCallUpdate:
+    return decode(ToolCallUpdate, json.dumps({"toolCallId": "c", **fields}).encode())
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"title": "Bash", "kind": "execute"},
+        {"title": "Bash", "kind": "execute", "rawInput": {}},
+        {"title": "Create file", "kind": "edit", "rawInput": {"command": "create", "path": "a"}},
+        {"title": "write_text_file", "kind": "edit", "locations": [{"path": "a.txt"}]},
+        {"locations": [{"path": "/a.txt"}]},
+    ],
+)
+def test_nothing_is_remembered_of_a_call_that_says_neither_command_nor_files(fields: dict[str, Any]) -> None:
+    assert key_of(call(**fields), ["/p"]) == ""
+
+
+def test_commands_that_differ_anywhere_are_different_things() -> None:
+    raws: list[dict[str, Any]] = [
+        {"command": "git"},
+        {"command": "git", "args": ["push"]},
+        {"command": ["git", "push x"]},
+        {"command": ["git", "push", "x"]},
+        {"command": "git", "cwd": "/elsewhere"},
+        {"command": "git", "env": {"GIT_SSH": "evil"}},
+    ]
+    keys = {key_of(call(title="Bash", rawInput=raw), ["/p"]) for raw in raws}
+    assert len(keys) == len(raws) and "" not in keys
+    assert key_of(call(rawInput={"command": "git", "cwd": "/p/"}), ["/p"]) == "git (in /p)"
+    assert key_of(call(rawInput={"command": "git"}), ["/q"]) not in keys
+
+
+def test_a_title_counts_with_its_kind_and_all_its_files() -> None:
+    files = [{"path": "/p/a"}, {"path": "/p/b"}]
+    keys = {
+        key_of(call(title="notes", kind=kind, locations=files[:count]), ["/p"])
+        for kind in ("edit", "delete")
+        for count in (1, 2)
+    }
+    assert len(keys) == 4
+
+
+def test_half_a_character_does_not_break_the_file_of_answers(tmp_path: Path) -> None:
+    file = RememberedPermissions(tmp_path / "answers.toml")
+    half = ToolCallUpdate(tool_call_id="c", raw_input={"command": "echo \ud800"})
+    file.remember("agent", key_of(half), "allow")
+    assert RememberedPermissions(file.path).get("agent", key_of(half)) == "allow"

@@ -1,6 +1,8 @@
 """Settings files as people write them: comments, trailing commas, slips of the pen."""
 
+import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acpella.client import ClientSettings, SettingsError
+import acpella
+from acpella.client import ClientSettings, SettingsError, Supervisor, UntrustedSettings, connect
 from acpella.client.jsonc import parse, strip
+from acpella.client.trust import is_project, trust
+from acpella.errors import AcpellaError
+from acpella.local import acting_name
+
+pytestmark = pytest.mark.anyio
 
 ZED = """\
 // Zed settings
@@ -119,3 +127,86 @@ def test_a_mistake_is_told_with_its_place(tmp_path: Path, text: str, where: str)
 def test_a_slip_of_the_pen_is_told(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(SettingsError, match=words):
         load(tmp_path, text)
+
+
+# -- settings of a project -----------------------------------------------------------------------
+
+
+def write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The settings of a project in which a program runs."""
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    path = tmp_path / "project" / ".acpella" / "settings.json"
+    path.parent.mkdir(parents=True)
+    monkeypatch.chdir(path.parents[1])
+    return path
+
+
+async def test_a_project_starts_no_command_of_its_own_through_the_sdk(project: Path, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    spy = {"command": sys.executable, "args": ["-c", f"open({str(mark)!r}, 'w')"]}
+    write(project, json.dumps({"agent_servers": {"codex": spy}}))
+    with pytest.raises(UntrustedSettings, match="acpella agents trust"):
+        connect("codex")
+    with pytest.raises(UntrustedSettings, match="acpella agents trust"):
+        await acpella.ask("codex", "hi")
+    with pytest.raises(AcpellaError, match="acpella agents trust"):
+        async with Supervisor() as agents:
+            await agents.start("mine", "codex").new_session(project.parent)
+    assert not mark.exists()
+
+
+async def test_a_token_goes_to_no_url_of_a_project(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACPELLA_TOKEN", "secret" * 10)
+    heard: list[bytes] = []
+
+    async def hear(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append(await reader.read(1000))
+        writer.close()
+
+    server = await asyncio.start_server(hear, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    url = f"http://127.0.0.1:{port}/acp"
+    write(project, json.dumps({"agent_servers": {"ours": {"url": url}}}))
+    async with server:
+        with pytest.raises(UntrustedSettings):
+            async with connect("ours"):
+                pass
+    assert heard == []
+
+
+async def test_what_needs_no_settings_works_beside_a_project_that_nobody_agreed_to(project: Path) -> None:
+    write(project, '{"agent_servers": {"x": {"command": "x"}}}')
+    async with connect(acpella.Agent("near")) as agent:
+        assert agent.name == "near"
+    connect([sys.executable, "agent.py"])
+    connect(f"{sys.executable} agent.py")
+
+
+async def test_the_sdk_uses_what_the_user_agreed_to(project: Path) -> None:
+    write(project, '{"agent_servers": {"x": {"command": "x"}}}')
+    trust(project, b'{"agent_servers": {"x": {"command": "x"}}}')
+    assert ClientSettings.find().agents["x"].command == "x"
+    write(project, '{"agent_servers": {"x": {"command": "y"}}}')
+    with pytest.raises(UntrustedSettings, match="since it was changed"):
+        ClientSettings.find()
+
+
+def test_another_spelling_is_the_same_file_on_some_systems() -> None:
+    assert is_project(Path("/p/.ACPELLA/Settings.json"))
+    assert acting_name("/p/.ACPELLA/settings.json") == ".ACPELLA"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ".acpella .hg .claude .cursor .mcp.json .devcontainer .gemini .codex .github/workflows .gitmodules "
+    ".pre-commit-config.yaml .GitHub/Workflows".split(),
+)
+def test_settings_of_other_programs_are_files_that_programs_run_by_themselves(name: str) -> None:
+    assert acting_name(f"/p/{name}/x", "/p") == name
+    assert acting_name("/p/.github/x", "/p") is None

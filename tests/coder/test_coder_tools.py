@@ -243,6 +243,15 @@ async def test_run_on_this_machine_with_a_time_limit(project: Path, home: Path) 
     assert (call["kind"], call["title"]) == ("execute", f"Run {command}")
 
 
+@pytest.mark.parametrize("char", ["\x1b", "\r", "\x07", "\x00", "\x7f"])
+async def test_run_refuses_control_characters_in_a_command(char: str, project: Path, home: Path) -> None:
+    command = f"touch made; : '{char}'"
+    async with FakeProvider([use("run", command=command), "Done."]) as provider:
+        await cli(project, environment(home, provider), "--yolo", "run", agent=("--auto-approve",))
+    assert "control character" in told(provider) and "Use tabs and line ends only" in told(provider)
+    assert not (project / "made").exists()
+
+
 async def test_plan_is_shown(project: Path, home: Path) -> None:
     """C23"""
     entries = [{"content": "read", "status": "completed"}, {"content": "fix", "status": "in_progress"}]

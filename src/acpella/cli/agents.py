@@ -4,7 +4,7 @@ import argparse
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from acpella._redact import redact
 from acpella.errors import AcpellaError
@@ -43,9 +43,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     for sub in (listing, adding, removing, checking):
         sub.add_argument("--settings", metavar="PATH", help="the settings file")
-    actions.add_parser(
-        "trust", help="agree to the .acpella/settings.json here or in the repository, as it is now"
+    trusting = actions.add_parser(
+        "trust",
+        help="show the .acpella/settings.json here or in the repository, and agree to it as it is now",
     )
+    trusting.add_argument("--yes", action="store_true", help="agree without being asked")
 
 
 def parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
@@ -129,7 +131,7 @@ def _command(server: "AgentServer") -> str:
 
 
 def _whose(path: Any) -> str:
-    from .trust import is_project
+    from acpella.client.trust import is_project
 
     if path is None:
         return "built-in"
@@ -147,7 +149,7 @@ def _file(arguments: argparse.Namespace) -> Any:
 
 
 def _add(arguments: argparse.Namespace) -> int:
-    from .trust import is_project, is_trusted, why_not
+    from acpella.client.trust import is_project, is_trusted, why_not
 
     words: list[str] = list(arguments.command)
     if words[:1] == ["--"]:
@@ -174,63 +176,57 @@ def _add(arguments: argparse.Namespace) -> int:
     if env:
         entry["env"] = env
     file = _file(arguments)
-    agreed = not file.path.exists() or is_trusted(file.path)
     file.add_agent(arguments.name, entry, replace=arguments.replace)
-    if is_project(file.path):
-        _agree(file.path) if agreed else say(why_not(file.path))
+    if is_project(file.path) and file.after is not None:
+        agreed = file.before is None or is_trusted(file.path, file.before)
+        _agree(file.path, file.after) if agreed else say(why_not(file.path))
     say(f"added {arguments.name} to {file.path}; `acpella agents doctor {arguments.name}` tries it")
     return exits.DONE
 
 
 def _remove(arguments: argparse.Namespace) -> int:
+    from acpella.client.trust import forget, is_project, is_trusted
+
     from .settings_file import SettingsFile
     from .settings_found import find, origin
-    from .trust import forget, is_project, is_trusted
 
     file = _file(arguments)
     if not arguments.settings and not arguments.here:  # where `agents list` has it from
         file = SettingsFile(origin(find(None), arguments.name) or file.path)
-    agreed = is_trusted(file.path)
     file.remove_agent(arguments.name)
-    if agreed and is_project(file.path):
-        _agree(file.path) if file.path.exists() else forget(file.path)
+    if is_project(file.path) and file.before is not None and is_trusted(file.path, file.before):
+        forget(file.path) if file.after is None else _agree(file.path, file.after)
     say(f"removed {arguments.name} from {file.path}")
     return exits.DONE
 
 
-def _agree(path: Path) -> None:
+def _agree(path: Path, data: bytes) -> None:
     """What was just written here needs no second look."""
-    from .trust import trust
+    from acpella.client.trust import trust
 
     try:
-        trust(path)
+        trust(path, data)
     except OSError as error:
         say(f"{path} will not be used, because that cannot be remembered: {error}; set XDG_STATE_HOME")
 
 
 def _trust(arguments: argparse.Namespace) -> int:
-    from acpella.client.settings import ClientSettings
+    from acpella.client.settings import ClientSettings, read_settings
+    from acpella.client.trust import project_file, trust
 
-    from .settings_found import project_file
-    from .trust import trust
+    from .agreement import agree, settings_rows
 
     path = project_file()
     if path is None:
         raise ValueError("there is no .acpella/settings.json here or in the repository")
-    trust(path)  # before it is read: what changes meanwhile is not agreed to
-    settings = ClientSettings.load(path)
-    columns(
-        [("agent", name, _command(server)) for name, server in settings.agents.items()]
-        + [("MCP server", str(s.get("name", "")), redact(_start_of(s))) for s in settings.mcp_servers]
-    )
+    data = read_settings(path)  # once: what is shown is what is agreed to
+    rows = settings_rows(path, ClientSettings.parse(data, path))
+    if not agree(rows, "use these settings?", yes=arguments.yes):
+        say(f"{path} is not used")
+        return exits.USAGE
+    trust(path, data)
     say(f"{path} is used from now on, until it is changed")
     return exits.DONE
-
-
-def _start_of(server: dict[str, Any]) -> str:
-    """How an MCP server is started, or where it is."""
-    args = cast("list[Any]", server.get("args") or [])
-    return shlex.join([str(server.get("command") or server.get("url") or ""), *map(str, args)])
 
 
 def _doctor(arguments: argparse.Namespace) -> int:

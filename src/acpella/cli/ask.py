@@ -6,8 +6,11 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol
 
+from acpella.client.lasting import command_in, span_of
 from acpella.schema import (
     BooleanPropertySchema,
+    Content,
+    ContentBlock,
     CreateElicitationRequest,
     CreateElicitationResponse,
     Diff,
@@ -17,26 +20,28 @@ from acpella.schema import (
     ElicitationFormMode,
     ElicitationPropertySchema,
     ElicitationUrlMode,
+    EmbeddedResource,
     MultiSelectPropertySchema,
     PermissionOption,
     RequestPermissionRequest,
+    ResourceLink,
+    TextContent,
+    TextResourceContents,
+    ToolCallUpdate,
 )
 
 from .forms import choices_of, read_value, show_value
-from .show.clean import clean, one_line
-from .show.facts import Output, diff_rows, output_rows, short_path
-from .show.lines import Row, cell_len, has_colour, paint, plain, rows, wrap
+from .kinds import kind_note
+from .show.clean import one_line
+from .show.facts import describe, relative_path, unfenced, whole_diff_rows
+from .show.lines import Row, cell_len, has_colour, paint, plain
+from .show.reveal import CUT, MOST_ROWS, is_hidden, reveal, reveal_rows
 
 __all__ = ["Asker", "Stage", "refuse"]
 
-MAX_QUESTION_DIFF = 30
-"""Lines of a diff above a question, so that the question itself stays in sight."""
-
-MAX_QUESTION_LINES = 200
-"""Lines of a command above a question; what is longer says so."""
-
-LONGEST = 16_000
-"""Characters of a title or an option; `MAX_QUESTION_LINES` of them on most terminals."""
+INVISIBLE = (
+    r"! Part of this would be invisible. It is shown as \x1b, \u202e and the like, or as a number of blanks."
+)
 
 _LETTERS = {"allow_once": "a", "allow_always": "A", "reject_once": "r", "reject_always": "R"}
 _ALSO = {"y": "a", "Y": "a", "n": "r", "N": "r"}
@@ -55,10 +60,19 @@ class Stage(Protocol):
 class Asker:
     """Asks one question after the other on the terminal; without one every answer is a visible no.
 
-    `room` gives the terminal over for a question, where pausing a stage is not enough.
+    `room` gives the terminal over for a question, where pausing a stage is not enough. `tell` shows a line
+    beside the conversation.
     """
 
-    def __init__(self, *, cwd: str = "", hint: str = "", room: Callable[[], Any] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        cwd: str = "",
+        hint: str = "",
+        room: Callable[[], Any] | None = None,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        self.tell = tell
         self.stage: Stage | None = None
         self.cwd = cwd
         self._hint = hint
@@ -74,40 +88,61 @@ class Asker:
             async with self._floor():
                 return refuse(request, self._hint)
         async with self._floor():
-            self._show_call(request)
             keys = _keys_for(request.options)
+            shown = self._call_rows(request)
+            choices: list[Row] = []
             for index, option in enumerate(request.options):
                 letter = next((key for key, at in keys.items() if at == index and key.isalpha()), " ")
-                self._write(_whole(one_line(option.name, LONGEST), [(f"  {index + 1} {letter}  ", "cyan")]))
+                before = [(f"  {index + 1} {letter}  ", "cyan")]
+                choices += _whole(option.name, before, lines=False, note=_note(option, request.tool_call))
+            self._write(shown)
+            head = self._head_rows(request.tool_call)
+            if len(shown) > len(head) + 1 and len(shown) + len(choices) + 4 > _height():
+                self._write([[], *head])  # what it is about has scrolled away
+            self._warn([*shown, *choices])
+            self._write(choices)
             chosen = await self._choose(request.options, keys)
             option = None if chosen is None else request.options[chosen]
-            said = "no" if option is None else one_line(option.name)  # all of it stands above
             colour = "green" if option is not None and option.kind.startswith("allow") else "yellow"
-            self._write([[("  → ", "dim"), (said, colour)]])
+            answer = "no" if option is None else option.name
+            note = "" if option is None else _note(option, request.tool_call)
+            self._write(_whole(answer, [("  → ", "dim")], colour, lines=False, note=note))
             return option
 
-    def _show_call(self, request: RequestPermissionRequest) -> None:
-        call = request.tool_call
-        title = one_line(call.title or call.name or "go on", LONGEST)
+    def _head_rows(self, call: ToolCallUpdate) -> list[Row]:
         more = f"  ({self._waiting} more wait)" if self._waiting else ""
-        head = [("? ", "yellow bold"), (f"{one_line(call.kind or 'other', 20)} ", "dim")]
-        self._write([[], *_whole(title + more, head, "bold")])
-        for location in (call.locations or [])[:5]:
-            path = short_path(location.path, self.cwd)
-            if path not in title:
-                self._write([[("    ", ""), (path, "dim")]])
-        command = _command(call.raw_input)
+        head = [("? ", "yellow bold"), (f"{reveal(call.kind or 'other')} ", "dim")]
+        return _whole(call.title or call.name or "go on", head, "bold", lines=False, note=more)
+
+    def _call_rows(self, request: RequestPermissionRequest) -> list[Row]:
+        """All that the call tells of itself; nothing of it is cut or left out without saying so."""
+        call = request.tool_call
+        title = call.title or call.name or "go on"
+        shown: list[Row] = [[], *self._head_rows(call)]
+        named = [relative_path(place.path, self.cwd) for place in call.locations or []]
+        for path in list(dict.fromkeys(named))[:MOST_ROWS]:
+            if path not in title.split():
+                shown += _whole(path, [("    ", "")], "dim", lines=False)
+        if len(named) > MOST_ROWS:
+            shown.append([("    ", ""), (f"… not all of {len(named)} paths are shown", CUT)])
+        command = command_in(call, self.cwd)
         if command and command != title:
-            self._write(_whole(clean(command), [("    ", "")]))
+            shown += _whole(command, [("    ", "")])
+        beneath: list[Row] = []
         for item in call.content or []:
             if isinstance(item, Diff):
-                self._write(diff_rows(item, cwd=self.cwd, limit=MAX_QUESTION_DIFF))
+                beneath += whole_diff_rows(item, _width(), cwd=self.cwd, limit=MOST_ROWS)
                 if self.stage is not None:
                     self.stage.saw_diff(call.tool_call_id)
-            elif (text := getattr(getattr(item, "content", None), "text", None)) and isinstance(text, str):
-                if command and text.strip("`sh\n") == command.strip("`sh\n"):
+            elif isinstance(item, Content) and (text := _text_of(item.content)):
+                if command and unfenced(text).strip() == command.strip():
                     continue  # the command again, for editors that do not show what goes into a call
-                self._write(output_rows(Output(clean(text))))
+                beneath += _whole(text.strip("\n"), [("    ", "")], "dim")
+        if not command and not beneath and call.raw_input:
+            import json
+
+            beneath = _whole(json.dumps(call.raw_input, ensure_ascii=False), [("    ", "")], "dim")
+        return shown + beneath
 
     async def _choose(self, options: Sequence[PermissionOption], keys: dict[str, int]) -> int | None:
         """The index of the chosen option; Esc is the one that says no this once."""
@@ -151,7 +186,7 @@ class Asker:
         return ElicitationCancelAction()
 
     async def _page(self, request: ElicitationUrlMode) -> CreateElicitationResponse:
-        self._write([[], [("? ", "yellow bold"), (one_line(request.message), "bold")]])
+        self._tell([[], *_whole(request.message, [("? ", "yellow bold")], "bold")])
         self._say(request.url, "cyan")
         if not request.url.startswith(("https://", "http://")):
             self._say("this is no web page; it is not opened", "red")
@@ -171,7 +206,7 @@ class Asker:
 
     async def _form(self, request: ElicitationFormMode) -> CreateElicitationResponse:
         schema = request.requested_schema
-        self._write([[], [("? ", "yellow bold"), (one_line(request.message), "bold")]])
+        self._tell([[], *_whole(request.message, [("? ", "yellow bold")], "bold")])
         for text in (schema.title, schema.description):
             if text:
                 self._say(text, "dim")
@@ -191,22 +226,25 @@ class Asker:
         return ElicitationAcceptAction(content=content)
 
     async def _field(self, name: str, field: ElicitationPropertySchema, *, required: bool) -> Any:
-        title = one_line(getattr(field, "title", None) or name, 80)
+        title = getattr(field, "title", None) or name
         if description := getattr(field, "description", None):
             self._say(description, "dim")
         choices = choices_of(field)
+        shown: list[Row] = []
         for number, (_, words) in enumerate(choices, 1):
-            self._write([[("    ", ""), (f"{number}  ", "cyan"), (words, "")]])
+            shown += _whole(words, [("    ", ""), (f"{number}  ", "cyan")], lines=False)
+        self._tell(shown)
         default = getattr(field, "default", None)
-        note = (
-            f" [{show_value(default, choices)}]" if default is not None else "" if required else " (optional)"
-        )
+        note = "" if required or default is not None else " (optional)"
+        if default is not None:
+            note = f" [{show_value(default, choices)}]"
+        self._warn(reveal_rows(title + note, _width(), lines=False))
         if isinstance(field, MultiSelectPropertySchema):
             note += " numbers with commas"
         elif isinstance(field, BooleanPropertySchema):
             note += " y/n"
         while True:
-            answer = await self.line(f"  {title}{note}: ")
+            answer = await self.line(f"  {reveal(title + note)}: ")
             if answer is None:
                 raise EOFError
             if answer.strip() == "!no":
@@ -255,11 +293,15 @@ class Asker:
     ) -> str | None:
         """One of several values by its number; None for Esc or nothing."""
         async with self._floor():
-            self._write([[("? ", "yellow bold"), (question, "bold")]])
+            shown: list[Row] = _whole(question, [("? ", "yellow bold")], "bold", lines=False)
             for number, (value, about) in enumerate(pairs, 1):
-                mark = "●" if value == current else " "
-                shown = f"{one_line(value, 60)}  " if show_id else ""
-                self._write([[(f"  {mark} {number:>2}  ", "cyan"), (shown, ""), (one_line(about), "dim")]])
+                before = [(f"  {'●' if value == current else ' '} {number:>2}  ", "cyan")]
+                if show_id:
+                    *rest, last = _whole(value, before, lines=False)
+                    shown += rest
+                    before = [*last, ("  ", "")]
+                shown += _whole(about, before, "dim", lines=False, indent=8)
+            self._tell(shown)
             if len(pairs) > 9:
                 answer = (await self.line("  number: ") or "").strip()
             else:
@@ -328,8 +370,16 @@ class Asker:
         sys.stderr.flush()
 
     def _say(self, text: str, style: str) -> None:
-        width = _width() - 4
-        self._write([[("    ", ""), (row, style)] for row in wrap(clean(text), max(width, 10))])
+        self._tell(_whole(text, [("    ", "")], style))
+
+    def _tell(self, rows: Sequence[Row]) -> None:
+        """Write what somebody decides on, and whether part of it could not be seen."""
+        self._write(rows)
+        self._warn(rows)
+
+    def _warn(self, rows: Sequence[Row]) -> None:
+        if is_hidden(rows):
+            self._write(reveal_rows(INVISIBLE, _width(), style=CUT))
 
     def _write(self, rows: Sequence[Row]) -> None:
         for row in rows:
@@ -365,27 +415,59 @@ def _keys_for(options: Sequence[PermissionOption]) -> dict[str, int]:
     return keys
 
 
-def _whole(text: str, before: Row, style: str = "") -> list[Row]:
-    """All of a text, so that nobody says yes to what lies beyond the edge of the screen."""
-    used = sum(cell_len(piece) for piece, _ in before)
-    first, *lines = wrap(text, max(_width() - used, 10))
-    indent = " " * min(used, 6)
-    left_out = len(lines) - MAX_QUESTION_LINES
-    shown: list[Row] = [[*before, (first, style)], *rows(lines[:MAX_QUESTION_LINES], style, indent)]
-    if left_out > 0:
-        shown.append([(indent, ""), (f"… {left_out} more lines", "yellow bold")])
+def _text_of(block: ContentBlock) -> str:
+    """What there is to read of content: its text, or where it is."""
+    if isinstance(block, TextContent):
+        return block.text
+    if isinstance(block, ResourceLink):
+        return f"[link {block.title or block.name}: {block.uri}]"
+    if isinstance(block, EmbeddedResource):
+        inner = block.resource
+        return f"[file {inner.uri}]\n{inner.text if isinstance(inner, TextResourceContents) else ''}"
+    return describe(block)
+
+
+def _note(option: PermissionOption, call: ToolCallUpdate) -> str:
+    """What an option does, where its name does not say so."""
+    note = kind_note(option.name, option.kind)
+    if option.kind.endswith("_always") and span_of(option, call) == "once":
+        note += "; " if note else ""
+        note += "acpella does not remember it: the agent does not say what it is about"
+    return f"  ({note})" if note else ""
+
+
+def _whole(
+    text: str,
+    before: Row,
+    style: str = "",
+    *,
+    lines: bool = True,
+    note: str = "",
+    indent: int | None = None,
+) -> list[Row]:
+    """All of a text, so that nobody says yes to what lies beyond the edge of the screen.
+
+    `note` is what this program says of it, in another style.
+    """
+    used = sum(map(len, (piece for piece, _ in before)))
+    margin = min(used, 6) if indent is None else indent
+    shown = reveal_rows(text, _width(), before=before, style=style, lines=lines, indent=margin)
+    if note:
+        *rest, last = shown
+        room = _width() - cell_len(plain(last))
+        if cell_len(note) <= room:
+            return [*rest, [*last, (note, "yellow")]]
+        shown += reveal_rows(note.strip(), _width(), before=[(" " * margin, "")], style="yellow")
     return shown
-
-
-def _command(raw: Any) -> str:
-    """The command that a call wants to run, if its input names one."""
-    command = raw.get("command") if isinstance(raw, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - any JSON
-    if isinstance(command, list):
-        return " ".join(str(word) for word in command)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - any JSON
-    return command if isinstance(command, str) else ""
 
 
 def _width() -> int:
     import shutil
 
     return max(shutil.get_terminal_size().columns - 1, 20)
+
+
+def _height() -> int:
+    import shutil
+
+    return shutil.get_terminal_size().lines

@@ -1,7 +1,6 @@
 """Which sessions there were: a small file of the user's, so that `--continue` and `-s NAME` find them."""
 
 import os
-import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from . import places
+from .lines import say
 from .locks import locked
 
 __all__ = ["Catalogue", "Entry", "new_key", "now"]
@@ -68,7 +68,7 @@ class Catalogue:
 
     def __init__(self, path: Path | None = None, *, warn: Callable[[str], None] | None = None) -> None:
         self.path = path or places.state() / "sessions.json"
-        self._warn = warn or _complain
+        self._warn = warn or say
 
     def entries(self, *, root: str | os.PathLike[str] | None = None, agent: str | None = None) -> list[Entry]:
         """Sessions, the last used first; those that were never made are left out."""
@@ -171,7 +171,3 @@ def _trimmed(entries: list[Entry]) -> list[Entry]:
     order = sorted(entries, key=lambda entry: (bool(entry.name), entry.updated_at))
     gone = {entry.key for entry in order[: len(entries) - MAX_ENTRIES]}
     return [entry for entry in entries if entry.key not in gone]
-
-
-def _complain(text: str) -> None:
-    print(f"acpella: {text}", file=sys.stderr)  # noqa: T201 - the user must know

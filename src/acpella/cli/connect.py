@@ -3,12 +3,12 @@
 import argparse
 import asyncio
 import signal
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from . import exits
+from .lines import say
 
 if TYPE_CHECKING:
     from acpella.errors import ConnectionClosed
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         return asyncio.run(_run(arguments))
     except (AcpellaError, OSError, ValueError) as error:
-        _say(str(error))
+        say(str(error))
         return exits.code_for(error)
     except KeyboardInterrupt:
         return exits.CANCELLED
@@ -99,11 +99,7 @@ def _token(path: str | None) -> str | None:
 
 
 def _tell_link(up: bool) -> None:
-    _say("the connection is back" if up else "the connection was cut; picking it up")
-
-
-def _say(text: str) -> None:
-    print(f"acpella: {text}", file=sys.stderr)  # noqa: T201 - for the person at the editor
+    say("the connection is back" if up else "the connection was cut; picking it up")
 
 
 class _Bridge:
@@ -150,7 +146,7 @@ class _Bridge:
         failure = getattr(self._server, "failure", None)
         if by_editor and failure is None:
             return exits.DONE
-        _say(str(failure or reason))
+        say(str(failure or reason))
         return exits.NOT_FOUND if isinstance(failure, TransportError) else exits.CRASHED
 
     def _end(self, by_editor: bool, reason: "ConnectionClosed") -> None:
@@ -176,7 +172,7 @@ class _Bridge:
 
         from acpella.rpc.message import guess
 
-        _say(f"a message from the editor was dropped: {block.reason}")
+        say(f"a message from the editor was dropped: {block.reason}")
         key, is_answer = guess(block.head, block.tail)
         if key is not None and not is_answer:
             error = {"code": -32600, "message": f"the message was not passed on: {block.reason}"}

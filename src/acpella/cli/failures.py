@@ -31,12 +31,10 @@ def report(error: BaseException, *, silent: str = "", doctor: bool = True, agent
 
         error = from_wire(error)
     died = isinstance(error, ConnectionClosed) and (error.exit_code is not None or error.signal)
-    from .show.clean import clean  # what an agent wrote last must not move the cursor
-
     more = DOCTOR if died and doctor else ""
     if isinstance(error, AuthRequired):
         more = f"\nTo log in: `{' '.join(('acpella chat', agent)).rstrip()}`, and there /login"
-    say((clean(str(error)) or silent or type(error).__name__) + more)
+    say((str(error) or silent or type(error).__name__) + more)
     return exits.code_for(error)
 
 
@@ -45,9 +43,8 @@ def guarded(work: Callable[[], Coroutine[Any, Any, int]]) -> int:
 
     async def watched() -> int:
         from .alerts import alerts_to
-        from .show.clean import clean
 
-        with alerts_to(lambda text: say(clean(text)), verbose=False):
+        with alerts_to(say, verbose=False):
             return await work()
 
     try:

@@ -14,33 +14,31 @@ from acpella.schema import (
     TitledMultiSelectItems,
 )
 
-from .show.clean import one_line
-
 __all__ = ["choices_of", "read_value", "show_value"]
 
 
 def choices_of(field: ElicitationPropertySchema) -> list[tuple[str, str]]:
-    """The values to choose from, each with words to show."""
+    """The values to choose from, each with its words; whoever shows them makes every character visible."""
     if isinstance(field, StringPropertySchema):
         if field.one_of is not None:
-            return [(option.const, one_line(option.title)) for option in field.one_of]
-        return [(value, one_line(value)) for value in field.enum or []]
+            return [(option.const, option.title) for option in field.one_of]
+        return [(value, value) for value in field.enum or []]
     if isinstance(field, MultiSelectPropertySchema):
         if isinstance(field.items, TitledMultiSelectItems):
-            return [(option.const, one_line(option.title)) for option in field.items.any_of]
+            return [(option.const, option.title) for option in field.items.any_of]
         if isinstance(field.items, StringMultiSelectItems):
-            return [(value, one_line(value)) for value in field.items.enum]
+            return [(value, value) for value in field.items.enum]
     return []
 
 
 def show_value(value: Any, choices: list[tuple[str, str]]) -> str:
-    """A default as the user reads it."""
+    """A default in the words of its choices; whoever shows it makes every character visible."""
     words = dict(choices)
     if isinstance(value, list):
         return ", ".join(words.get(str(v), str(v)) for v in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - any JSON
     if isinstance(value, bool):
         return "y" if value else "n"
-    return one_line(words.get(str(value), str(value)), 80)
+    return words.get(str(value), str(value))
 
 
 def read_value(field: ElicitationPropertySchema, text: str) -> Any:
@@ -121,4 +119,4 @@ def _check_text(field: StringPropertySchema, text: str) -> None:
         except re.error:
             fits = True
         if not fits:
-            raise ValueError(f"this must match {one_line(field.pattern, 80)}")
+            raise ValueError(f"this must match {field.pattern}")

@@ -1,27 +1,45 @@
 """How lists and times look."""
 
+import re
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ["ago", "columns", "one_line", "say", "show", "show_json"]
+__all__ = ["ago", "columns", "harmless_json", "one_line", "say", "show", "show_json"]
+
+
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that a terminal obeys or cannot show."""
 
 
 def show(text: str) -> None:
-    """A line of the command's output."""
-    print(text)  # noqa: T201 - the output
+    """Lines of the command's output; what an agent put into them cannot move the cursor."""
+    print(_harmless(text))  # noqa: T201 - the output
 
 
 def say(text: str) -> None:
-    """A line for the person, beside the output."""
-    print(f"acpella: {text}", file=sys.stderr)  # noqa: T201
+    """A line for the person, beside the output; as harmless as `show`."""
+    print(f"acpella: {_harmless(text)}", file=sys.stderr)  # noqa: T201
 
 
-def show_json(value: Any) -> None:
+def _harmless(text: str) -> str:
+    if not _OBEYED.search(text):
+        return text
+    from .show.clean import clean  # with what it takes to talk to agents, which lists do without
+
+    return clean(text)
+
+
+def show_json(value: Any, *, indent: int = 2) -> None:
     import json
 
-    show(json.dumps(value, indent=2, ensure_ascii=False))
+    print(harmless_json(json.dumps(value, indent=indent, ensure_ascii=False)))  # noqa: T201 - the output
+
+
+def harmless_json(text: str) -> str:
+    """The same JSON, with names for the characters that a terminal obeys."""
+    return _OBEYED.sub(lambda char: f"\\u{ord(char[0]):04x}", text)
 
 
 def one_line(text: str, limit: int = 500) -> str:

@@ -1,4 +1,7 @@
-"""Every frame of a conversation on stdout, byte for byte (FEATURES D11)."""
+"""Every frame of a conversation on stdout, byte for byte (FEATURES D11).
+
+On a terminal, characters that it would obey are written as JSON escapes.
+"""
 
 import sys
 from typing import Any, BinaryIO
@@ -7,6 +10,8 @@ import msgspec
 
 from acpella.errors import TransportError
 from acpella.rpc import Channel, Receiver
+
+from .lines import harmless_json
 
 __all__ = ["Mirror"]
 
@@ -19,10 +24,13 @@ class Mirror:
     def __init__(self, channel: Channel, out: BinaryIO | None = None) -> None:
         self._channel = channel
         self._out = out or sys.stdout.buffer
+        self._obeys = self._out.isatty()
         self._unfinished = b""  # of what the agent sent
         self._receiver: Receiver | None = None
 
     def show(self, line: bytes) -> None:
+        if self._obeys:
+            line = harmless_json(line.decode("utf-8", "backslashreplace")).encode()
         self._out.write(line.rstrip(b"\n") + b"\n")
         self._out.flush()
 

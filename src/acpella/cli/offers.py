@@ -52,8 +52,22 @@ def _noted(ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return asked
 
 
-def offers(*, write: bool, yolo: bool, ask: Callable[[Any], Any] | None = None) -> dict[str, Any]:
-    """The options of `connect`."""
+def offers(
+    *,
+    write: bool,
+    yolo: bool,
+    ask: Callable[[Any], Any] | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> dict[str, Any]:
+    """The options of `connect`. `tell` gets a line for the user when a remembered answer decides."""
+
+    def recalled(request: RequestPermissionRequest, decision: str, what: str) -> None:
+        from .show.reveal import reveal
+
+        if tell is not None:
+            did = "allowed" if decision == "allow" else "refused"
+            tell(f"{did}, as you answered before: {reveal(what)}; `acpella permissions` lists and revokes")
+
     return {
         "files": ReadEverywhere(write=True, hooks=True) if yolo else Workspace(write=write),
         "terminals": Terminals() if yolo else False,
@@ -62,6 +76,7 @@ def offers(*, write: bool, yolo: bool, ask: Callable[[Any], Any] | None = None) 
             rules=[Rule("allow", kinds=["edit", "move"])] if write else [],
             ask=ask if ask is None or write or yolo else _noted(ask),
             remembered=RememberedPermissions(places.permissions()),
+            on_remembered=recalled,
         ),
         "timeouts": Timeouts(cancel=5),
         "remembered_as": _remembered_as,

@@ -235,10 +235,10 @@ def settings_of(entry: Entry, settings: "ClientSettings") -> "ClientSettings":
     Raises:
         NoSession: they are gone, or do not name it any more.
     """
-    from acpella.client.settings import ClientSettings
+    from acpella.client.settings import ClientSettings, UntrustedSettings
+    from acpella.client.trust import is_project, read_trusted
 
     from .settings_found import origin
-    from .trust import is_project, is_trusted, why_not
 
     target = entry.target if isinstance(entry.target, str) else ""
     if not entry.settings:
@@ -249,9 +249,12 @@ def settings_of(entry: Entry, settings: "ClientSettings") -> "ClientSettings":
     whose = f"the agent {entry.agent!r} of this session"
     if not path.is_file():
         raise NoSession(f"{path}, which names {whose}, is gone; bring it back, or begin another session")
-    if is_project(path) and not is_trusted(path):
-        raise NoSession(why_not(path))
-    found = ClientSettings.load(path)
+    try:
+        found = (
+            ClientSettings.parse(read_trusted(path), path) if is_project(path) else ClientSettings.load(path)
+        )
+    except UntrustedSettings as error:
+        raise NoSession(str(error)) from None
     if target not in found.agents:
         raise NoSession(f"{path} does not name {whose} any more; add it again, or begin another session")
     return found

@@ -65,7 +65,9 @@ def _list(arguments: argparse.Namespace, remembered: dict[str, Any]) -> int:
     if arguments.json:
         show_json([{"agent": agent, "decision": decision, "what": what} for agent, decision, what in rows])
     elif rows:
-        columns(rows)
+        from .show.reveal import reveal
+
+        columns([(reveal(agent), decision, reveal(what)) for agent, decision, what in rows])
     else:
         say("nothing is remembered")
     return exits.DONE
@@ -83,11 +85,13 @@ def _revoke(arguments: argparse.Namespace, remembered: dict[str, Any]) -> int:
     (agent,) = meant
     memory = RememberedPermissions(places.permissions())
     wanted = " ".join(arguments.what)
-    keys = [wanted] if wanted else list(memory.all(agent))
+    from .show.reveal import reveal
+
+    keys = [key for key in memory.all(agent) if not wanted or wanted in (key, reveal(key))]
     gone = [key for key in keys if memory.forget(agent, key)]
     if not gone:
         say(f"{wanted!r} is not remembered for {agent}; `acpella permissions list` shows what is")
         return exits.USAGE
     for key in gone:
-        say(f"{agent} will ask again: {key}")
+        say(f"{agent} will ask again: {reveal(key)}")
     return exits.DONE

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import exits
 from .arguments import check_session, declare_conversation
+from .lines import say, show
 
 if TYPE_CHECKING:
     from .catalogue import Catalogue, Entry
@@ -173,7 +174,7 @@ async def _direct(
 
 
 def _end_for_others() -> None:
-    _say("ended from another shell")
+    say("ended from another shell")
     os.kill(os.getpid(), signal.SIGTERM)
 
 
@@ -248,7 +249,7 @@ def _run_kept(arguments: argparse.Namespace, settings: Any, entry: "Entry", prom
         entry, settings, agent=arguments.agent, mcp_servers=_mcp_servers(arguments, settings)
     )
     if arguments.mcp and owners.ask(entry.key, "_owner/status") is not None:
-        _say("--mcp has no effect: the session is open already; `acpella sessions close` ends it")
+        say("--mcp has no effect: the session is open already; `acpella sessions close` ends it")
     for _ in range(OWNER_TRIES):
         try:
             connected = owners.reach(
@@ -258,7 +259,7 @@ def _run_kept(arguments: argparse.Namespace, settings: Any, entry: "Entry", prom
                 prompt=_title(prompt),
             )
         except owners.NotWanted:
-            _say("cancelled while it waited")
+            say("cancelled while it waited")
             return exits.CANCELLED
         try:
             return asyncio.run(_limited(arguments, _attached(arguments, entry, connected, prompt)))
@@ -271,7 +272,7 @@ def _run_kept(arguments: argparse.Namespace, settings: Any, entry: "Entry", prom
 
 
 def _tell_wait(text: str) -> None:
-    _say(f"{text}; this prompt waits for its end")
+    say(f"{text}; this prompt waits for its end")
 
 
 class _TooLate(Exception):
@@ -347,14 +348,14 @@ async def _leave(arguments: argparse.Namespace, agent: Any, session: Any, prompt
         "_owner/queue", {"request": request, "write": arguments.write, "yolo": arguments.yolo}
     )
     before = told.get("before", 0)
-    _say(f"queued, {before} before it" if before else "started")
+    say(f"queued, {before} before it" if before else "started")
     return exits.DONE
 
 
 def _waiting(arguments: argparse.Namespace, told: Any) -> None:
     if arguments.output in ("text", "simple") and not arguments.no_wait:
         count = told["before"]
-        _say(f"waiting for {count} prompt{'s' if count != 1 else ''} before this one")
+        say(f"waiting for {count} prompt{'s' if count != 1 else ''} before this one")
 
 
 # -- both --------------------------------------------------------------------------------------------
@@ -397,7 +398,9 @@ def _connect(
             "params": {"name": name, "command": command},
         }
         mirror.show(msgspec.json.encode(note))
-    allowed = offers(write=arguments.write, yolo=arguments.yolo, ask=ask)
+    allowed = offers(
+        write=arguments.write, yolo=arguments.yolo, ask=ask, tell=lambda text: _warn(arguments, text)
+    )
     if ask is not None and sys.stdin.isatty() and sys.stderr.isatty():
         allowed["on_elicit"] = elicitation
     allowed["timeouts"] = dataclasses.replace(allowed["timeouts"], startup=startup)
@@ -463,7 +466,7 @@ async def _turn(arguments: argparse.Namespace, session: Any, prompt: list[Any], 
         if not quiet:
             screen.end("end_turn")  # the error gets a line of its own
         if stopping.asked and isinstance(error, AcpellaError | TimeoutError):
-            _say(str(error))
+            say(str(error))
             return stopping.code
         raise
     finally:
@@ -484,9 +487,9 @@ async def _list_commands(session: Any) -> int:
     await commands(session, within=COMMANDS_WITHIN)
     for command in session.commands:
         hint = f" {command.input.hint}" if command.input is not None else ""
-        print(f"/{command.name}{hint}  {command.description}")  # noqa: T201 - the output
+        show(f"/{command.name}{hint}  {command.description}")
     if not session.commands:
-        print("the agent announced no commands", file=sys.stderr)  # noqa: T201
+        say("the agent announced no commands")
     return exits.DONE
 
 
@@ -553,23 +556,17 @@ def _asker(arguments: argparse.Namespace) -> Any:
 
 def _warn(arguments: argparse.Namespace, text: str) -> None:
     """Tell of a trouble without writing over what the screen draws."""
-    from .show.clean import clean
-
     if arguments.stage is not None:
         arguments.stage.pause()
-    _say(clean(text))
+    say(text)
     if arguments.stage is not None:
         arguments.stage.resume()
-
-
-def _say(text: str) -> None:
-    print(f"acpella: {text}", file=sys.stderr)  # noqa: T201 - beside the answer
 
 
 def _tell_state(agent: Any) -> None:
     """The connection to a remote agent is worth a word only when it is not there."""
     if agent.state in ("interrupted", "reconnecting"):
-        _say("the connection was cut; waiting for it")
+        say("the connection was cut; waiting for it")
 
 
 def _pass_on(data: bytes) -> None:

@@ -192,10 +192,10 @@ async def _export(arguments: argparse.Namespace) -> int:
             document = await agent.extension("_session/export", {"sessionId": entry.session_id})
         except MethodNotFound:
             document = await _replayed(agent, entry)
-    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
     if arguments.output in (None, "-"):
-        sys.stdout.write(text)
+        show_json(document, indent=1)
         return exits.DONE
+    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
     path = Path(arguments.output)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)  # a conversation is private
     with os.fdopen(handle, "w", encoding="utf-8") as file:

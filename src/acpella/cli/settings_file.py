@@ -20,6 +20,10 @@ class SettingsFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.before: bytes | None = None
+        """What was read last; None for no file."""
+        self.after: bytes | None = None
+        """What was written; None for nothing, or a file that is gone."""
 
     def read(self) -> dict[str, Any]:
         """All that it says; nothing if it is not there.
@@ -27,8 +31,10 @@ class SettingsFile:
         Raises:
             SettingsError: it is no JSON object; with line and column.
         """
+        self.before = None
         try:
-            text = self.path.read_text(encoding="utf-8-sig")
+            self.before = self.path.read_bytes()
+            text = self.before.decode("utf-8-sig")
         except FileNotFoundError:
             return {}
         except (OSError, UnicodeDecodeError) as error:
@@ -89,7 +95,7 @@ class SettingsFile:
 
     def _write(self, document: dict[str, Any]) -> None:
         self._check_plain()
-        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        data = (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
         path = Path(os.path.realpath(self.path))  # a link into somebody's dotfiles stays one
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -98,12 +104,13 @@ class SettingsFile:
         except OSError as error:
             raise SettingsError(f"{self.path} cannot be written: {error.strerror}") from None
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
             os.chmod(name, mode)
             os.replace(name, path)
+            self.after = data
         except OSError as error:
             os.unlink(name)
             raise SettingsError(f"{self.path} cannot be written: {error.strerror}") from None

@@ -4,13 +4,12 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acpella.client.settings import ClientSettings, user_settings
+from acpella.client.settings import ClientSettings, UntrustedSettings, user_settings
+from acpella.client.trust import project_file, read_trusted
 
-from . import places
 from .lines import say
-from .trust import is_trusted, why_not
 
-__all__ = ["FoundSettings", "find", "origin", "project_file"]
+__all__ = ["FoundSettings", "find", "origin"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +27,17 @@ def find(path: str | os.PathLike[str] | None, cwd: str | os.PathLike[str] = ".")
         SettingsError: a file is missing although it was named, or is malformed.
     """
     if path is not None:
-        return _merged([Path(path)])
-    files: list[Path] = []
+        return _merged([ClientSettings.load(Path(path))])
+    found: list[ClientSettings] = []
     project = project_file(cwd)
-    if project is not None and is_trusted(project):
-        files.append(project)
-    elif project is not None:
-        say(why_not(project))
+    if project is not None:
+        try:
+            found.append(ClientSettings.parse(read_trusted(project), project))
+        except UntrustedSettings as error:
+            say(str(error))
     if user_settings().is_file():
-        files.append(user_settings())
-    return _merged(files)
-
-
-def project_file(cwd: str | os.PathLike[str] = ".") -> Path | None:
-    """The settings of this directory, or of its repository."""
-    for place in (Path(os.path.abspath(cwd)), places.repository(cwd)):
-        candidate = place / ".acpella" / "settings.json"
-        if candidate.is_file():
-            return candidate
-    return None
+        found.append(ClientSettings.of_user())
+    return _merged(found)
 
 
 def origin(settings: ClientSettings, agent: str) -> Path | None:
@@ -57,16 +48,16 @@ def origin(settings: ClientSettings, agent: str) -> Path | None:
     return found.absolute() if found is not None else None
 
 
-def _merged(files: list[Path]) -> FoundSettings:
+def _merged(found: list[ClientSettings]) -> FoundSettings:
     """The first file that has an agent or an MCP server of a name wins."""
-    together = FoundSettings(path=files[0].absolute() if files else None, files=tuple(files))
+    files = tuple(read.path for read in found if read.path is not None)
+    together = FoundSettings(path=files[0].absolute() if files else None, files=files)
     named: set[object] = set()
-    for file in files:
-        read = ClientSettings.load(file)
+    for read in found:
         for name, server in read.agents.items():
-            if name not in together.agents:
+            if name not in together.agents and read.path is not None:
                 together.agents[name] = server
-                together.origins[name] = file
+                together.origins[name] = read.path
         together.mcp_servers.extend(s for s in read.mcp_servers if s.get("name") not in named)
         named |= {s.get("name") for s in read.mcp_servers}
     return together

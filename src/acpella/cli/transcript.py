@@ -6,6 +6,7 @@ from acpella.client.result import Result
 from acpella.schema import SessionUpdate, TextContent, UserMessageChunk
 
 from .show import Text
+from .show.clean import clean
 
 __all__ = ["Transcript"]
 
@@ -46,7 +47,7 @@ class Transcript:
         if not self._said:
             return
         self._screen.end("end_turn")  # a line of its own
-        text = "".join(self._said)
+        text = clean("".join(self._said))
         self._said.clear()
         sys.stdout.write("".join(f"> {line}\n" for line in text.splitlines() or [""]))
         sys.stdout.flush()

@@ -9,7 +9,7 @@ from .login import TerminalCommand
 from .permissions import Permissions, Remembered, Rule
 from .result import Result, ToolCallState
 from .session import ClientSession
-from .settings import AgentServer, ClientSettings, SettingsError
+from .settings import AgentServer, ClientSettings, SettingsError, UntrustedSettings
 from .turn import PromptTurn, UpdatesDropped
 from .workspace import Terminals, Workspace
 
@@ -41,6 +41,7 @@ __all__ = [
     "Terminals",
     "Timeouts",
     "ToolCallState",
+    "UntrustedSettings",
     "UpdatesDropped",
     "Workspace",
     "check_form",

@@ -13,8 +13,8 @@ from .agent import ConnectedAgent, Timeouts
 from .elicitation import Elicit, Elicitations
 from .permissions import Permissions, Policy
 from .services import Services
-from .settings import ClientSettings
-from .targets import Target, find_endpoint, identity_of
+from .settings import ClientSettings, UntrustedSettings
+from .targets import Target, find_endpoint, identity_of, is_name
 from .workspace import Terminals, Workspace
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def connect(
 
     Raises:
         TypeError, ValueError: an option is none; says what it can be.
+        UntrustedSettings: a name may be one of `./.acpella/settings.json`, to which the user has not agreed.
 
     Raises, when it is entered:
         TransportError: the agent cannot be started, or does not answer.
@@ -73,7 +74,7 @@ def connect(
 
     _check_options(files, terminals, permissions, timeouts, reconnect)
     if not isinstance(settings, ClientSettings):
-        settings = ClientSettings.find(settings)
+        settings = _find_settings(target, settings)
     remote = find_endpoint(target, settings=settings, headers=headers, token=token)
     if remote is None and (headers or token is not None):
         raise TransportError("headers= and token= make sense only for an agent behind a URL")
@@ -104,6 +105,15 @@ def connect(
         identity=identity_of(target, settings, cwd=cwd),
         remembered_as=remembered_as,
     )
+
+
+def _find_settings(target: Target, path: str | os.PathLike[str] | None) -> ClientSettings:
+    try:
+        return ClientSettings.find(path)
+    except UntrustedSettings:
+        if isinstance(target, str) and is_name(target):
+            raise
+        return ClientSettings.of_user()  # the target needs no settings: those of the project are not read
 
 
 def _check_options(

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 from acpella.schema import PermissionOption, RequestPermissionRequest, ToolCallUpdate
 from acpella.sessions import RememberedPermissions
 
+from .lasting import key_of, span_of
 from .rules import Rule
 from .settings import user_settings
 
@@ -31,8 +32,11 @@ A plain function will do, but everything waits while it runs.
 
 _READS = ("read", "search", "think", "fetch")
 
-LONGEST_KEY = 300
-"""Characters of what is remembered; of longer ones the beginning and a fingerprint are kept."""
+MOST_SESSIONS = 1000
+"""Sessions whose answers are kept; those of the oldest go first."""
+
+OnRemembered: TypeAlias = Callable[[RequestPermissionRequest, Literal["allow", "deny"], str], None]
+"""Hears that a remembered answer decided: the question, the answer, and what it was given for."""
 
 
 class Remembered(NamedTuple):
@@ -49,8 +53,10 @@ class Permissions:
     Deny rules come first, then remembered answers (with `deny-all` only the rejections), then allow rules,
     then the policy; `ask` asks the user, and without one everything that is left is rejected.
 
-    With `remembered`, an answer for always is kept for that agent and that very thing (the command, the
-    title): True for the user's own file, a path for another one. `list_remembered` shows, `revoke` undoes.
+    With `remembered`, an answer for always is kept for that agent, that project and that very thing (the
+    command, or the title with the files it names; nothing is kept of a question that names neither): True for
+    the user's own file, a path for another one. An option whose name speaks of a session is kept for that
+    session only. `list_remembered` shows, `revoke` undoes, `on_remembered` hears when such an answer decides.
     """
 
     def __init__(
@@ -60,6 +66,7 @@ class Permissions:
         rules: Sequence[Rule] = (),
         ask: Ask | None = None,
         remembered: RememberedPermissions | str | os.PathLike[str] | bool | None = None,
+        on_remembered: OnRemembered | None = None,
     ) -> None:
         if policy not in ("ask", "allow-reads", "allow-all", "deny-all"):
             raise ValueError(f"no policy {policy!r}; there are: ask, allow-reads, allow-all, deny-all")
@@ -78,6 +85,8 @@ class Permissions:
         if isinstance(remembered, str | os.PathLike):
             remembered = RememberedPermissions(Path(remembered))
         self._remembered = remembered or None
+        self._on_remembered = on_remembered
+        self._in_session: dict[tuple[str, str], dict[str, Literal["allow", "deny"]]] = {}
 
     def list_remembered(self, agent: str | None = None) -> list[Remembered]:
         """The answers that were given for always, of one agent or of all."""
@@ -102,14 +111,40 @@ class Permissions:
     ) -> PermissionOption | None:
         """The option to choose; None when nobody answers. `roots` are the session's directories."""
         call = request.tool_call
-        key = _key(call)
-        decision = self._decided(agent, key, call, roots)
+        if self._denied(call, roots):
+            return pick(request.options, allow=False)
+        key = key_of(call, roots)
+        decision = self._by_policy(call, roots)
+        known = self._recalled(agent, request.session_id, key)
+        if known is not None and known != decision and (known == "deny" or self.policy != "deny-all"):
+            decision = known
+            if self._on_remembered is not None:
+                self._on_remembered(request, known, key)
         if decision is None and self._ask is not None:
             chosen = await self._asked(self._ask, request)
-            if chosen is not None and chosen.kind.endswith("_always") and self._remembered is not None:
-                self._remembered.remember(agent, key, "allow" if chosen.kind == "allow_always" else "deny")
+            if chosen is not None:
+                self._keep(agent, request, chosen, key)
             return chosen
         return pick(request.options, allow=decision == "allow")
+
+    def _recalled(self, agent: str, session_id: str, key: str) -> Literal["allow", "deny"] | None:
+        if self._remembered is None or not key:
+            return None
+        return self._in_session.get((agent, session_id), {}).get(key) or self._remembered.get(agent, key)
+
+    def _keep(
+        self, agent: str, request: RequestPermissionRequest, chosen: PermissionOption, key: str
+    ) -> None:
+        decision: Literal["allow", "deny"] = "allow" if chosen.kind == "allow_always" else "deny"
+        span = span_of(chosen, request.tool_call)
+        if self._remembered is None or span == "once":
+            return
+        if span == "always":
+            self._remembered.remember(agent, key, decision)
+            return
+        self._in_session.setdefault((agent, request.session_id), {})[key] = decision
+        while len(self._in_session) > MOST_SESSIONS:
+            del self._in_session[next(iter(self._in_session))]
 
     @property
     def denies_any(self) -> bool:
@@ -129,14 +164,13 @@ class Permissions:
             log.exception("the question %r is answered with no: asking failed", request.tool_call.title)
             return pick(request.options, allow=False)
 
-    def _decided(
-        self, agent: str, key: str, call: ToolCallUpdate, roots: Sequence[str | Path]
+    def _denied(self, call: ToolCallUpdate, roots: Sequence[str | Path]) -> bool:
+        return any(rule.decision == "deny" and rule.matches(call, roots) for rule in self._rules)
+
+    def _by_policy(
+        self, call: ToolCallUpdate, roots: Sequence[str | Path]
     ) -> Literal["allow", "deny"] | None:
-        if any(rule.decision == "deny" and rule.matches(call, roots) for rule in self._rules):
-            return "deny"
-        if self._remembered is not None and (known := self._remembered.get(agent, key)):
-            if known == "deny" or self.policy != "deny-all":
-                return known
+        """What the allow rules and the policy say; None for ask."""
         if any(rule.decision == "allow" and rule.matches(call, roots) for rule in self._rules):
             return "allow"
         if self.policy == "allow-all" or (self.policy == "allow-reads" and call.kind in _READS):
@@ -160,24 +194,6 @@ def _option(answer: Any, options: Sequence[PermissionOption]) -> PermissionOptio
             return option
     ids = ", ".join(option.option_id for option in options)
     raise TypeError(f"`ask` must return one of request.options, its id ({ids}), or None, not {answer!r}")
-
-
-def _key(call: ToolCallUpdate) -> str:
-    """What an answer for always is about: the very command or title, never a whole kind of tool.
-
-    "Always" for `git status` must not become "always" for everything that the same tool can run.
-    """
-    raw: Any = call.raw_input
-    command = cast("dict[str, Any]", raw).get("command") if isinstance(raw, dict) else None
-    if isinstance(command, list):
-        command = " ".join(map(str, cast("list[Any]", command)))
-    key = command if isinstance(command, str) and command else call.title or call.name or call.kind or "other"
-    if len(key) > LONGEST_KEY:
-        import hashlib
-
-        mark = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        key = f"{key[: LONGEST_KEY - 20]}... {mark}"
-    return key
 
 
 def pick(options: Sequence[PermissionOption], *, allow: bool) -> PermissionOption | None:

@@ -12,7 +12,7 @@ from acpella.errors import AcpellaError
 
 from .jsonc import parse
 
-__all__ = ["AgentServer", "ClientSettings", "SettingsError"]
+__all__ = ["AgentServer", "ClientSettings", "SettingsError", "UntrustedSettings"]
 
 
 _TOP = ("agent_servers", "mcp_servers", "owner_idle")
@@ -24,6 +24,10 @@ ALIKE = 0.8
 
 class SettingsError(AcpellaError):
     """The settings file cannot be used; says where it is wrong."""
+
+
+class UntrustedSettings(SettingsError):
+    """The settings file belongs to a project, and the user has not agreed to it as it is now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +67,34 @@ class ClientSettings:
         """The settings of `path`, of `./.acpella/settings.json`, or of the user, whichever is there first.
 
         Raises:
+            UntrustedSettings: the user has not agreed to the project's file as it is now.
             SettingsError: the file is missing although it was named, or is malformed.
         """
         if path is not None:
             return cls.load(Path(path))
-        for candidate in ((cwd or Path.cwd()) / ".acpella" / "settings.json", user_settings()):
-            if candidate.is_file():
-                return cls.load(candidate)
-        return cls()
+        candidate = (cwd or Path.cwd()) / ".acpella" / "settings.json"
+        if candidate.is_file():
+            from .trust import read_trusted
+
+            return cls.parse(read_trusted(candidate), candidate)
+        return cls.of_user()
+
+    @classmethod
+    def of_user(cls) -> "ClientSettings":
+        """The user's own settings alone; empty if there are none. Raises `SettingsError`."""
+        return cls.load(user_settings()) if user_settings().is_file() else cls()
 
     @classmethod
     def load(cls, path: Path) -> "ClientSettings":
         """Read one file. Raises `SettingsError`."""
+        return cls.parse(read_settings(path), path)
+
+    @classmethod
+    def parse(cls, data: bytes, path: Path) -> "ClientSettings":
+        """What the bytes of a file say. Raises `SettingsError`, which names `path`."""
         try:
-            text = path.read_text(encoding="utf-8-sig")
-        except FileNotFoundError:
-            raise SettingsError(f"no settings file {path}") from None
-        except (OSError, UnicodeDecodeError) as error:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
             raise SettingsError(f"{path} cannot be read: {error}") from None
         try:
             value = parse(text)
@@ -103,6 +118,16 @@ class ClientSettings:
         listed = cast("list[Any]", servers)
         checked = [_table(entry, f"{path}: mcp_servers[{i}]") for i, entry in enumerate(listed)]
         return cls(agents, checked, path)
+
+
+def read_settings(path: Path) -> bytes:
+    """The bytes of a settings file. Raises `SettingsError`."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise SettingsError(f"no settings file {path}") from None
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error}") from None
 
 
 def user_settings() -> Path:

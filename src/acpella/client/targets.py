@@ -25,6 +25,7 @@ __all__ = [
     "command_of",
     "find_endpoint",
     "identity_of",
+    "is_name",
     "open_endpoint",
     "open_target",
 ]
@@ -131,6 +132,12 @@ def open_target(
     if channel is not target:
         cast("Any", channel).identity = identity_of(target, settings, cwd=cwd)
     return name, channel
+
+
+def is_name(target: str) -> bool:
+    """Whether a word may be a name of the settings: not a URL, a file, or a command of several words."""
+    word = target.strip()
+    return not word.lower().startswith(_SCHEMES) and len(word.split()) == 1 and not Path(word).is_file()
 
 
 def identity_of(

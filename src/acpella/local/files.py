@@ -72,8 +72,12 @@ SECRET_PATHS = (
 for any characters of a name; with a leading slash, that place and all beneath it unless a root lies in it."""
 
 
-ACTING_NAMES = frozenset({".git", ".husky", ".vscode", ".idea", ".zed", ".envrc", ".direnv"})
-"""Directories and files whose content programs run by themselves: a hook of git's, a task of an editor's."""
+ACTING_NAMES = frozenset(
+    ".git .gitmodules .hg .jj .husky .pre-commit-config.yaml .github/workflows .envrc .direnv .devcontainer "
+    ".vscode .idea .zed .cursor .acpella .claude .codex .gemini .mcp.json".split()
+)
+"""Directories and files whose content programs run by themselves: a hook of git's, a task of an editor's, a
+command in the settings of an agent's. A slash joins names that follow each other."""
 
 
 class JailError(AcpellaError):
@@ -451,9 +455,13 @@ def _beneath(path: str, root: str) -> bool:
 def acting_name(path: str | Path, root: str | Path = os.sep) -> str | None:
     """The name in a path below `root` that programs run by themselves, if there is one (`ACTING_NAMES`)."""
     skipped = len(_names(os.fspath(root)))
-    for name in _names(os.fspath(path))[skipped:]:
-        if name.casefold().rstrip(" .") in ACTING_NAMES:  # some systems drop what is at the end
+    names = _names(os.fspath(path))[skipped:]
+    plain = [name.casefold().rstrip(" .") for name in names]  # some systems drop what is at the end
+    for index, name in enumerate(names):
+        if plain[index] in ACTING_NAMES:
             return name
+        if "/".join(plain[index : index + 2]) in ACTING_NAMES:
+            return "/".join(names[index : index + 2])
     return None
 
 

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 
 from .. import exits
 from ..arguments import check_session, declare_conversation
+from ..lines import say
 
 __all__ = ["declare", "parse", "run"]
 
@@ -47,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _fail(text: str, code: int) -> int:
-    print(f"acpella: {text}", file=sys.stderr)  # noqa: T201 - this is what the user must know
+    say(text)
     return code
 
 

@@ -91,7 +91,7 @@ class Conversation:
         self._state = "starting"
         offers = Offers(commands=lambda: names(self), values=self._values, files=lambda: self._files)
         self.face = Interface(self, offers, open_history())
-        self.asker = Asker(cwd=self.cwd, room=self.face.room)
+        self.asker = Asker(cwd=self.cwd, room=self.face.room, tell=self._warn)
         self.screen = Screen(self.face, cwd=self.cwd, find_terminal=self._terminal, idle=True, notes=False)
         self.asker.stage = self.screen
 

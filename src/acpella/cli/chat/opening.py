@@ -34,7 +34,7 @@ def open_agent(
         env=env,
         on_elicit=asker.elicitation,
         on_stderr=on_stderr,
-        **offers(write=arguments.write, yolo=arguments.yolo, ask=asker.permission),
+        **offers(write=arguments.write, yolo=arguments.yolo, ask=asker.permission, tell=asker.tell),
     )
 
 

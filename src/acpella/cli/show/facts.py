@@ -1,5 +1,6 @@
 """What there is to tell of updates and tool calls, as rows; the same for every screen."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -27,6 +28,7 @@ from acpella.schema import (
 
 from .clean import clean, one_line
 from .lines import Row
+from .reveal import CUT, reveal_rows
 
 __all__ = ["Outputs", "diff_rows", "describe", "notice_row", "plan_rows", "tool_row", "usage_text"]
 
@@ -158,7 +160,7 @@ class Outputs:
                     if told.ended:
                         ended = _ended(told.exit_code, told.signal)
             elif isinstance(item, Content) and isinstance(item.content, TextContent):
-                texts.append(_unfenced(item.content.text))
+                texts.append(unfenced(item.content.text))
         raw = _table(call.raw_output)
         if not any(texts):
             texts = [text for name in _RAW_TEXTS if isinstance(text := raw.get(name), str) and text][:1]
@@ -194,7 +196,7 @@ def _ended(code: int | None, signal: str | None) -> str:
     return f"exit {code}" if code is not None else ""
 
 
-def _unfenced(text: str) -> str:
+def unfenced(text: str) -> str:
     """Output without the code fence that some agents put around it."""
     stripped = text.strip()
     if stripped.startswith("```") and stripped.endswith("```") and "\n" in stripped:
@@ -264,7 +266,12 @@ def _places(call: ToolCallState, cwd: str) -> list[str]:
 
 def short_path(path: str, cwd: str) -> str:
     """Relative to where the user is, if it is beneath."""
-    return one_line(path.removeprefix(cwd.rstrip("/") + "/") if cwd else path, 200)
+    return one_line(relative_path(path, cwd), 200)
+
+
+def relative_path(path: str, cwd: str) -> str:
+    """The same with every character that it has."""
+    return path.removeprefix(cwd.rstrip("/") + "/") if cwd else path
 
 
 def _time(seconds: float) -> str:
@@ -305,29 +312,78 @@ def detail_rows(call: ToolCallState, output: Output, *, cwd: str = "", diffs: bo
 def diff_rows(diff: Diff, *, cwd: str = "", limit: int = MAX_DIFF_LINES) -> list[Row]:
     """A change of a file with line numbers, a few lines around it, and no more than `limit` rows."""
     old, new = clean(diff.old_text or "").splitlines(), clean(diff.new_text).splitlines()
-    name = short_path(diff.path, cwd)
+    rows: list[Row] = [[("    ", ""), (_diff_head(short_path(diff.path, cwd), diff, old, new), "bold")]]
+    shown = list(islice(_numbered(old, new, around=2), limit + 1)) if _is_comparable(diff, old, new) else []
+    for before, line, style in _margins(shown[:limit], old, new):
+        rows.append([*before, (line, style)])
+    if len(shown) > limit:
+        start, stop_old, stop_new = _changed(old, new)
+        counts = f"{stop_new - start} lines new, {stop_old - start} old in all"
+        rows.append([("    ", ""), (f"… more; {counts}", "dim italic")])
+    return rows
+
+
+def whole_diff_rows(diff: Diff, width: int, *, cwd: str = "", limit: int) -> list[Row]:
+    """The same for somebody who decides on it: no line is cut, and no character is left out."""
+    before, after = diff.old_text or "", diff.new_text
+    note = ""
+    if "\r\n" in after and not _BARE_LINE_END.search(before + after):
+        before, after, note = before.replace("\r\n", "\n"), after.replace("\r\n", "\n"), "lines end in CRLF"
+    old, new = before.split("\n"), after.split("\n")
+    for lines in (old, new):
+        if lines[-1] == "":
+            lines.pop()
+    head = _diff_head(relative_path(diff.path, cwd), diff, old, new)
+    shown = reveal_rows(head, width, before=[("    ", "")], style="bold", lines=False)
+    if note:
+        shown.append([("    ", ""), (note, "dim")])
+    if after and before and after.endswith("\n") != before.endswith("\n"):
+        changed = "gets a line end" if after.endswith("\n") else "loses its line end"
+        shown.append([("    ", ""), (f"the last line {changed}", "dim")])
+    if not _is_comparable(diff, old, new):
+        shown.append([("    ", ""), ("the change is too long to be shown", CUT)])
+        return shown
+    numbered = list(islice(_numbered(old, new, around=2), limit + 1))
+    for margin, line, style in _margins(numbered[:limit], old, new):
+        if len(shown) > limit:
+            break
+        shown += reveal_rows(line, width, before=margin, style=style, limit=limit)
+    if len(numbered) > limit or len(shown) > limit:
+        start, stop_old, stop_new = _changed(old, new)
+        counts = f"{stop_new - start} lines new, {stop_old - start} old in all"
+        del shown[limit:]
+        shown.append([("    ", ""), (f"… the rest is not shown; {counts}", CUT)])
+    return shown
+
+
+_BARE_LINE_END = re.compile(r"(?<!\r)\n|\r(?!\n)")
+
+
+def _is_comparable(diff: Diff, old: list[str], new: list[str]) -> bool:
     start, stop_old, stop_new = _changed(old, new)
-    added, removed = stop_new - start, stop_old - start
+    return diff.old_text is None or max(stop_new, stop_old) - start <= MAX_COMPARED
+
+
+def _diff_head(name: str, diff: Diff, old: list[str], new: list[str]) -> str:
     if diff.old_text is None:
-        head = f"{name} (new, {len(new)} line{'' if len(new) == 1 else 's'})"
-    elif max(added, removed) > MAX_COMPARED:
-        head = f"{name} (about {added} lines in the place of {removed})"
-    else:
-        head = name
-    rows: list[Row] = [[("    ", ""), (head, "bold")]]
-    if max(added, removed) > MAX_COMPARED and diff.old_text is not None:
-        return rows
-    shown = list(islice(_numbered(old, new, start, stop_old, stop_new), limit + 1))
+        return f"{name} (new, {len(new)} line{'' if len(new) == 1 else 's'})"
+    if not _is_comparable(diff, old, new):
+        start, stop_old, stop_new = _changed(old, new)
+        return f"{name} (about {stop_new - start} lines in the place of {stop_old - start})"
+    return name
+
+
+def _margins(
+    numbered: list[tuple[int, str, str]], old: list[str], new: list[str]
+) -> Iterator[tuple[Row, str, str]]:
+    """What stands before each line of a diff, the line, and its style."""
     digits = len(str(max(len(old), len(new), 1)))
-    for number, sign, line in shown[:limit]:
+    for number, sign, line in numbered:
         if sign == "@":
-            rows.append([("    ", ""), (" " * digits + " ⋮", "dim")])
+            yield [("    ", "")], " " * digits + " ⋮", "dim"
             continue
         style = {"+": "green", "-": "red"}.get(sign, "dim")
-        rows.append([("    ", ""), (f"{number:>{digits}} ", "dim"), (f"{sign} {line}", style)])
-    if len(shown) > limit:
-        rows.append([("    ", ""), (f"… more; {added} lines new, {removed} old in all", "dim italic")])
-    return rows
+        yield [("    ", ""), (f"{number:>{digits}} ", "dim"), (f"{sign} ", style)], line, style
 
 
 def _changed(old: list[str], new: list[str]) -> tuple[int, int, int]:
@@ -341,10 +397,9 @@ def _changed(old: list[str], new: list[str]) -> tuple[int, int, int]:
     return start, len(old) - end, len(new) - end
 
 
-def _numbered(
-    old: list[str], new: list[str], start: int, stop_old: int, stop_new: int, around: int = 2
-) -> Iterator[tuple[int, str, str]]:
+def _numbered(old: list[str], new: list[str], *, around: int) -> Iterator[tuple[int, str, str]]:
     """Line number, sign and text of each line to show; `@` between places far apart."""
+    start, stop_old, stop_new = _changed(old, new)
     first = max(0, start - around)
     part_old, part_new = old[first : stop_old + around], new[first : stop_new + around]
     from difflib import SequenceMatcher  # only diffs need it

@@ -16,6 +16,7 @@ _CODES = {
     "bold": "1",
     "dim": "2",
     "italic": "3",
+    "reverse": "7",
     "red": "31",
     "green": "32",
     "yellow": "33",
@@ -23,8 +24,10 @@ _CODES = {
     "magenta": "35",
     "cyan": "36",
 }
-_ATTRIBUTES = ("bold", "dim", "italic")
+_ATTRIBUTES = ("bold", "dim", "italic", "reverse")
 _SGR = re.compile(r"\x1b\[[0-9;]*m")
+_OBEYED = re.compile("\x1b(?!\\[[0-9;]*m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""What a terminal obeys, besides colours: no row may bring it, whoever forgot to clean a text."""
 
 
 def is_smart(out: TextIO) -> bool:
@@ -94,7 +97,7 @@ def paint(row: Row, width: int, *, colour: bool = True) -> str:
     for text, styles in row:
         if left <= 0:
             break
-        text = crop(text, left)
+        text = _OBEYED.sub("\ufffd", crop(text, left))
         left -= cell_len(text)
         codes = [_CODES[s] for s in styles.split() if colour or s in _ATTRIBUTES]
         out.append(f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if codes and text else text)
@@ -102,7 +105,7 @@ def paint(row: Row, width: int, *, colour: bool = True) -> str:
 
 
 def plain(row: Row) -> str:
-    return "".join(text for text, _ in row)
+    return _OBEYED.sub("\ufffd", "".join(text for text, _ in row))
 
 
 def rows(lines: Iterable[str], style: str, indent: str = "") -> list[Row]:

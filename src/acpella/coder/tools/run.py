@@ -37,6 +37,9 @@ _PROGRAMS = ("--exec", "--receive-pack", "--upload-pack", "--toolexec", "--vetto
 _FILES = ("--output", "--output-directory")
 """Options that make another program, or a writing one, of these; git takes their beginnings, too."""
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+"""Characters that change what a terminal shows of a command, but not what a shell runs."""
+
 SHOWN = 100
 """Characters of a command in the title of its call; the rest is shown beneath."""
 
@@ -123,6 +126,11 @@ class Run(BuiltIn):
             raise ToolError("`command` is empty; say what to run")
         if len(command) > LONGEST:
             raise ToolError(f"the command has more than {LONGEST} characters; write a script and run that")
+        if found := _CONTROL.search(command):
+            raise ToolError(
+                f"the command contains the control character {found[0]!r}; nobody can see what it does. Use "
+                "tabs and line ends only, and write others as the shell does, such as $'\\x1b'"
+            )
         number(arguments, "timeout")
         if _line(command) != command.strip():  # nobody should say yes to what the title leaves out
             call.show(_fenced(command))

@@ -1,0 +1,99 @@
+"""Which settings files of projects the user agreed to: they choose commands that are started.
+
+Whoever can write into a project can write one: a repository, an archive, an agent that edits. So each counts
+after the user has seen it, and as long as it is the same to the byte.
+"""
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from acpella import _places as places
+
+from .settings import UntrustedSettings, read_settings
+
+__all__ = ["forget", "is_project", "is_trusted", "project_file", "read_trusted", "trust", "why_not"]
+
+MAX_FILES = 1000
+"""Files that are remembered; those that were agreed to first go first."""
+
+
+def project_file(cwd: str | os.PathLike[str] = ".") -> Path | None:
+    """The settings of this directory, or of its repository."""
+    for place in (Path(os.path.abspath(cwd)), places.repository(cwd)):
+        candidate = place / ".acpella" / "settings.json"
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+def is_project(path: Path) -> bool:
+    """Whether it is a project's file, also under a name that some systems take for the same."""
+    return tuple(name.casefold() for name in path.parts[-2:]) == (".acpella", "settings.json")
+
+
+def read_trusted(path: Path) -> bytes:
+    """The bytes of a project's file; they are what the user agreed to, whatever is written there meanwhile.
+
+    Raises:
+        UntrustedSettings: the user has not agreed to them; says how to.
+        SettingsError: the file cannot be read.
+    """
+    data = read_settings(path)
+    if not is_trusted(path, data):
+        raise UntrustedSettings(why_not(path))
+    return data
+
+
+def is_trusted(path: Path, data: bytes) -> bool:
+    """Whether the user agreed to these bytes as the content of that file."""
+    return _known().get(os.path.realpath(path)) == _digest(data)
+
+
+def trust(path: Path, data: bytes) -> None:
+    """Agree to these bytes as the content of that file. Raises `OSError` where nothing can be remembered."""
+    known = _known()
+    name = os.path.realpath(path)
+    known.pop(name, None)
+    known[name] = _digest(data)
+    _write(known)
+
+
+def forget(path: Path) -> None:
+    """The file is gone. Raises `OSError` where nothing can be remembered."""
+    known = _known()
+    if known.pop(os.path.realpath(path), None) is not None:
+        _write(known)
+
+
+def why_not(path: Path) -> str:
+    """What to tell of a file that is not used."""
+    changed = " any more, since it was changed" if os.path.realpath(path) in _known() else ""
+    return (
+        f"{path} is not used{changed}: it names commands, which would run as you; "
+        "`acpella agents trust` shows it and asks whether you agree"
+    )
+
+
+def _file() -> Path:
+    return places.state() / "trusted.json"
+
+
+def _digest(data: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(data).hexdigest()
+
+
+def _known() -> dict[str, str]:
+    try:
+        return msgspec.json.decode(_file().read_bytes(), type=dict[str, str])
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return {}  # then the user is asked to agree again
+
+
+def _write(known: dict[str, str]) -> None:
+    places.private(places.state())
+    kept = dict(list(known.items())[-MAX_FILES:])
+    places.write_private(_file(), msgspec.json.format(msgspec.json.encode(kept), indent=1))

