@@ -195,6 +195,11 @@ class OwnedAgent:
         await self.close()
         await self.start(greeting)
 
+    def note_descendants(self) -> None:
+        """Remember which processes it has started, for them to end with it."""
+        if self.end is not None and (note := getattr(self.end.channel, "note_descendants", None)) is not None:
+            note()
+
     async def close(self) -> None:
         end, self.end = self.end, None
         if end is not None:

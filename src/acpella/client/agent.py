@@ -241,6 +241,11 @@ class ConnectedAgent:
         log.info("%s: %s", self.name, why)  # whoever gives up raises an error with the same words
         await self.connection.close(grace=0)
 
+    def note_descendants(self) -> None:
+        """Remember which processes it has started, for them to end with it."""
+        if (note := getattr(self._channel, "note_descendants", None)) is not None:
+            note()
+
     # -- what it is ------------------------------------------------------------------------
 
     @property
