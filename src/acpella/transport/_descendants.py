@@ -1,7 +1,7 @@
-"""What a child has started, found in /proc by parents and sessions: a signal to its group reaches only a part.
+"""What a child has started, found in /proc: a signal to its group reaches only a part of that.
 
-Agents run commands in sessions of their own (`setsid`). A process that was orphaned before anybody looked is a
-daemon, such as the server of a terminal multiplexer, and is left alone. Without /proc nothing is found.
+Agents run commands in sessions of their own (`setsid`). A process that was orphaned before anybody looked is
+a daemon, such as the server of a terminal multiplexer, and is left alone. Without /proc nothing is found.
 """
 
 import os

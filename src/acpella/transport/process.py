@@ -29,7 +29,7 @@ STDERR_TAIL = 16 * 1024
 """Bytes of stderr that are kept for error messages."""
 
 EOF_GRACE = 0.3
-"""Seconds to exit by itself after its stdin was closed. Many agents never do, and somebody waits for the end."""
+"""Seconds to exit by itself after its stdin was closed. Many agents never do, and somebody waits."""
 
 TERMINATE_GRACE = 1.5
 """Seconds to exit after SIGTERM, before SIGKILL."""
@@ -340,7 +340,7 @@ class ProcessChannel:
             self._signal_descendants(signal.SIGKILL)
 
     def note_descendants(self) -> None:
-        """Remember what it has started by now. Do so before it ends its commands: it may miss some of them."""
+        """Remember what it has started. Do so before it ends its commands: it may miss some of them."""
         if self._descendants is not None:
             self._descendants.look()
 
