@@ -65,7 +65,10 @@ class LogFirst:
     def _raise(self) -> None:
         if self._error is not None:
             error, self._error = self._error, None
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # its traceback has this frame
 
     def _start(self) -> None:
         if self._pump is None and self._waiting:

@@ -265,6 +265,7 @@ class Connection:
         try:
             return await call.future
         finally:
+            del call  # it leads to an error whose traceback leads here, and so to the params
             self._stuck_handlers -= stuck
             if timer is not None:
                 timer.cancel()
