@@ -434,8 +434,14 @@ class Owner:
     def _answered(self, job: Job, answer: Envelope | ConnectionClosed) -> None:
         if isinstance(answer, ConnectionClosed):
             self._finish(job, error=answer)
+        elif job.method == "session/load":
+            self._spawn(self._finish_load(job, answer))
         else:
             self._finish(job, answer=answer)
+
+    async def _finish_load(self, job: Job, answer: Envelope) -> None:
+        await self._agent.until_replayed()
+        self._finish(job, answer=answer)
 
     def _finish(
         self,

@@ -293,9 +293,8 @@ class ConnectedAgent:
             AuthRequired: log in first; the message says how.
         """
         root, more = self._places(cwd, directories)
-        answer = await self._gated(
-            methods.NEW_SESSION, NewSessionRequest(**_opening(root, more, mcp_servers))
-        )
+        request = NewSessionRequest(**_opening(root, more, mcp_servers))
+        answer = await self._opened(methods.NEW_SESSION, request)
         return self._adopt(answer.session_id, root, more, answer, mcp_servers)
 
     async def load_session(
@@ -317,12 +316,13 @@ class ConnectedAgent:
         request = LoadSessionRequest(session_id=session_id, **_opening(root, more, mcp_servers))
         try:
             answer = await self._gated(methods.LOAD_SESSION, request, timeout=0, in_order=True)
+            self._describe(session, answer)
+            await session.until_replayed()
         except BaseException:
             self.forget(session)
             if before is not None:
                 self._sessions[session_id] = before
             raise
-        self._describe(session, answer)
         return session
 
     async def resume_session(
@@ -337,7 +337,7 @@ class ConnectedAgent:
         self.need(self.capabilities.session_capabilities.resume, "resume sessions")
         root, more = self._places(cwd, directories)
         request = ResumeSessionRequest(session_id=session_id, **_opening(root, more, mcp_servers))
-        answer = await self._gated(methods.RESUME_SESSION, request)
+        answer = await self._opened(methods.RESUME_SESSION, request)
         return self._adopt(session_id, root, more, answer, mcp_servers)
 
     async def fork_session(
@@ -352,7 +352,7 @@ class ConnectedAgent:
         self.need(self.capabilities.session_capabilities.fork, "fork sessions")
         root, more = self._places(cwd, directories)
         request = ForkSessionRequest(session_id=session_id, **_opening(root, more, mcp_servers))
-        answer = await self._gated(methods.FORK_SESSION, request)
+        answer = await self._opened(methods.FORK_SESSION, request)
         return self._adopt(answer.session_id, root, more, answer, mcp_servers)
 
     async def list_sessions(self, *, cwd: str | os.PathLike[str] | None = None) -> list[SessionInfo]:
@@ -470,6 +470,10 @@ class ConnectedAgent:
             return await self.call(method, params, timeout=timeout, in_order=in_order)
         except AuthRequired as error:
             raise self.explain_login(error) from None
+
+    async def _opened(self, method: Method[P, R], params: P) -> R:
+        """The answer, behind the updates that came before it; a handler of those cannot wait for itself."""
+        return await self._gated(method, params, in_order=not self.connection.in_handler)
 
     def explain_login(self, error: AuthRequired) -> AuthRequired:
         """The same error, in words that say what to do."""
