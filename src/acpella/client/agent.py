@@ -144,7 +144,9 @@ class ConnectedAgent:
 
             channel = Recorder(channel, self._record, agent=name)
         services = self._services
-        requests = services.requests(self._session, agent_name=self._calls_itself)
+        requests = services.requests(
+            self._session, agent_name=self._calls_itself, drain=lambda: connection.drain()
+        )
         notifications = {"session/update": self._update, **services.notifications()}
         connection = Connection(
             channel,

@@ -34,6 +34,10 @@ MAX_TERMINALS = 64
 MAX_RELEASED = 32
 """Released terminals whose output can still be shown (R-347)."""
 
+MAX_KEPT = 128 * 1024 * 1024
+"""Bytes of output that all terminals of a connection keep; then the oldest of the longest is dropped. Without
+it, an agent could have 64 MiB for each of them."""
+
 
 NEED_EMPTY = ("gemini-cli",)
 """Agents, as they name themselves, that look at a file before they create it and give up at an error."""
@@ -163,17 +167,29 @@ class Terminals:
                 request.command,
                 request.args,
                 cwd=cwd,
-                env={**self._env, **{variable.name: variable.value for variable in request.env}},
+                env={**self._env, **{each.name: each.value for each in request.env}},
                 output_byte_limit=request.output_byte_limit,
             )
         except (JailError, CommandError, OSError) as error:
             raise _refusal(error) from None
+        terminal.on_growth = self._bound_output
         terminal_id = f"term_{os.urandom(16).hex()}"
         self._terminals[request.session_id, terminal_id] = terminal
         if self._timeout:
             loop = asyncio.get_running_loop()
             self._timers[terminal] = loop.call_later(self._timeout, self._overdue, terminal)
         return CreateTerminalResponse(terminal_id=terminal_id)
+
+    def output_size(self, request: TerminalOutputRequest) -> int:
+        """Bytes that an answer to this would have."""
+        return self._find(request.session_id, request.terminal_id).kept_bytes
+
+    def _bound_output(self) -> None:
+        terminals = [*self._released.values(), *self._terminals.values()]
+        excess = sum(terminal.kept_bytes for terminal in terminals) - MAX_KEPT
+        if excess > 0:
+            longest = max(terminals, key=lambda terminal: terminal.kept_bytes)
+            longest.drop_oldest(min(excess, longest.kept_bytes))
 
     async def output(self, request: TerminalOutputRequest) -> TerminalOutputResponse:
         terminal = self._find(request.session_id, request.terminal_id)
