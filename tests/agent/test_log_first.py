@@ -129,3 +129,22 @@ async def test_modes_are_told_before_the_answer(store: Store) -> None:
         session = await new(editor)
         await editor.call("session/set_mode", {"sessionId": session, "modeId": "b"})
         assert editor.order()[-3:] == ["current_mode_update", "config_option_update", "session/set_mode"]
+
+
+async def test_the_first_prompt_after_a_full_disk_has_room_again_is_answered() -> None:
+    """The error of the turn before was raised in the handler of the next one."""
+    store = GatedStore()
+
+    async def reply(turn: Any) -> Any:
+        yield "one"
+        await asyncio.sleep(0)
+        yield "two"
+
+    async with editing(agent_of(reply, store=store), hosted=HOSTED) as editor:
+        session = await new(editor)
+        store.fails = True
+        with pytest.raises(RpcError, match="the disk is full"):
+            await prompt(editor, session)
+        store.fails = False
+        assert (await prompt(editor, session))["stopReason"] == "end_turn"
+        assert editor.said().endswith("onetwo")

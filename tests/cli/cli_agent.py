@@ -48,6 +48,11 @@ async def reply(turn):
             async with turn.tool("Do " + rest, kind="edit", name=rest, locations=[rest]) as call:
                 yield "allowed" if await turn.permit(call, "Do " + rest) else "not allowed"
             return
+        elif word == "command":  # one that lives in a session of its own, and is not ended by the agent
+            command = await asyncio.create_subprocess_exec("sleep", "600", start_new_session=True)
+            note("pid", str(command.pid))
+            yield "runs\n"
+            await asyncio.sleep(600)
         elif word == "stubborn":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             yield "stubborn\n"

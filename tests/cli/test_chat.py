@@ -1,6 +1,7 @@
 """`acpella chat` on a real terminal: keys in, the screen out."""
 
 import base64
+import json
 import os
 import re
 import signal
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from cli_shell import alive
 
 from cli.terminal import Terminal, acpella
 
@@ -387,3 +389,16 @@ def test_an_agent_that_cannot_start_ends_the_chat_with_its_code(chat: Start) -> 
     shown = "".join(terminal.all().split())  # a long command moves where the lines break
     assert "exitedwithcode7" in shown and "(starting)" not in shown
     assert terminal.is_cooked()
+
+
+def test_a_closed_window_cancels_the_turn_and_ends_the_agents_commands(chat: Start, tmp_path: Path) -> None:
+    log = tmp_path / "agent.log"
+    terminal = chat(agent=f"{sys.executable} {Path(__file__).parent / 'cli_agent.py'} {log}", ready="›")
+    terminal.type("command" + ENTER)
+    terminal.see("runs")
+    notes = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    (command,) = [int(text) for what, text, _ in notes if what == "pid"]
+    terminal.process.send_signal(signal.SIGHUP)
+    terminal.wait()
+    assert '["cancelled", "command"' in log.read_text(encoding="utf-8")
+    assert not alive(command) and not alive(notes[0][2])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_shell import Shell
 
 ROOT = Path(__file__).parents[2]
 
@@ -245,3 +246,20 @@ def test_a_run_loads_no_more_than_it_needs(tmp_path: Path) -> None:
     heavy |= {"acpella.agent", "acpella.local", "acpella.client.remote", "acpella.client.supervisor"}
     heavy |= {"acpella.client.record", "acpella.cli.ask", "acpella.cli.owner", "acpella.cli.show.markdown"}
     assert loaded & heavy == set()
+
+
+def test_a_program_in_this_directory_is_started_by_its_path(shell: Shell) -> None:
+    """Its name alone would be looked up on the PATH, where another program may have it."""
+    elsewhere = shell.home / "bin"
+    elsewhere.mkdir()
+    for place, answer in ((shell.repo, "here"), (elsewhere, "elsewhere")):
+        program = place / "helper"
+        program.write_text(
+            f"#!{sys.executable}\nfrom acpella import run\nrun(lambda turn: {answer!r})\n", encoding="utf-8"
+        )
+        program.chmod(0o755)
+    path = {"PATH": f"{elsewhere}{os.pathsep}{os.environ['PATH']}"}
+    for word, answer in (("./helper", "here"), (f"{shell.repo}/helper", "here"), ("helper", "elsewhere")):
+        for session in ([], ["-s", f"of {answer} {len(word)}"]):
+            ran = shell("run", "-o", "simple", "-a", word, *session, "hi", env=path)
+            assert (ran.stdout.strip(), ran.returncode) == (answer, 0), ran.stderr

@@ -590,3 +590,47 @@ def test_a_command_can_be_stopped_from_another_shell(shell: Shell) -> None:
     _, err = running.communicate(timeout=20)
     assert running.returncode == 143 and not alive(agent)
     assert "ended from another shell" in err
+
+
+def test_a_replay_behind_the_answer_to_a_load_is_shown_whole_and_not_as_an_answer(
+    shell: Shell, tmp_path: Path
+) -> None:
+    """The owner of a session loads it for an agent that was started again."""
+    agent = tmp_path / "late.py"
+    agent.write_text(
+        """
+import json, sys, time
+def tell(**message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+def say(text):
+    update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+    tell(method="session/update", params={"sessionId": "s-1", "update": update})
+for line in sys.stdin:
+    message = json.loads(line)
+    method, result = message.get("method"), {}
+    if method == "initialize":
+        result = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
+    elif method == "session/new":
+        result = {"sessionId": "s-1"}
+    elif method == "session/load":
+        say("old one, ")
+    elif method == "session/prompt":
+        say("new")
+        result = {"stopReason": "end_turn"}
+    if "id" in message and method:
+        tell(id=message["id"], result=result)
+    if method == "session/load":
+        for text in ("old two, ", "old three"):
+            time.sleep(0.02)
+            say(text)
+""",
+        encoding="utf-8",
+    )
+    assert shell("run", "-a", str(agent), "-s", "work", "-o", "simple", "hi").stdout.strip() == "new"
+    shown = shell("sessions", "show", "work").stdout
+    assert "old one, old two, old three" in shown
+    for words in (["--write"], []):  # the agent hears anew what it may do
+        ran = shell("run", "-s", "work", *words, "-o", "simple", "hi")
+        assert ran.stdout.strip() == "new", ran.stderr
+    assert shell("sessions", "close", "work").returncode == 0
+    assert shell("run", "-s", "work", "-o", "simple", "hi").stdout.strip() == "new"

@@ -1,7 +1,9 @@
 """Agents that break rules, and commands that are no agents: the client says what is wrong, or goes on."""
 
 import asyncio
+import json
 import os
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -251,6 +253,55 @@ async def test_terminals_are_limited(script: Script, project: Path) -> None:
     )
     async with asyncio.timeout(60), connect(command, terminals=True) as agent:
         assert (await (await agent.new_session(project)).prompt("hi")).text == "64"
+
+
+async def test_terminals_do_not_get_the_tokens_of_this_program(
+    script: Script, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACPELLA_TOKEN", "secret-token")
+    monkeypatch.setenv("PLAIN", "kept")
+    command = script(
+        """
+        def prompt(request):
+            made = ask("terminal/create", {"sessionId": SESSION, "command": "env"})
+            about = {"sessionId": SESSION, "terminalId": made["result"]["terminalId"]}
+            ask("terminal/wait_for_exit", about)
+            say(ask("terminal/output", about)["result"]["output"])
+            return "end_turn"
+        serve(prompt)
+        """
+    )
+    async with asyncio.timeout(30), connect(command, terminals=True) as agent:
+        text = (await (await agent.new_session(project)).prompt("hi")).text
+    assert "PLAIN=kept" in text and "secret-token" not in text
+
+
+async def test_the_output_of_all_terminals_is_kept_within_bounds(
+    script: Script, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acpella.client.workspace.MAX_KEPT", 1_000_000)
+    command = script(
+        """
+        def prompt(request):
+            line = "yes | head -c 600000; echo end"
+            kept = []
+            for _ in range(4):
+                made = ask("terminal/create", {"sessionId": SESSION, "command": line,
+                    "outputByteLimit": 64 * 1024 * 1024})
+                about = {"sessionId": SESSION, "terminalId": made["result"]["terminalId"]}
+                ask("terminal/wait_for_exit", about)
+                kept.append(about)
+            kept = [ask("terminal/output", about)["result"] for about in kept]
+            say(json.dumps([[len(k["output"]), k["truncated"], "end" in k["output"]] for k in kept]))
+            return "end_turn"
+        serve(prompt)
+        """
+    )
+    async with asyncio.timeout(30), connect(command, terminals=True) as agent:
+        kept = json.loads((await (await agent.new_session(project)).prompt("hi")).text)
+    assert sum(size for size, _, _ in kept) == 1_000_000
+    assert all(ended for _, _, ended in kept)
+    assert [truncated for size, truncated, _ in kept] == [size < 600_004 for size, _, _ in kept]
 
 
 # -- floods ----------------------------------------------------------------------------------------------
@@ -567,3 +618,44 @@ async def test_a_prompt_that_was_not_sent_says_so(script: Script, project: Path)
             with pytest.raises(LocalProtocolError, match="a prompt is running"):
                 await session.prompt("two")
         assert first.stop_reason is not None
+
+
+READER = """
+import asyncio, resource, sys
+from acpella import connect
+
+async def main():
+    async with connect(sys.argv[1:3]) as agent:
+        print((await (await agent.new_session(sys.argv[3])).prompt("hi")).text)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+
+asyncio.run(main())
+"""
+
+
+async def test_answers_that_an_agent_does_not_take_do_not_fill_the_memory(
+    script: Script, project: Path
+) -> None:
+    """It asks for a large file again and again before it reads the first answer."""
+    (project / "large").write_bytes(b"x" * 9_000_000)
+    command = script(
+        """
+        def prompt(request):
+            for number in range(100):
+                send({"id": f"r{number}", "method": "fs/read_text_file",
+                    "params": {"sessionId": SESSION, "path": os.path.join(os.getcwd(), "large")}})
+            time.sleep(2)  # in which the client could read them all
+            sizes = [len(read()["result"]["content"]) for _ in range(100)]
+            say(f"{len(sizes)} {set(sizes)}")
+            return "end_turn"
+        serve(prompt)
+        """
+    )
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", READER, *command, str(project)), cwd=project, stdout=subprocess.PIPE
+    )
+    async with asyncio.timeout(60):
+        out, _ = await process.communicate()
+    answers, most = out.decode().splitlines()
+    assert answers == "100 {9000000}"
+    assert int(most) < 400  # MiB

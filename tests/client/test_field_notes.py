@@ -408,3 +408,62 @@ async def test_the_environment_reaches_the_agent(script: Script, project: Path) 
     finally:
         del os.environ["HERE"]
     assert sys.executable in command[0]
+
+
+LATE_REPLAY = """
+def load(request):
+    say("one ")
+    answer(request, {})
+    for text in ("two ", "three "):
+        time.sleep(0.02)
+        say(text)
+def prompt(request):
+    say("the answer")
+    return "end_turn"
+serve(prompt, hello={"agentCapabilities": {"loadSession": True}}, more={"session/load": load})
+"""
+
+
+async def test_a_replay_behind_the_answer_to_a_load_is_no_part_of_the_next_turn(
+    script: Script, project: Path
+) -> None:
+    heard: list[str] = []
+
+    def hear(update: Any) -> None:
+        heard.append(update.content.text)
+
+    async with asyncio.timeout(20), connect(script(LATE_REPLAY)) as agent:
+        session = await agent.load_session("s1", project, on_update=hear)
+        assert heard == ["one ", "two ", "three "]
+        assert (await session.prompt("go on")).text == "the answer"
+
+
+@pytest.mark.parametrize("method", ["resume", "fork", "new"])
+async def test_updates_before_the_answer_that_opens_a_session_are_no_part_of_its_first_turn(
+    script: Script, project: Path, method: str
+) -> None:
+    command = script(
+        f"""
+        def open(request):
+            lines = [json.dumps({{"jsonrpc": "2.0", "method": "session/update", "params": {{"sessionId": "s1",
+                "update": {{"sessionUpdate": "agent_message_chunk", "content":
+                    {{"type": "text", "text": "before "}}}}}}}})] * 50
+            result = {{"jsonrpc": "2.0", "id": request["id"], "result": {{"sessionId": "s1"}}}}
+            lines.append(json.dumps(result))
+            send("\\n".join(lines))
+        def prompt(request):
+            say("the answer")
+            return "end_turn"
+        sessions = {{"resume": {{}}, "fork": {{}}}}
+        serve(prompt, hello={{"agentCapabilities": {{"sessionCapabilities": sessions}}}},
+            more={{"session/{method}": open}})
+        """
+    )
+    async with asyncio.timeout(20), connect(command) as agent:
+        opened = {
+            "resume": lambda: agent.resume_session("s1", project),
+            "fork": lambda: agent.fork_session("s0", project),
+            "new": lambda: agent.new_session(project),
+        }
+        session = await opened[method]()
+        assert (await session.prompt("hi")).text == "the answer"

@@ -97,6 +97,16 @@ async def test_a_recording_goes_on_in_the_same_file(script: Script, project: Pat
     assert len(read_recording(path)) == 2
 
 
+async def test_a_recording_takes_a_file_that_is_there_from_everybody_else(
+    script: Script, project: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "talk.jsonl"
+    path.touch()
+    path.chmod(0o666)
+    await record(script, project, path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
 async def test_a_recording_can_be_played_back(script: Script, project: Path, tmp_path: Path) -> None:
     path = tmp_path / "talk.jsonl"
     await record(script, project, path)

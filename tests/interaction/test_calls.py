@@ -23,6 +23,7 @@ from acpella.rpc import Connection, Limits, current_request
 from acpella.transport import memory_pair
 from interaction.ends import Connect, Gate, Side, echo, forever, until
 from interaction.wire import PLAIN, error, notification, request, result
+from kept_memory import LARGE, nothing_large_kept
 
 pytestmark = pytest.mark.anyio
 
@@ -495,3 +496,20 @@ async def test_tasks_that_start_eagerly_are_forgotten_too(connect: Connect) -> N
             assert not here._running  # pyright: ignore[reportPrivateUsage]
     finally:
         loop.set_task_factory(None)
+
+
+async def test_the_params_of_a_failed_call_are_not_kept() -> None:
+    """The error had a traceback, that the frame of the call, and that the params: a cycle."""
+
+    def refuse(params: Any) -> None:
+        raise InvalidParams()
+
+    here, there = memory_pair()
+    async with (
+        Connection(there, PLAIN, requests={"m": refuse}),
+        Connection(here, PLAIN) as connection,
+    ):
+        with nothing_large_kept():
+            for _ in range(6):
+                with pytest.raises(InvalidParams):
+                    await connection.call("m", "x" * LARGE)

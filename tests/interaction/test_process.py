@@ -508,6 +508,80 @@ async def test_a_cancelled_close_kills_the_group_at_once() -> None:
         await connection.close()
 
 
+DETACHED = """
+def answer(method, params):
+    command = subprocess.Popen(params, start_new_session=True, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return [command.pid, *map(int, command.stdout.readline().split())]
+"""
+"""Runs a command in a session of its own, as agents do; answers with its process and those that it prints."""
+
+
+async def all_gone(pids: list[int]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        await until(lambda: all(state(pid) in (None, "Z") for pid in pids))
+
+
+@pytest.mark.parametrize(
+    ("before", "script"),
+    [
+        ("", "sleep 60 & echo $!; wait"),
+        ("", 'trap "" TERM; sleep 60 & echo $!; wait; wait'),
+        ("signal.signal(signal.SIGTERM, signal.SIG_IGN)", "sleep 60 & echo $!; wait"),
+        ("", "setsid sleep 60 & echo $!; wait"),
+    ],
+)
+async def test_commands_in_sessions_of_their_own_end_with_the_child(before: str, script: str) -> None:
+    """Agents run commands with `setsid`: no signal to their group reaches those."""
+    command = program("serve(); time.sleep(60)", before + DETACHED)
+    async with talk(command, eof_grace=0.1, terminate_grace=0.1) as (connection, _):
+        pids = await connection.call("m", ["sh", "-c", script])
+        assert len(pids) == 2 and all(state(pid) for pid in pids)
+    await all_gone(pids)
+
+
+async def test_what_a_command_left_behind_ends_with_the_child_if_it_was_seen() -> None:
+    """The child stops the command alone, as many do when they are told to cancel."""
+    stops = DETACHED + "    \ndef stop(pid): os.kill(pid, 9); os.waitpid(pid, 0)\n"
+    code = "message = json.loads(sys.stdin.readline()); pids = answer('m', message['params'])\n"
+    code += "tell(message['id'], pids); message = json.loads(sys.stdin.readline()); stop(pids[0])\n"
+    code += "tell(message['id'], None); serve()"
+    async with talk(program(code, stops)) as (connection, channel):
+        pids = await connection.call("m", ["sh", "-c", "sleep 60 & echo $!; wait"])
+        channel.note_descendants()
+        await connection.call("stop")
+        assert state(pids[0]) is None and state(pids[1])
+    await all_gone(pids)
+
+
+async def test_a_daemon_of_the_child_stays() -> None:
+    """A terminal multiplexer, a build server: whoever starts one wants to have it afterwards."""
+    async with talk(program("serve()", DETACHED)) as (connection, _):
+        parent, daemon = await connection.call("m", ["sh", "-c", "setsid sleep 60 > /dev/null & echo $!"])
+        status = Path(f"/proc/{daemon}/stat")
+        await until(lambda: status.read_text(encoding="utf-8").split()[3] != str(parent))
+    assert state(daemon)
+    os.kill(daemon, signal.SIGKILL)
+
+
+async def test_killing_needs_no_event_loop_and_spares_nothing() -> None:
+    async with talk(program("serve()", DETACHED), eof_grace=60, terminate_grace=60) as (connection, channel):
+        pids = await connection.call("m", ["sh", "-c", "sleep 60 & echo $!; wait"])
+        channel.kill()
+        assert channel.pid is not None
+        deadline = time.monotonic() + PATIENCE
+        while not all(state(pid) in (None, "Z") for pid in [channel.pid, *pids]):
+            assert time.monotonic() < deadline
+
+
+async def test_a_child_that_does_not_end_with_its_input_is_not_waited_for_long() -> None:
+    """Somebody waits for the end of a one-shot, and half of the agents never leave by themselves."""
+    channel = ProcessChannel(program("serve(); time.sleep(1.5)"))
+    async with asyncio.timeout(PATIENCE), Connection(channel, PLAIN) as connection:
+        await connection.call("m")
+    assert channel._exited is not None and channel._exited.result() == -signal.SIGTERM  # pyright: ignore[reportPrivateUsage]
+
+
 def test_a_loop_that_shuts_down_takes_its_children_along() -> None:
     """Ctrl-C during a close: the handlers were still being waited for."""
     channel = ProcessChannel(program("serve(); time.sleep(60)"), eof_grace=0.1, terminate_grace=0.1)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -163,14 +164,15 @@ async def test_a_mistake_on_the_command_line_is_named(tmp_path: Path) -> None:
             assert code in (2, 3) and words in said and "abc" not in said
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("scheme", ["ws", "http"])
-async def test_a_signal_ends_the_bridge_and_the_connection(scheme: str) -> None:
+async def test_a_signal_ends_the_bridge_and_the_connection(scheme: str, number: signal.Signals) -> None:
     """Editors end their agents with SIGTERM; the server must not wait for somebody who will not come back."""
     async with asyncio.timeout(30), hosting(Agent("short")) as runner:
         async with bridge(f"{scheme}://127.0.0.1:{runner.port}/acp") as editor:
             editor.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}})
             await editor.read()
             assert len(runner.app.host) == 1
-            editor.process.terminate()
+            editor.process.send_signal(number)
             assert await editor.process.wait() == 0
             assert len(runner.app.host) == 0

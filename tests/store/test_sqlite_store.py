@@ -25,6 +25,7 @@ from acpella.sessions import (
 from acpella.sessions import _workers as workers
 from acpella.sessions import sqlite as sqlite_module
 from acpella.sessions._order import encode_cursor
+from kept_memory import LARGE, nothing_large_kept
 
 pytestmark = pytest.mark.anyio
 
@@ -409,3 +410,16 @@ async def test_a_store_that_failed_to_open_can_be_closed(tmp_path: Path) -> None
     for thread in set(threading.enumerate()) - before:
         thread.join(5)
         assert not thread.is_alive()
+
+
+async def test_the_events_of_a_refused_append_are_not_kept(tmp_path: Path) -> None:
+    """The error had a traceback, that the frames, and those the job with the events: a cycle."""
+    store = SqliteStore(tmp_path / "s.db")
+    await store.open()
+    lease = await store.create(record())
+    with nothing_large_kept():
+        for _ in range(6):
+            with pytest.raises(Fenced):
+                await store.append(lease, 7, [("update", b'"' + b"x" * LARGE + b'"')])
+        await store.get("a")
+    await store.close()

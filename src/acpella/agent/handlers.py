@@ -76,6 +76,7 @@ async def _in_thread(handler: PromptHandler, turn: Turn) -> Any:
             loop.call_soon_threadsafe(tell, *outcome)
         except RuntimeError:
             pass  # the loop is gone
+        del outcome  # an error's traceback has this frame
 
     # A daemon thread: one that ignores a cancellation must not keep the process alive.
     threading.Thread(target=work, name=f"turn of {turn.session.id}", daemon=True).start()

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from acpella.errors import AcpellaError
 from acpella.schema import SessionUpdate
+from acpella.sessions import StoreError
 
 from .recorder import Recorder
 
@@ -27,7 +28,14 @@ class LogFirst:
         self._error: AcpellaError | None = None
 
     async def show(self, update: SessionUpdate, size: int) -> None:
-        """Send an update when it is safe. Raises what went wrong with an earlier one."""
+        """Send an update when it is safe.
+
+        Raises:
+            StoreError: it cannot be written, and there is no room for more that waits.
+            ConnectionClosed: the editor is gone.
+        """
+        if isinstance(self._error, StoreError):
+            self._error = None  # perhaps of an earlier turn: what could not be written is tried again
         self._raise()
         self._waiting.append(update)
         self._size += size
@@ -65,7 +73,10 @@ class LogFirst:
     def _raise(self) -> None:
         if self._error is not None:
             error, self._error = self._error, None
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # its traceback has this frame
 
     def _start(self) -> None:
         if self._pump is None and self._waiting:

@@ -158,7 +158,10 @@ class ToolRun:
             except asyncio.CancelledError as error:  # the others still have their turn
                 cancelled = error
         if cancelled is not None:
-            raise cancelled
+            try:
+                raise cancelled
+            finally:
+                del cancelled  # its traceback has this frame
 
     async def __aenter__(self) -> Self:
         return await self.open()

@@ -1,10 +1,8 @@
 """Which agent a command means: of the settings, of the command line, or the built-in one."""
 
 import dataclasses
-import os
 import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acpella._redact import redact
@@ -55,14 +53,13 @@ def command_of(target: str | list[str], settings: "ClientSettings") -> tuple[lis
         if server.url:
             return [], {}
         return [server.command, *server.args], server.env
-    from acpella.client.targets import open_target
+    from acpella.client.targets import file_of, open_target
     from acpella.transport import ProcessChannel
 
     _, channel = open_target(target, settings=settings)  # says what is wrong with it
     if not isinstance(channel, ProcessChannel):
         return [], {}
-    if Path(target).is_file():
-        path = os.path.abspath(target)
+    if (path := file_of(target)) is not None:
         return ([sys.executable, path] if path.endswith(".py") else [path]), {}
     return shlex.split(target), {}
 
@@ -73,4 +70,6 @@ def keepable(target: str, settings: "ClientSettings") -> str:
         return target
     if redact(target) != target:
         return ""
-    return os.path.abspath(target) if Path(target).is_file() else target
+    from acpella.client.targets import file_of
+
+    return file_of(target) or target

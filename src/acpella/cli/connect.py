@@ -119,8 +119,9 @@ class _Bridge:
 
         loop = asyncio.get_running_loop()
         self._ended = loop.create_future()
-        for number in (signal.SIGINT, signal.SIGTERM):  # the server is told, so that it keeps nothing for us
-            with suppress(NotImplementedError):  # Windows
+        with suppress(NotImplementedError):  # Windows
+            # the server is told, so that it keeps nothing for us
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, self._end, True, ConnectionClosed("ended by a signal"))
         await self._server.open(
             _Side(self._to_editor, self._editor, lambda reason: self._end(False, reason)),

@@ -62,6 +62,10 @@ class Mirror:
     def resume_reading(self) -> None:
         self._channel.resume_reading()
 
+    def note_descendants(self) -> None:
+        if (note := getattr(self._channel, "note_descendants", None)) is not None:
+            note()
+
     async def close(self) -> None:
         await self._channel.close()
         self._show_frame(self._unfinished)

@@ -72,6 +72,8 @@ class OwnedAgent:
         self._listener = listener
         self._on_started = on_started
         self._remember = remember
+        self._replayed = 0  # updates that tell of the conversation
+        self._replaying = False  # the session is opened again here; no client asked to hear it
 
     @property
     def resumes(self) -> bool:
@@ -174,7 +176,13 @@ class OwnedAgent:
         if self.resumes:
             return table(await end.call("session/resume", params, timeout=OPEN))
         if self.loads:
-            return table(await end.call("session/load", params, timeout=LOAD))
+            self._replaying = True
+            try:
+                answer = table(await end.call("session/load", params, timeout=LOAD))
+                await self.until_replayed()
+                return answer
+            finally:
+                self._replaying = False
         raise Unsupported(
             f"{self._config.agent} can neither load nor resume sessions, so this one ended with the process "
             "that held it; begin afresh (--new with -s NAME)"
@@ -195,6 +203,11 @@ class OwnedAgent:
         await self.close()
         await self.start(greeting)
 
+    def note_descendants(self) -> None:
+        """Remember which processes it has started, for them to end with it."""
+        if self.end is not None and (note := getattr(self.end.channel, "note_descendants", None)) is not None:
+            note()
+
     async def close(self) -> None:
         end, self.end = self.end, None
         if end is not None:
@@ -210,7 +223,16 @@ class OwnedAgent:
         found = _STATE.search(frame)
         if found is not None:
             self._note(found[1].decode(), frame)
-        self._listener.on_update(frame)
+        else:
+            self._replayed += 1
+        if found is not None or not self._replaying:
+            self._listener.on_update(frame)
+
+    async def until_replayed(self) -> None:
+        """Wait for what a load still tells after its answer, as it is no part of the next turn."""
+        from acpella.client.replay import until_quiet
+
+        await until_quiet(lambda: self._replayed)
 
     def _note(self, kind: str, frame: bytes) -> None:
         """Keep what whoever attaches later must know."""

@@ -43,6 +43,9 @@ FIRST_WITHIN = 10.0
 CANCEL_GRACE = 10.0
 """Seconds for a cancelled turn to be answered, before the agent counts as hung and is ended."""
 
+STOP_WITHIN = 2.0
+"""The same when the owner is told to end: whoever does that may not wait long."""
+
 LINGER = 1.0
 """Seconds in which clients that failed read why, before the owner ends."""
 
@@ -69,6 +72,7 @@ class Job:
         self.cancelled = False
         self.deaf = False  # cancelled from outside: its client need not read on for the agent to go on
         self.background = client.background
+        self.ended = asyncio.Event()
 
 
 class Owner:
@@ -137,7 +141,7 @@ class Owner:
         for job in list(self._queue):
             self._finish(job, cancelled=True)
         if self._job is not None:
-            self._finish(self._job, cancelled=True)
+            await self._stop_job(self._job)
         for timer in (self._killer, self._idler):
             if timer is not None:
                 timer.cancel()
@@ -152,6 +156,15 @@ class Owner:
                     self._agent.close(),
                     return_exceptions=True,
                 )
+
+    async def _stop_job(self, job: Job) -> None:
+        """Let the agent stop the turn and the commands of it, which it knows best."""
+        if job.method == "session/prompt":
+            self._cancel(job)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(STOP_WITHIN):
+                    await job.ended.wait()
+        self._finish(job, cancelled=True)
 
     def _rest(self) -> None:
         """(Re)start the time after which an unused owner ends."""
@@ -421,8 +434,14 @@ class Owner:
     def _answered(self, job: Job, answer: Envelope | ConnectionClosed) -> None:
         if isinstance(answer, ConnectionClosed):
             self._finish(job, error=answer)
+        elif job.method == "session/load":
+            self._spawn(self._finish_load(job, answer))
         else:
             self._finish(job, answer=answer)
+
+    async def _finish_load(self, job: Job, answer: Envelope) -> None:
+        await self._agent.until_replayed()
+        self._finish(job, answer=answer)
 
     def _finish(
         self,
@@ -447,6 +466,7 @@ class Owner:
             self._queue.remove(job)
         else:
             return  # was finished before
+        job.ended.set()
         self._last = now()
         if job.client is not None:
             if answer is not None:
@@ -470,6 +490,7 @@ class Owner:
         job.cancelled = True
         if self._agent.end is None:
             return  # being started; the job ends when it is
+        self._agent.note_descendants()
         self._agent.end.notify("session/cancel", {"sessionId": self._agent.session_id})
         self._killer = self._loop.call_later(CANCEL_GRACE, self._kill, job)
 

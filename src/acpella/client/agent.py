@@ -144,7 +144,9 @@ class ConnectedAgent:
 
             channel = Recorder(channel, self._record, agent=name)
         services = self._services
-        requests = services.requests(self._session, agent_name=self._calls_itself)
+        requests = services.requests(
+            self._session, agent_name=self._calls_itself, drain=lambda: connection.drain()
+        )
         notifications = {"session/update": self._update, **services.notifications()}
         connection = Connection(
             channel,
@@ -241,6 +243,11 @@ class ConnectedAgent:
         log.info("%s: %s", self.name, why)  # whoever gives up raises an error with the same words
         await self.connection.close(grace=0)
 
+    def note_descendants(self) -> None:
+        """Remember which processes it has started, for them to end with it."""
+        if (note := getattr(self._channel, "note_descendants", None)) is not None:
+            note()
+
     # -- what it is ------------------------------------------------------------------------
 
     @property
@@ -288,9 +295,8 @@ class ConnectedAgent:
             AuthRequired: log in first; the message says how.
         """
         root, more = self._places(cwd, directories)
-        answer = await self._gated(
-            methods.NEW_SESSION, NewSessionRequest(**_opening(root, more, mcp_servers))
-        )
+        request = NewSessionRequest(**_opening(root, more, mcp_servers))
+        answer = await self._opened(methods.NEW_SESSION, request)
         return self._adopt(answer.session_id, root, more, answer, mcp_servers)
 
     async def load_session(
@@ -312,12 +318,13 @@ class ConnectedAgent:
         request = LoadSessionRequest(session_id=session_id, **_opening(root, more, mcp_servers))
         try:
             answer = await self._gated(methods.LOAD_SESSION, request, timeout=0, in_order=True)
+            self._describe(session, answer)
+            await session.until_replayed()
         except BaseException:
             self.forget(session)
             if before is not None:
                 self._sessions[session_id] = before
             raise
-        self._describe(session, answer)
         return session
 
     async def resume_session(
@@ -332,7 +339,7 @@ class ConnectedAgent:
         self.need(self.capabilities.session_capabilities.resume, "resume sessions")
         root, more = self._places(cwd, directories)
         request = ResumeSessionRequest(session_id=session_id, **_opening(root, more, mcp_servers))
-        answer = await self._gated(methods.RESUME_SESSION, request)
+        answer = await self._opened(methods.RESUME_SESSION, request)
         return self._adopt(session_id, root, more, answer, mcp_servers)
 
     async def fork_session(
@@ -347,7 +354,7 @@ class ConnectedAgent:
         self.need(self.capabilities.session_capabilities.fork, "fork sessions")
         root, more = self._places(cwd, directories)
         request = ForkSessionRequest(session_id=session_id, **_opening(root, more, mcp_servers))
-        answer = await self._gated(methods.FORK_SESSION, request)
+        answer = await self._opened(methods.FORK_SESSION, request)
         return self._adopt(answer.session_id, root, more, answer, mcp_servers)
 
     async def list_sessions(self, *, cwd: str | os.PathLike[str] | None = None) -> list[SessionInfo]:
@@ -465,6 +472,10 @@ class ConnectedAgent:
             return await self.call(method, params, timeout=timeout, in_order=in_order)
         except AuthRequired as error:
             raise self.explain_login(error) from None
+
+    async def _opened(self, method: Method[P, R], params: P) -> R:
+        """The answer, behind the updates that came before it; a handler of those cannot wait for itself."""
+        return await self._gated(method, params, in_order=not self.connection.in_handler)
 
     def explain_login(self, error: AuthRequired) -> AuthRequired:
         """The same error, in words that say what to do."""

@@ -3,6 +3,7 @@
 import logging
 import os
 import re
+import stat
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -61,10 +62,18 @@ class Recorder:
         return getattr(self._channel, name)  # what only some channels have: stderr_tail, command
 
     async def open(self, receiver: Receiver, *, write_high: int) -> None:
-        """Open the file (for the user alone), then the channel. Raises `OSError` if that is not possible."""
+        """Open the file (for the user alone), then the channel.
+
+        Raises:
+            OSError: that is not possible, or others can read the file and its mode cannot be changed.
+        """
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        self._file = os.fdopen(handle, "ab")
+        self._file = os.fdopen(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
+        try:
+            _keep_private(self._file.fileno())
+        except BaseException:
+            self._file.close()
+            raise
         self._began = time.monotonic()
         started = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._line({"acpella": FORMAT, "agent": self._agent, "started": started})
@@ -144,6 +153,13 @@ class Recorder:
                 file.close()
         except OSError:
             pass  # told already
+
+
+def _keep_private(fd: int) -> None:
+    """A file that was there may be open to others. A device, such as /dev/stderr, is left alone."""
+    mode = os.fstat(fd).st_mode
+    if os.name == "posix" and stat.S_ISREG(mode) and mode & 0o077:
+        os.fchmod(fd, 0o600)
 
 
 class _Tap:

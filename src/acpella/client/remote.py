@@ -196,10 +196,12 @@ class RemoteAgent(ConnectedAgent):
         limit = self.timeouts.request or None
         try:
             if self.capabilities.session_capabilities.resume is not None:
-                await connection.call(methods.RESUME_SESSION, ResumeSessionRequest(**about), timeout=limit)
+                request = ResumeSessionRequest(**about)
+                await connection.call(methods.RESUME_SESSION, request, timeout=limit, in_order=True)
             elif self.capabilities.load_session:
                 session.replaying = True
                 await connection.call(methods.LOAD_SESSION, LoadSessionRequest(**about), in_order=True)
+                await session.until_replayed()
             else:
                 raise Unsupported(f"{self.name} keeps no sessions; this one ended with its connection")
             session.lost = None

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from acpella.errors import InvalidParams
+from acpella.errors import InvalidParams, Overloaded
 from acpella.schema import (
     AuthCapabilities,
     BooleanConfigOptionCapabilities,
@@ -20,11 +20,18 @@ from acpella.schema import (
     ElicitationUrlCapabilities,
     FileSystemCapabilities,
     NoticeCapabilities,
+    ReadTextFileRequest,
+    ReadTextFileResponse,
     RequestPermissionRequest,
     RequestPermissionResponse,
     SessionConfigOptionsCapabilities,
+    TerminalOutputRequest,
+    TerminalOutputResponse,
+    WriteTextFileRequest,
+    WriteTextFileResponse,
 )
 
+from .budget import Budget
 from .elicitation import Elicitations
 from .permissions import Permissions
 from .session import ClientSession
@@ -34,6 +41,12 @@ if TYPE_CHECKING:
     from acpella.local import Terminal
 
 __all__ = ["Services"]
+
+READ_LIMIT = 10 * 1024 * 1024
+"""Bytes that a read may have, as in `acpella.local`, which is loaded with the first one only."""
+
+MAX_WRITTEN = 64 * 1024 * 1024
+"""Characters that may wait to be written. Without it, an agent that awaits no answer fills the memory."""
 
 
 class Services:
@@ -100,12 +113,48 @@ class Services:
         return {"elicitation/complete": self._elicitations.complete}
 
     def requests(
-        self, session_of: Callable[[str], ClientSession], *, agent_name: Callable[[], str | None]
+        self,
+        session_of: Callable[[str], ClientSession],
+        *,
+        agent_name: Callable[[], str | None],
+        drain: Callable[[], Awaitable[None]],
     ) -> dict[str, Any]:
         """What the agent may ask for; everything else answers -32601.
 
-        `session_of` raises `ResourceNotFound` for a session that is not open.
+        `session_of` raises `ResourceNotFound` for a session that is not open. `drain` waits until the agent
+        has taken enough of its answers for another one.
         """
+        budget = Budget()
+        written = 0  # bytes that wait for their turn
+
+        async def read(roots: list[Path], request: ReadTextFileRequest) -> ReadTextFileResponse:
+            assert files is not None
+            async with budget.share(READ_LIMIT) as share:
+                answer = await files.read(
+                    roots, request, agent=agent_name(), refuse=self._refuser("read", "read", roots)
+                )
+                share.shrink(len(answer.content))
+                await drain()
+                return answer
+
+        async def write(roots: list[Path], request: WriteTextFileRequest) -> WriteTextFileResponse:
+            nonlocal written
+            assert files is not None
+            size = len(request.content)
+            if written and written + size > MAX_WRITTEN:
+                raise Overloaded("too much waits to be written; await some answers first")
+            written += size
+            try:
+                async with budget.share(size):
+                    return await files.write(roots, request, refuse=self._refuser("edit", "written", roots))
+            finally:
+                written -= size
+
+        async def output(request: TerminalOutputRequest) -> TerminalOutputResponse:
+            assert terminals is not None
+            async with budget.share(terminals.output_size(request)):
+                await drain()
+                return await terminals.output(request)
 
         def inside(serve: Callable[[list[Path], Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
             """With the directories of the request's session."""
@@ -122,17 +171,9 @@ class Services:
 
         table: dict[str, Any] = {"session/request_permission": permit}
         if (files := self._files) is not None:
-            table["fs/read_text_file"] = inside(
-                lambda roots, request: files.read(
-                    roots, request, agent=agent_name(), refuse=self._refuser("read", "read", roots)
-                )
-            )
+            table["fs/read_text_file"] = inside(read)
             if files.can_write:
-                table["fs/write_text_file"] = inside(
-                    lambda roots, request: files.write(
-                        roots, request, refuse=self._refuser("edit", "written", roots)
-                    )
-                )
+                table["fs/write_text_file"] = inside(write)
         if (terminals := self._terminals) is not None:
 
             async def create(roots: list[Path], request: CreateTerminalRequest) -> CreateTerminalResponse:
@@ -142,7 +183,7 @@ class Services:
 
             table |= {
                 "terminal/create": inside(create),
-                "terminal/output": terminals.output,
+                "terminal/output": output,
                 "terminal/wait_for_exit": inside(lambda _, request: terminals.wait_for_exit(request)),
                 "terminal/kill": terminals.kill,
                 "terminal/release": terminals.release,

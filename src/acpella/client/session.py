@@ -42,6 +42,7 @@ from acpella.schema import (
 )
 from acpella.schema import CancelledPermissionOutcome as Cancelled
 
+from .replay import until_quiet
 from .turn import Overflow, PromptTurn
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class ClientSession:
         self.replaying = False
         """What arrives was told before and only brings the state up to date."""
         self.last_sign = 0.0
+        self._replayed = 0  # updates outside turns that tell of the conversation
         self._serving = 0  # requests of the agent that this side works on
         self._notes_signs = bool(agent.timeouts.idle_turn)
         self._turn: PromptTurn | None = None
@@ -213,8 +215,15 @@ class ClientSession:
             if update.__class__ in _NOTED:
                 self._note(update)
             return turn.deliver(update)
-        self._note(update)
+        if update.__class__ in _NOTED:
+            self._note(update)
+        else:
+            self._replayed += 1
         return self.on_update(update) if self.on_update is not None and not self.replaying else None
+
+    async def until_replayed(self) -> None:
+        """Wait for what a load still tells after its answer, as it is no part of the next turn."""
+        await until_quiet(lambda: self._replayed, busy=lambda: self.agent.connection.handling)
 
     def _note(self, update: SessionUpdate) -> None:
         """Keep what is true of the session from now on."""

@@ -23,6 +23,7 @@ __all__ = [
     "Servable",
     "Target",
     "command_of",
+    "file_of",
     "find_endpoint",
     "identity_of",
     "is_name",
@@ -159,8 +160,8 @@ def identity_of(
         return target
     if isinstance(target, str) and target.lower().startswith(_SCHEMES):
         return redact(target)
-    if isinstance(target, str | os.PathLike) and Path(target).is_file():
-        return os.path.abspath(target)
+    if isinstance(target, str | os.PathLike) and (path := file_of(target)) is not None:
+        return path
     try:
         words = shlex.split(target) if isinstance(target, str) else list(cast("Sequence[str]", target))
     except (TypeError, ValueError):
@@ -206,8 +207,27 @@ def command_of(
     return _short_name(command), command, {}
 
 
+def file_of(target: "str | os.PathLike[str]") -> str | None:
+    """The whole path of the file that a target names; None for a command.
+
+    As in a shell, a word without a slash is a program on the PATH: a file of that name in a repository must
+    not take its place. Python files are the exception, and what is a path by its type.
+    """
+    if isinstance(target, str) and not (
+        (os.sep in target or target.endswith(".py")) and os.path.isfile(target)
+    ):
+        return None
+    return os.path.abspath(target)
+
+
 def _command(target: str | Path | Sequence[str], settings: ClientSettings | None) -> list[str]:
-    if isinstance(target, str) and not Path(target).is_file():
+    if isinstance(target, str | os.PathLike) and (path := file_of(target)) is not None:
+        if path.endswith(".py"):
+            if not os.path.exists(path):
+                raise TransportError(f"no file {os.fspath(target)}")
+            return [sys.executable, path]
+        return [path]
+    if isinstance(target, str):
         try:
             command = shlex.split(target)
         except ValueError as error:
@@ -222,13 +242,6 @@ def _command(target: str | Path | Sequence[str], settings: ClientSettings | None
             if which(command[0]) is None:
                 raise TransportError(f"no agent {command[0]!r} in the settings; {hint}")
         return command
-    if isinstance(target, str | os.PathLike):
-        path = Path(target)
-        if path.suffix == ".py":
-            if not path.exists():
-                raise TransportError(f"no file {path}")
-            return [sys.executable, str(path)]
-        return [str(path)]
     if not isinstance(target, list | tuple):
         raise TypeError(f"an agent is named by a command, a list, a file or a settings name, not {target!r}")
     return list(target)

@@ -96,12 +96,14 @@ class PromptTurn:
         if not self._used:
             _warn(f"a prompt was never sent: {self.how_to_send}", RuntimeWarning, source=self)
 
-    async def cancel(self) -> Result:
+    async def cancel(self, *, within: float | None = None) -> Result:
         """Stop the turn: pending permission requests are answered, the agent is told, its answer awaited.
 
         Raises:
-            TimeoutError: the agent did not stop within `Timeouts.cancel` and was ended.
+            TimeoutError: the agent did not stop within so many seconds (`Timeouts.cancel` by default) and
+                was ended.
         """
+        limit = self.session.timeouts.cancel if within is None else within
         if self._task is None:
             self._used = self._cancelling = True
         if self._task is not None and not self._task.done():
@@ -109,12 +111,12 @@ class PromptTurn:
             self._overflow = "drop_oldest"  # whoever waits here takes no updates, and must not block the end
             self._room.set()
             try:
-                async with asyncio.timeout(self.session.timeouts.cancel or None):
+                async with asyncio.timeout(limit or None):
                     await asyncio.shield(self._task)
             except TimeoutError:
                 if self._task.done():  # it is the turn's own
                     raise
-                late = f"{self.session.agent.name} did not stop within {self.session.timeouts.cancel:g} s"
+                late = f"{self.session.agent.name} did not stop within {limit:g} s"
                 self._gave_up = f"{late} and was ended"
                 await self.session.agent.kill(late)
                 raise TimeoutError(self._gave_up) from None
@@ -246,6 +248,7 @@ class PromptTurn:
         self._cancelling = True
         self._result.close_tool_calls()  # R-207
         self.session.answer_questions()  # R-208
+        self.session.agent.note_descendants()  # agents often end a shell, but not what it has started
         try:
             await self.session.agent.connection.notify(
                 methods.CANCEL, CancelNotification(session_id=self.session.id)

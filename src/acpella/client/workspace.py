@@ -34,6 +34,10 @@ MAX_TERMINALS = 64
 MAX_RELEASED = 32
 """Released terminals whose output can still be shown (R-347)."""
 
+MAX_KEPT = 128 * 1024 * 1024
+"""Bytes of output that all terminals of a connection keep; then the oldest of the longest is dropped. Without
+it, an agent could have 64 MiB for each of them."""
+
 
 NEED_EMPTY = ("gemini-cli",)
 """Agents, as they name themselves, that look at a file before they create it and give up at an error."""
@@ -133,7 +137,8 @@ class Terminals:
     """Runs commands for agents: real processes in groups of their own, started inside the session's roots.
 
     A command that runs longer than `timeout` seconds is ended with all it started; 0 for no limit. `env` is
-    laid over this program's environment, and what the agent asks for over that.
+    laid over this program's environment, and what the agent asks for over that. Tokens for acpella's own
+    servers (`ACPELLA_TOKEN…`) stay here.
     """
 
     def __init__(self, *, timeout: float = 0.0, env: Mapping[str, str] | None = None) -> None:
@@ -163,17 +168,29 @@ class Terminals:
                 request.command,
                 request.args,
                 cwd=cwd,
-                env={**self._env, **{variable.name: variable.value for variable in request.env}},
+                env={**_without_tokens(), **self._env, **{each.name: each.value for each in request.env}},
                 output_byte_limit=request.output_byte_limit,
             )
         except (JailError, CommandError, OSError) as error:
             raise _refusal(error) from None
+        terminal.on_growth = self._bound_output
         terminal_id = f"term_{os.urandom(16).hex()}"
         self._terminals[request.session_id, terminal_id] = terminal
         if self._timeout:
             loop = asyncio.get_running_loop()
             self._timers[terminal] = loop.call_later(self._timeout, self._overdue, terminal)
         return CreateTerminalResponse(terminal_id=terminal_id)
+
+    def output_size(self, request: TerminalOutputRequest) -> int:
+        """Bytes that an answer to this would have."""
+        return self._find(request.session_id, request.terminal_id).kept_bytes
+
+    def _bound_output(self) -> None:
+        terminals = [*self._released.values(), *self._terminals.values()]
+        excess = sum(terminal.kept_bytes for terminal in terminals) - MAX_KEPT
+        if excess > 0:
+            longest = max(terminals, key=lambda terminal: terminal.kept_bytes)
+            longest.drop_oldest(min(excess, longest.kept_bytes))
 
     async def output(self, request: TerminalOutputRequest) -> TerminalOutputResponse:
         terminal = self._find(request.session_id, request.terminal_id)
@@ -232,6 +249,10 @@ def check_seconds(name: str, value: object) -> None:
         raise TypeError(f"{name} is a number of seconds (0 for no limit), not {value!r}")
     if not 0 <= value < float("inf"):
         raise ValueError(f"{name} is a number of seconds from 0 (no limit) on, not {value!r}")
+
+
+def _without_tokens() -> dict[str, str | None]:
+    return dict.fromkeys(name for name in os.environ if name.upper().startswith("ACPELLA_TOKEN"))
 
 
 def _check(path: str, refuse: Refuse | None) -> None:

@@ -283,7 +283,8 @@ class Jail:
         def write(directory: int | None, name: str, shown: str) -> None:
             _replace(directory, name, shown, data)
 
-        self._visit(path, write, missing="make")
+        # without dots, so that nothing is made on the way of a path that leads out again
+        self._visit(self.resolve(path), write, missing="make")
 
     def list_dir(self, path: str | Path = ".") -> list[Entry]:
         """The names in a directory, sorted.

@@ -101,6 +101,8 @@ class Terminal:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._kept = bytearray()  # UTF-8, but for a character cut at its start
         self._truncated = False
+        self.on_growth: Callable[[], None] | None = None
+        """Called when more output is kept, for whoever keeps an eye on many terminals."""
         self._exited = asyncio.Event()
         self._done = asyncio.Event()
         self._drain_timer: asyncio.TimerHandle | None = None
@@ -112,7 +114,7 @@ class Terminal:
         args: Sequence[str] = (),
         *,
         cwd: str | os.PathLike[str],
-        env: Mapping[str, str] | None = None,
+        env: Mapping[str, str | None] | None = None,
         output_byte_limit: int | None = OUTPUT_LIMIT,
         on_output: Callable[[str], None] | None = None,
     ) -> Self:
@@ -120,8 +122,8 @@ class Terminal:
 
         Without `args`, a command with white space or shell syntax is a line for `/bin/sh -c`, unless a
         program has that very name; anything else is executed as it is. `env` is laid over this process's
-        environment. An `output_byte_limit` of None is the default one. `on_output` gets the output in pieces
-        of whole characters, until the command has ended.
+        environment, where None takes a variable away. An `output_byte_limit` of None is the default one.
+        `on_output` gets the output in pieces of whole characters, until the command has ended.
 
         Raises:
             CommandError: the command or `cwd` does not exist or cannot be used.
@@ -157,6 +159,16 @@ class Terminal:
         while start < len(self._kept) and self._kept[start] & 0xC0 == 0x80:
             start += 1
         return self._kept[start:].decode("utf-8")
+
+    @property
+    def kept_bytes(self) -> int:
+        """How much output is kept."""
+        return len(self._kept)
+
+    def drop_oldest(self, count: int) -> None:
+        """Keep so many bytes less of the output."""
+        del self._kept[:count]
+        self._truncated = True
 
     @property
     def truncated(self) -> bool:
@@ -207,8 +219,9 @@ class Terminal:
             return
         self._kept += text.encode("utf-8")
         if len(self._kept) > self._limit:
-            del self._kept[: len(self._kept) - self._limit]
-            self._truncated = True
+            self.drop_oldest(len(self._kept) - self._limit)
+        if self.on_growth is not None:
+            self.on_growth()
         if self._on_output is not None and not self._done.is_set():
             try:
                 self._on_output(text)
@@ -364,7 +377,7 @@ async def run(
 
 
 def _spawn(
-    command: str, args: Sequence[str], cwd: str | os.PathLike[str], env: Mapping[str, str] | None
+    command: str, args: Sequence[str], cwd: str | os.PathLike[str], env: Mapping[str, str | None] | None
 ) -> "tuple[subprocess.Popen[bytes], int]":
     """Start a process; also the reading end of the pipe it writes to."""
     if sys.platform == "win32":
@@ -384,7 +397,7 @@ def _spawn(
             stdout=writing,
             stderr=writing,
             cwd=cwd,
-            env=None if env is None else {**os.environ, **env},
+            env=None if env is None else _laid_over(env),
             start_new_session=True,  # a group of its own, so that all of it can be ended
         )
     except (OSError, ValueError) as error:
@@ -393,6 +406,11 @@ def _spawn(
     finally:
         os.close(writing)
     return process, reading
+
+
+def _laid_over(env: Mapping[str, str | None]) -> dict[str, str]:
+    whole: dict[str, str | None] = {**os.environ, **env}
+    return {name: value for name, value in whole.items() if value is not None}
 
 
 def _exists(pid: int) -> bool:

@@ -218,6 +218,16 @@ class Connection:
         if asyncio.current_task() not in self._running and asyncio.current_task() is not self._pump_task:
             await self.wait_closed()
 
+    @property
+    def handling(self) -> bool:
+        """Whether notifications that came are still to be handled."""
+        return self._handling or bool(self._queue)
+
+    @property
+    def in_handler(self) -> bool:
+        """Whether a notification handler asks, or a task that it started."""
+        return _notified.get() is self
+
     def last_frames(self, count: int = 20) -> tuple[str, ...]:
         """The last frames in both directions, shortened and without secrets."""
         return self._frame_log.frames(count)
@@ -265,7 +275,7 @@ class Connection:
             self._awaited += 1
             if self._queued:
                 self._check_reading()
-        stuck = _notified.get() is self
+        stuck = self.in_handler
         self._stuck_handlers += stuck
         self._flush()
         timer = None
@@ -274,6 +284,7 @@ class Connection:
         try:
             return await call.future
         finally:
+            del call  # it leads to an error whose traceback leads here, and so to the params
             self._stuck_handlers -= stuck
             if timer is not None:
                 timer.cancel()

@@ -63,7 +63,7 @@ def _read(kind: Any, value: Any, where: str) -> Any:
     try:
         return msgspec.convert(value, kind, dec_hook=decode_hook)
     except ValidationError as error:
-        strict = error
+        strict = str(error)  # the error itself has this frame, with the whole message in it
     origin = get_origin(kind)
     if origin is Annotated:  # `native` has left only bounds, and those hold
         raise _placed(strict, where)
@@ -81,7 +81,7 @@ def _read(kind: Any, value: Any, where: str) -> Any:
     raise _placed(strict, where)
 
 
-def _read_union(members: tuple[Any, ...], value: Any, where: str, strict: ValidationError) -> Any:
+def _read_union(members: tuple[Any, ...], value: Any, where: str, strict: str) -> Any:
     structs = [m for m in members if isinstance(m, type) and issubclass(m, Struct)]
     if structs and isinstance(value, dict):
         if len(structs) == 1:
@@ -169,9 +169,8 @@ def _unknown(value: dict[str, Any], field: str) -> Unknown:
     return Unknown(tag if isinstance(tag, str) else None, encode(value))
 
 
-def _placed(error: ValidationError, where: str) -> ValidationError:
+def _placed(text: str, where: str) -> ValidationError:
     """The error of a part, with the part's place in the whole."""
-    text = str(error)
     what, at, inner = text.rpartition(" - at `$")
     return ValidationError(f"{what} - at `{where}{inner}" if at else f"{text} - at `{where}`")
 

@@ -45,6 +45,17 @@ class _Job:
         self.result: Any = None
         self.error: BaseException | None = None
 
+    def settle(self) -> None:
+        """Tell whoever waits, and lead nowhere: an error has frames in its traceback that have this job."""
+        future, result, error = self.future, self.result, self.error
+        del self.operation, self.future, self.result, self.error
+        if future.done():
+            return
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
+
     def fail(self, error: BaseException, path: Path) -> None:
         self.error = explain(path, error) if isinstance(error, sqlite3.Error) else error
 
@@ -133,12 +144,7 @@ class _Worker:
     def _settle(self, jobs: list[_Job]) -> None:
         for job in jobs:
             self._queued -= job.size
-            if job.future.done():
-                continue
-            if job.error is None:
-                job.future.set_result(job.result)
-            else:
-                job.future.set_exception(job.error)
+            job.settle()
         self._room.set()
 
 

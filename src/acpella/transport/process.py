@@ -17,6 +17,7 @@ from acpella._redact import redact
 from acpella.errors import ConnectionClosed, LocalProtocolError, TransportError
 from acpella.rpc import Receiver
 
+from ._descendants import Descendants
 from ._pipes import Reader, Writer, open_reader, open_writer
 from .limits import ProcessLimits
 
@@ -27,11 +28,17 @@ log = logging.getLogger(__name__)
 STDERR_TAIL = 16 * 1024
 """Bytes of stderr that are kept for error messages."""
 
-EOF_GRACE = 2.0
-"""Seconds to exit by itself after its stdin was closed."""
+EOF_GRACE = 0.3
+"""Seconds to exit by itself after its stdin was closed. Many agents never do, and somebody waits."""
 
 TERMINATE_GRACE = 1.5
 """Seconds to exit after SIGTERM, before SIGKILL."""
+
+DETACHED_GRACE = 0.5
+"""The same for what it had started in sessions of their own."""
+
+POLL_TIME = 0.02
+"""Seconds until the second look whether those are gone; only polling tells."""
 
 EXIT_AFTER_EOF = 1.0
 """Seconds between the end of its output and its exit, for the exit code to make it into the error."""
@@ -48,7 +55,8 @@ class ProcessChannel:
 
     Its stderr is read all the time (R-005), and the last lines appear in the error when it dies. Closing
     ends it in steps: stdin is closed, then the whole group is terminated, then killed, so that nothing is
-    left behind even if the command was a wrapper such as `sh -c` or `npx`.
+    left behind even if the command was a wrapper such as `sh -c` or `npx`. Commands that it runs in sessions
+    of their own end with it, too; daemons, which have no parent any more, stay.
     """
 
     def __init__(
@@ -83,6 +91,7 @@ class ProcessChannel:
         self._terminate_grace = terminate_grace
 
         self._process: subprocess.Popen[bytes] | None = None
+        self._descendants: Descendants | None = None
         self._stdin: Writer | None = None
         self._stdout: Reader | None = None
         self._stderr: Reader | None = None
@@ -138,6 +147,7 @@ class ProcessChannel:
         self._exited = self._loop.create_future()
         self._stderr_done = self._loop.create_future()
         process = self._process = self._start()
+        self._descendants = Descendants(process.pid)
         assert process.stdin and process.stdout and process.stderr
         try:
             self._watch(process)
@@ -319,27 +329,60 @@ class ProcessChannel:
         try:
             await asyncio.shield(self._closing)
         except asyncio.CancelledError:
-            self._kill(signal.SIGKILL)  # no time for steps
+            self.kill()  # no time for steps
             raise
+
+    def kill(self) -> None:
+        """End the process and everything it started at once. Needs no event loop; `close` still tidies up."""
+        if self._process is not None and self._process.returncode is None:
+            self.note_descendants()
+            self._kill(signal.SIGKILL)
+            self._signal_descendants(signal.SIGKILL)
+
+    def note_descendants(self) -> None:
+        """Remember what it has started. Do so before it ends its commands: it may miss some of them."""
+        if self._descendants is not None:
+            self._descendants.look()
+
+    def _signal_descendants(self, number: int) -> bool:
+        return self._descendants is not None and self._descendants.signal(number)
 
     async def _end_process(self) -> None:
         assert self._exited is not None and self._process is not None
         try:
+            self.note_descendants()
             if self._stdin is not None:
                 await self._stdin.close()
             if not await self._exits_within(self._eof_grace):
                 log.info("%s does not end with its input; terminating it", self.name)
+                self.note_descendants()
                 self._kill(signal.SIGTERM)
                 if not await self._exits_within(self._terminate_grace):
                     log.info("%s ignores SIGTERM; killing it", self.name)
         finally:
+            self.note_descendants()
             self._kill(signal.SIGKILL)  # what the group's leader left behind, too
+            await self._end_descendants()
             for end in (self._stdout, self._stderr):
                 if end is not None:
                     end.close()
             if await self._exits_within(self._terminate_grace):
                 self._process.wait()  # reaps it
             self._stop_watching()
+
+    async def _end_descendants(self) -> None:
+        """What left the group."""
+        deadline = asyncio.get_running_loop().time() + DETACHED_GRACE
+        pause = POLL_TIME
+        try:
+            runs = self._signal_descendants(signal.SIGTERM)
+            while runs and asyncio.get_running_loop().time() < deadline:
+                await asyncio.sleep(pause)
+                pause *= 1.5
+                runs = self._signal_descendants(0)
+        finally:
+            self.note_descendants()  # what they have started since
+            self._signal_descendants(signal.SIGKILL)
 
     async def _exits_within(self, seconds: float) -> bool:
         assert self._exited is not None

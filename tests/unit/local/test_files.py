@@ -284,6 +284,16 @@ def test_nothing_outside_the_roots_is_touched(jail: Jail, root: Path, outside: P
 
 
 @pytest.mark.usefixtures("ways")
+def test_a_refused_write_leaves_no_directory(jail: Jail, root: Path) -> None:
+    for path in ("new/../../x", "new/deep/../../../x", f"{root}/new/../../outside/x"):
+        with pytest.raises(OutsideRoots):
+            jail.write_text(path, "x")
+    assert os.listdir(root) == []
+    jail.write_text("new/../x", "inside")
+    assert os.listdir(root) == ["x"]
+
+
+@pytest.mark.usefixtures("ways")
 def test_dots_that_stay_inside_work(root: Path, outside: Path) -> None:
     put(root / "a/f.txt")
     (root / "b").mkdir()

@@ -60,6 +60,7 @@ from acpella.schema import (
     encode,
     methods,
 )
+from kept_memory import LARGE, nothing_large_kept
 
 Json: TypeAlias = dict[str, Any]
 
@@ -530,3 +531,13 @@ def test_conversations_of_real_agents_are_read_to_the_last_frame(path: Path) -> 
             method.read_result(encode(message["result"]))
         frames += 1
     assert frames > 10
+
+
+def test_a_refused_message_is_not_kept() -> None:
+    """The error had a traceback, that the frame, and that the message: a cycle."""
+    with nothing_large_kept():
+        for _ in range(6):
+            data = json.dumps({"sessionId": 5, "prompt": [{"type": "text", "text": "x" * LARGE}]}).encode()
+            with pytest.raises(msgspec.ValidationError):
+                decode(PromptRequest, data)
+            del data

@@ -132,7 +132,7 @@ class Conversation:
         """Let a running turn end properly, but not for ever."""
         if self._turn is not None:
             try:
-                await asyncio.wait_for(self._turn.cancel(), LEAVE_TIME)
+                await self._turn.cancel(within=LEAVE_TIME)
             except (AcpellaError, TimeoutError):
                 pass
         work.cancel()

@@ -1,0 +1,27 @@
+"""The end of a replay: some agents answer `session/load` first, or in the middle of it, and go on telling."""
+
+import asyncio
+from collections.abc import Callable
+
+__all__ = ["until_quiet"]
+
+QUIET = 0.05
+"""Seconds without an update after the answer, for a replay to count as complete. Every load takes so long."""
+
+LATE_QUIET = 0.25
+"""The same once updates have come after the answer: this agent takes its time."""
+
+REPLAY_WITHIN = 10.0
+"""Seconds after which a session counts as loaded, come what may: some agents are never quiet."""
+
+
+async def until_quiet(heard: Callable[[], int], *, busy: Callable[[], bool] = lambda: False) -> None:
+    """Wait for the rest of a replay. `heard` counts updates, `busy` tells if some wait to be counted."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + REPLAY_WITHIN
+    before, pause = heard(), QUIET
+    while loop.time() < deadline:
+        await asyncio.sleep(pause)
+        if heard() == before and not busy():
+            return
+        before, pause = heard(), LATE_QUIET

@@ -1,0 +1,24 @@
+"""What is left in memory without the garbage collector, which comes late for few but large objects."""
+
+import gc
+import tracemalloc
+from collections.abc import Generator
+from contextlib import contextmanager
+
+LARGE = 1024 * 1024
+"""Bytes of a message that is to be noticed."""
+
+
+@contextmanager
+def nothing_large_kept() -> Generator[None, None, None]:
+    """Fails if what runs inside leaves several large messages behind; the last one may be in a buffer."""
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        yield
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    assert kept < 3 * LARGE
