@@ -36,7 +36,7 @@ async def count_words(turn, path):
 
 async def shout(turn, path):
     old = await turn.files.read(path)
-    async with turn.tool(f"Shout {path}", kind="edit", name="shout", locations=[path]) as call:
+    async with turn.tool(f"Shout {path}", kind="edit", name="shout", locations=[path], pending=True) as call:
         call.diff(path, old, old.upper())
         await call.progress()
         if not await turn.permit(call, f"Write {path}"):

@@ -133,11 +133,11 @@ class _Changing(BuiltIn):
 
     def announce(self, arguments: dict[str, Any], cwd: Path) -> Announcement:
         name, locations = _where({**arguments, "line": None})
-        key, covers = self.spec.name, f"`{self.spec.name}`, for any ordinary file"
+        key, covers = self.spec.name, f"{self.spec.name} for ordinary files"
         if locations:
             real = os.path.realpath(cwd / name)
             if acting_name(real) is not None:
-                key, covers = f"{key}:{real}", "this file"
+                key, covers = f"{key}:{real}", f"{key} for this file"
         return Announcement(
             title=f"{self._verb} {name}", locations=locations, permission_key=key, covers=covers
         )
