@@ -373,4 +373,4 @@ def _in_words(error: BaseException) -> str:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
     if isinstance(error, TimeoutError):
         return str(error) or "it took too long"
-    return getattr(error, "message", "") or str(error)
+    return error.reason if isinstance(error, RpcError) else str(error)

@@ -38,6 +38,10 @@ class Place(Protocol):
 
     async def read(self, path: str, *, line: int | None = None, limit: int | None = None) -> str: ...
 
+    async def on_disk(self, path: str) -> bool | None:
+        """Whether the file is there; None if that cannot be seen."""
+        ...
+
     async def write(self, path: str, text: str) -> None: ...
 
     async def run(self, call: ToolRun, command: str, timeout: float | None) -> ShellResult: ...
@@ -61,6 +65,9 @@ class Project:
     async def read(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
         await asyncio.to_thread(self.jail().resolve, self.locate(path))  # editors may be less strict
         return await self._turn.files.read(path, line=line, limit=limit)
+
+    async def on_disk(self, path: str) -> bool | None:
+        return await self._turn.files.on_disk(path)
 
     async def write(self, path: str, text: str) -> None:
         await asyncio.to_thread(self.jail().resolve, self.locate(path))
@@ -155,6 +162,9 @@ class CopyAt:
             return await asyncio.to_thread(self.jail().read_text, self.locate(path), line=line, limit=limit)
         except FileNotFoundError:
             raise FileNotFoundError(2, "no such file", path) from None
+
+    async def on_disk(self, path: str) -> bool | None:
+        return await asyncio.to_thread(self.locate(path).exists)
 
     async def write(self, path: str, text: str) -> None:
         await asyncio.to_thread(self.jail().write_text, self.locate(path), text)
