@@ -67,15 +67,23 @@ class RpcError(AcpellaError):
         super().__init__(self.message)
 
     def __str__(self) -> str:
+        return f"{self.reason} ({self.code})"
+
+    @property
+    def reason(self) -> str:
+        """The message, with what the data adds to it."""
         detail = self._detail()
-        return f"{self.message}{f': {detail}' if detail else ''} ({self.code})"
+        return f"{self.message}: {detail}" if detail else self.message
 
     def _detail(self) -> str:
         """What the data adds for a reader; many agents put the reason there and call all else internal."""
         data: Any = self.data
         if isinstance(data, dict):
             table: dict[str, Any] = data  # pyright: ignore[reportUnknownVariableType] - any JSON
-            data = next((table[key] for key in ("details", "detail", "message") if table.get(key)), "")
+            data = next(
+                (table[key] for key in ("details", "detail", "reason", "message", "error") if table.get(key)),
+                "",
+            )
         if not isinstance(data, str) or data in self.message:
             return ""
         return data if len(data) <= LONGEST_DETAIL else data[:LONGEST_DETAIL] + "..."

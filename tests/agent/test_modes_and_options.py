@@ -132,6 +132,14 @@ async def test_options_are_set_and_told_whole() -> None:
         assert editor.said() == "ask large False;"
 
 
+@pytest.mark.parametrize("word, value", [("false", False), ("False", False), ("true", True)])
+async def test_an_option_that_is_true_or_false_takes_these_words(word: str, value: bool) -> None:
+    """Editors and shells that know only strings were told that it cannot be 'true'."""
+    async with editing(choosing(), **BOOLEANS) as editor:
+        session = await editor.new()
+        assert values(await editor.set_option(session, "fast", word))["fast"] is value
+
+
 async def test_the_model_is_set_the_old_way() -> None:
     """C13."""
     async with editing(choosing()) as editor:
@@ -178,7 +186,8 @@ async def test_what_the_agent_changes_by_itself_is_told_too() -> None:
         ("model", "none"),
         ("model", ""),
         ("model", True),
-        ("fast", "true"),
+        ("fast", "yes"),
+        ("fast", 1),
         ("mode", "none"),
         ("mode", True),
         ("none", "small"),

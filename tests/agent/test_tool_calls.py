@@ -325,6 +325,76 @@ async def test_decisions_are_remembered_by_key() -> None:
         assert asked == ["git status", "rm -rf /"]
 
 
+@pytest.mark.parametrize("pending", [True, False])
+async def test_a_call_is_pending_while_it_waits_for_permission(pending: bool) -> None:
+    """Announced before it runs, and in progress only when it does (C5)."""
+
+    async def reply(turn: Any) -> None:
+        async with turn.tool("Write", name="write", pending=pending) as call:
+            await call.progress()
+            await turn.permit(call)
+            await call.progress()
+
+    async with editing(agent_of(reply)) as editor:
+        await editor.prompt(await editor.new())
+        (asked,) = editor.calls("session/request_permission")
+        assert asked["toolCall"]["status"] == "pending"
+        first = "pending" if pending else "in_progress"
+        statuses = [u.get("status", "pending") for u in editor.updates() if "toolCallId" in u]
+        assert statuses == [first, first, "in_progress", "in_progress", "completed"]
+
+
+async def test_a_refused_call_was_never_in_progress() -> None:
+    async def reply(turn: Any) -> None:
+        async with turn.tool("Write", pending=True) as call:
+            await turn.permit(call)
+
+    async with editing(agent_of(reply)) as editor:
+        editor.choice = "reject_once"
+        await editor.prompt(await editor.new())
+        statuses = [u.get("status", "pending") for u in editor.updates() if "toolCallId" in u]
+        assert statuses == ["pending", "failed"]
+
+
+async def test_always_holds_in_one_project_and_its_name_says_so(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "link").symlink_to("one")
+    async with editing(agent_of(ask)) as editor:
+        editor.choice = "allow_always"
+        for name in ("one", "link", "two", "one/deeper"):
+            await editor.prompt(await editor.new(cwd=str(tmp_path / name)))
+        asked = editor.calls("session/request_permission")
+        assert len(asked) == 3  # the link leads to the first
+        assert [option["name"] for option in asked[0]["options"]] == [
+            *("Allow", "Always allow in this project", "Reject", "Always reject in this project")
+        ]
+
+
+async def test_always_holds_everywhere_where_its_name_says_so() -> None:
+    async def reply(turn: Any) -> str:
+        return str(await turn.permit(None, "Look", covers="looking", everywhere=True))
+
+    async with editing(agent_of(reply)) as editor:
+        editor.choice = "allow_always"
+        for name in ("/one", "/two"):
+            await editor.prompt(await editor.new(cwd=name))
+        (asked,) = editor.calls("session/request_permission")
+        assert asked["options"][1]["name"] == "Always allow looking in every project"
+
+
+async def test_an_old_answer_for_every_project_refuses_but_allows_nothing(tmp_path: Path) -> None:
+    """It was given when no name said how far it goes."""
+    file = tmp_path / "permissions.toml"
+    settings = {"permission_file": str(file)}
+    for decision, said, times in (("allow", "no", 1), ("deny", "no", 0)):
+        file.write_text(f'[tested]\ndelete = "{decision}"\n', encoding="utf-8")
+        async with editing(agent_of(ask, settings=settings)) as editor:
+            editor.choice = "reject_once"
+            await editor.prompt(await editor.new())
+            assert editor.said() == said
+            assert len(editor.calls("session/request_permission")) == times
+
+
 async def test_decisions_outlive_the_agent_in_a_private_file(tmp_path: Path) -> None:
     """C21."""
     file = tmp_path / "sub" / "permissions.toml"

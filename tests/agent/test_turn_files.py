@@ -1,12 +1,13 @@
 """Files: the editor's, or this machine's inside the roots where the author allowed that (C2)."""
 
 import asyncio
+import runpy
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from acpella.errors import InvalidParams, Unsupported
+from acpella.errors import InternalError, InvalidParams, ResourceNotFound, Unsupported
 from acpella.local import JailError
 from agent.editor import FS, agent_of, editing
 
@@ -58,6 +59,67 @@ async def test_a_missing_file_is_a_file_not_found_error(tmp_path: Path) -> None:
     async with editing(agent_of(reply, local=True)) as editor:
         await editor.prompt(await editor.new(cwd=str(tmp_path)))
         assert "none.txt" in editor.said()
+
+
+MISSING = [
+    {"content": ""},  # Toad, CodeCompanion
+    [],  # agentic.nvim: an empty table of Lua's
+    ResourceNotFound(),
+    InternalError(),  # the official SDKs
+    InternalError(data={"details": "ENOENT: no such file or directory"}),
+    InvalidParams("cannot open"),
+]
+
+
+@pytest.mark.parametrize("answer", MISSING, ids=repr)
+async def test_a_missing_file_is_told_as_missing_whatever_the_editor_answers(
+    tmp_path: Path, answer: Any
+) -> None:
+    async def reply(turn: Any) -> str:
+        with pytest.raises(FileNotFoundError, match="none.txt"):
+            await turn.files.read("none.txt")
+        return "missing"
+
+    async with editing(agent_of(reply), **FS) as editor:
+        editor.on["fs/read_text_file"] = answer
+        await editor.prompt(await editor.new(cwd=str(tmp_path)))
+        assert editor.said() == "missing"
+
+
+@pytest.mark.parametrize("answer", MISSING, ids=repr)
+async def test_the_example_makes_no_empty_file_of_one_that_is_missing(tmp_path: Path, answer: Any) -> None:
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "tools.py"))
+    async with editing(example["agent"], **FS) as editor:
+        editor.on["fs/read_text_file"] = answer
+        await editor.prompt(await editor.new(cwd=str(tmp_path)), "shout none.txt")
+        assert editor.said() == "There is no none.txt."
+        assert editor.files == {} and editor.calls("session/request_permission") == []
+
+
+@pytest.mark.parametrize("answer", [{"content": ""}, []], ids=repr)
+async def test_an_empty_text_is_a_text_where_the_file_is_there_or_cannot_be_seen(
+    tmp_path: Path, answer: Any
+) -> None:
+    async def reply(turn: Any) -> str:
+        return f"<{await turn.files.read('a.txt')}>"
+
+    (tmp_path / "a.txt").touch()
+    async with editing(agent_of(reply), **FS) as editor:
+        editor.on["fs/read_text_file"] = answer
+        await editor.prompt(await editor.new(cwd=str(tmp_path)))
+        await editor.prompt(await editor.new(cwd="/not/on/this/machine"))
+        assert editor.said() == "<><>"
+
+
+async def test_a_file_that_is_there_and_cannot_be_read_keeps_the_reason_of_the_editor(tmp_path: Path) -> None:
+    async def reply(turn: Any) -> None:
+        await turn.files.read("a.txt")
+
+    (tmp_path / "a.txt").touch()
+    async with editing(agent_of(reply), **FS) as editor:
+        editor.on["fs/read_text_file"] = InternalError(data={"details": "EACCES: permission denied"})
+        with pytest.raises(InternalError, match=r"fs/read_text_file failed: .*EACCES: permission denied"):
+            await editor.prompt(await editor.new(cwd=str(tmp_path)))
 
 
 async def test_an_error_of_the_editor_reaches_the_handler() -> None:

@@ -27,10 +27,10 @@ def test_a_conversation_without_a_key(chat: Terminal, project: Path) -> None:
     """B5, B6, C22: a change with its diff, a command, a mode that binds, the agent's own commands."""
     chat.see("· offline")
     chat.type('replace "helo" by "hello" in greet.py and then run python3 greet.py\r')
-    asked = chat.see("4 R  Always reject `edit_file`, for any ordinary file")
+    asked = chat.see("4 R  Always reject edit_file for ordinary files in this project")
     assert '2 -     return "helo"' in asked and '2 +     return "hello"' in asked
     chat.type("a")
-    chat.see("2 A  Always allow exactly this")
+    chat.see("2 A  Always allow exactly this in this project")
     chat.type("a")
     chat.see(r"(?s)exit code 0.*This is the offline model.*›")
     assert '"hello"' in (project / "greet.py").read_text(encoding="utf-8")

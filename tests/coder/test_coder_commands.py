@@ -9,7 +9,6 @@ import pytest
 
 from acpella.coder import agent as coding_agent
 from acpella.coder.tools.find import glob_matcher
-from acpella.coder.tools.run import permission_key
 from agent.editor import editing
 from coder.fake_provider import FakeProvider
 from coder.harness import AGENT, cli, connected, environment, told, tool_names, use, uses
@@ -102,30 +101,6 @@ async def test_the_tools_can_be_asked_for(home: Path) -> None:
     async with connected(environment(home)) as agent:
         answer: Any = await agent.call("_agent/tools", {})
     assert {"read_file", "edit_file", "run", "delegate"} <= {tool["name"] for tool in answer["tools"]}
-
-
-@pytest.mark.parametrize(
-    "command, key",
-    [
-        ("git status -s", "run:git status"),
-        ("pytest -q tests", "run:pytest"),
-        ("git -c core.pager=x log", "run:git -c core.pager=x log"),
-        ("git status; rm -rf /", "run:git status; rm -rf /"),
-        ("ls $(rm x)", "run:ls $(rm x)"),
-        ("echo x > /etc/passwd", "run:echo x > /etc/passwd"),
-        ("X=1 ls", "run:X=1 ls"),
-        ("python3 x.py", "run:python3 x.py"),
-        ("find . -exec rm {} +", "run:find . -exec rm {} +"),
-        ("echo 'un", "run:echo 'un"),
-        ("git fetch --upload-pack ./evil .", "run:git fetch --upload-pack ./evil ."),
-        ("git fetch --upl ./evil .", "run:git fetch --upl ./evil ."),
-        ("git diff --output x", "run:git diff --output x"),
-        ("go test -exec ./evil", "run:go test -exec ./evil"),
-        ("tree -o x", "run:tree -o x"),
-    ],
-)
-async def test_always_covers_no_more_than_it_says(command: str, key: str) -> None:
-    assert permission_key(command) == key
 
 
 @pytest.mark.parametrize(

@@ -250,7 +250,14 @@ async def test_always_for_files_leaves_out_what_programs_run_by_themselves(proje
 
     (project / ".git" / "hooks").mkdir(parents=True, exist_ok=True)
     (project / "link").symlink_to(".git/hooks")
-    paths = ["a.txt", "b.txt", ".git/hooks/pre-commit", "link/post-commit", ".GIT/config", "link/post-commit"]
+    paths = [
+        "a.txt",
+        "b.txt",
+        ".git/hooks/pre-commit",
+        "link/post-commit",
+        ".GIT/description",
+        "link/post-commit",
+    ]
     turns = [*(use("write_file", path=path, text=str(n)) for n, path in enumerate(paths)), "Done."]
     async with FakeProvider(turns) as provider:
         permissions = Permissions("ask", ask=ask)
@@ -291,10 +298,12 @@ async def test_the_question_says_what_always_covers_and_hides_nothing(project: P
         async with connected(environment(home, provider), permissions=permissions) as agent:
             await (await agent.new_session(project)).prompt("go")
     names = [[option.name for option in request.options] for request in asked]
-    status = "`git status`, with any arguments"
+    status = '"git status" with harmless options in this project'
     assert names[0] == ["Allow", f"Always allow {status}", "Reject", f"Always reject {status}"]
-    assert [each[1] for each in names[1:4]] == ["Always allow exactly this"] * 3
-    assert names[4][1] == "Always allow `write_file`, for any ordinary file"
+    assert [each[1] for each in names[1:4]] == ["Always allow exactly this in this project"] * 3
+    assert names[4][1] == "Always allow write_file for ordinary files in this project"
+    assert not any("`" in name for each in names for name in each)  # editors show names as they are
+    assert {request.tool_call.status for request in asked} == {"pending"}
     contents = [request.tool_call.content for request in asked]
     assert not contents[0]
     shown = [content[0].content.text for content in contents[1:4]]

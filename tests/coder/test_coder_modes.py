@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from acpella.client import Permissions
 from acpella.coder.confinement import confinement
+from acpella.coder.places import Copy
 from acpella.schema import ConfigOptionUpdate, CurrentModeUpdate, ToolCall
 from agent.processes import nobody_runs, somebody_runs
 from coder.fake_provider import FakeProvider
@@ -99,6 +101,27 @@ async def test_sandbox_works_in_a_copy(project: Path, home: Path) -> None:
         "Working in a throw-away copy from now on; the project stays as it is."
     ]
     assert ran.asked("fs/write_text_file") == [] and ran.asked("terminal/create") == []
+
+
+def test_a_sandbox_copies_a_repository_without_the_tokens_in_its_config(project: Path) -> None:
+    for words in (
+        ("init", "-q", "--object-format=sha256"),  # cannot be read without its config
+        ("remote", "add", "origin", "https://user:s3cret@example.com/x.git"),
+        ("config", "http.extraheader", "Authorization: s3cret"),
+        ("add", "."),
+    ):
+        subprocess.run(["git", *words], cwd=project, check=True)
+    copy = Copy([project])
+    try:
+        ((_, inside),) = copy.pairs
+        config = (inside / ".git" / "config").read_text(encoding="utf-8")
+        status = subprocess.run(
+            ["git", "status", "-s"], cwd=inside, capture_output=True, text=True, check=True
+        )
+    finally:
+        copy.remove()
+    assert "s3cret" not in config
+    assert status.stdout == "A  greet.py\n"
 
 
 async def test_sandbox_without_bubblewrap_writes_but_does_not_run(project: Path, home: Path) -> None:

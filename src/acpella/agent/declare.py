@@ -103,6 +103,11 @@ class Toggle:
     def initial(self) -> bool:
         return self.default
 
+    def parsed(self, value: object) -> object:
+        """The value, where an editor that knows only words sends one."""
+        words = {"true": True, "false": False}
+        return words.get(value.lower(), value) if isinstance(value, str) else value
+
     def allows(self, value: object) -> bool:
         return isinstance(value, bool)
 

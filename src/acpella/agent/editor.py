@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from acpella.errors import AcpellaError, LocalProtocolError, ResourceNotFound, Unsupported
+from acpella.errors import (
+    AcpellaError,
+    LocalProtocolError,
+    RequestCancelled,
+    ResourceNotFound,
+    RpcError,
+    Unsupported,
+)
 from acpella.schema import (
     CreateTerminalRequest,
     EnvVariable,
@@ -25,6 +32,8 @@ from acpella.schema import (
 from .tool_call import ToolRun
 
 if TYPE_CHECKING:
+    from acpella.local import Jail
+
     from .turn import Turn
 
 __all__ = ["Files", "Shell", "ShellResult"]
@@ -61,13 +70,31 @@ class Files:
         """
         full = self._full(path)
         if self._turn.wire.client.fs.read_text_file:
-            request = ReadTextFileRequest(session_id=self._turn.session.id, path=full, line=line, limit=limit)
-            try:
-                return (await self._turn.ask(methods.READ_TEXT_FILE, request)).content
-            except ResourceNotFound:
-                raise FileNotFoundError(full) from None
+            return await self._read_in_editor(full, line, limit)
         self._need_local("read files")
         return await asyncio.to_thread(self._turn.jail().read_text, full, line=line, limit=limit)
+
+    async def _read_in_editor(self, full: str, line: int | None, limit: int | None) -> str:
+        request = ReadTextFileRequest(session_id=self._turn.session.id, path=full, line=line, limit=limit)
+        try:
+            text = (await self._turn.ask(methods.READ_TEXT_FILE, request)).content
+        except ResourceNotFound:
+            raise FileNotFoundError(full) from None
+        except RequestCancelled:
+            raise
+        except RpcError as error:
+            if await self.on_disk(full) is False:
+                raise FileNotFoundError(full) from error
+            raise
+        if not text and await self.on_disk(full) is False:  # many editors give no text for a missing file
+            raise FileNotFoundError(full)
+        return text
+
+    async def on_disk(self, path: str | Path) -> bool | None:
+        """Whether this machine has the file; None if it cannot tell, as when the editor is elsewhere."""
+        if not self._turn.agent.local and self._turn.wire.principal:
+            return None  # a user of a server, who learns nothing about the server's files
+        return await asyncio.to_thread(_is_there, self._turn.jail(), self._full(path))
 
     async def write(self, path: str | Path, text: str) -> None:
         """Replace the text of a file, or create it.
@@ -92,6 +119,16 @@ class Files:
             raise Unsupported(
                 f"this editor does not let agents {what}; Agent(..., local=True) would use this machine"
             )
+
+
+def _is_there(jail: "Jail", path: str) -> bool | None:
+    try:
+        real = jail.resolve(path)
+        if not any(real.is_relative_to(root) and root.is_dir() for root in jail.roots):
+            return None
+        return real.exists()
+    except (AcpellaError, OSError):
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,7 +205,7 @@ class Prompting:
         if isinstance(error, RpcError):
             request = None if slot.turn is None else slot.turn.refused(error)
             # what the editor answered to us is no answer to what it asked
-            return error if request is None else InternalError(f"{request} failed: {error.message}")
+            return error if request is None else InternalError(f"{request} failed: {error.reason}")
         log.error("the prompt handler failed", exc_info=error)
         where = self._agent.log_file  # the text itself stays here
         return InternalError(data=None if where is None else f"the agent's log says why: {where}")

@@ -164,6 +164,8 @@ class Session:
         if option is None:
             known = ", ".join(option.id for option in self._agent.options) or "none"
             raise ValueError(f"no option {option_id!r}; there are: {known}")
+        if isinstance(option, Toggle):
+            value = option.parsed(value)
         if not option.allows(value):
             wanted = "true or false" if isinstance(option, Toggle) else ", ".join(option.values)
             raise ValueError(f"{option_id} cannot be {value!r}; it can be: {wanted}")

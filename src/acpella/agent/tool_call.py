@@ -43,7 +43,10 @@ _KINDS: tuple[str, ...] = get_args(ToolKind)
 
 
 class ToolRun:
-    """One tool call. Entering the block announces it as in progress, leaving it completes or fails it."""
+    """One tool call. Entering the block announces it, leaving it completes or fails it.
+
+    It is in progress from the beginning, or `pending` until it is permitted or `start` is called.
+    """
 
     def __init__(
         self,
@@ -54,6 +57,7 @@ class ToolRun:
         name: str | None = None,
         locations: Sequence[Location] = (),
         input: Any = UNSET,
+        pending: bool = False,
     ) -> None:
         if kind not in _KINDS:
             raise ValueError(f"no kind of tool {kind!r}; there are: {', '.join(_KINDS)}")
@@ -68,6 +72,7 @@ class ToolRun:
         self._output: Any = UNSET
         self._failed = False
         self._open = False
+        self._status: ToolCallStatus = "pending" if pending else "in_progress"
         self._deferred: list[Callable[[], Awaitable[None]]] = []
 
     @property
@@ -109,7 +114,14 @@ class ToolRun:
             raise LocalProtocolError(f"the tool call {self.title!r} is not open")
         if title is not None:
             self.title = title
-        await self._send("in_progress", title=title, meta=meta)
+        await self._send(self._status, title=title, meta=meta)
+
+    async def start(self) -> None:
+        """The call runs from now on: a pending one is shown as in progress. Safe to call twice."""
+        if self._status == "pending":
+            self._status = "in_progress"
+            if self._open:
+                await self._send("in_progress")
 
     # -- its life ------------------------------------------------------------------------
 
@@ -124,7 +136,7 @@ class ToolRun:
                     title=self.title,
                     name=self.name,
                     kind=self.kind,
-                    status="in_progress",
+                    status=self._status,
                     content=list(self._content),
                     locations=self.locations,
                     raw_input=self.input,
@@ -177,13 +189,14 @@ class ToolRun:
         """Do this after the update that ends the call."""
         self._deferred.append(work)
 
-    def as_update(self, title: str | None = None) -> ToolCallUpdate:
-        """The call as a permission request shows it."""
+    def as_question(self, title: str | None = None) -> ToolCallUpdate:
+        """The call as a permission request shows it; it is pending until the answer."""
+        self._status = "pending"
         return ToolCallUpdate(
             tool_call_id=self.id,
             title=title or self.title,
             kind=self.kind,
-            status="in_progress" if self._open else "pending",
+            status="pending",
             content=list(self._content) or None,
             locations=self.locations or None,
             raw_input=self.input,

@@ -248,9 +248,13 @@ class Turn:
         name: str | None = None,
         locations: Sequence[Location] = (),
         input: Any = UNSET,
+        pending: bool = False,
     ) -> ToolRun:
-        """A tool call for `async with`: announced on entering, completed or failed on leaving."""
-        return ToolRun(self, title, kind=kind, name=name, locations=locations, input=input)
+        """A tool call for `async with`: announced on entering, completed or failed on leaving.
+
+        Say `pending` if it has to be permitted first; it is in progress when `permit` says yes.
+        """
+        return ToolRun(self, title, kind=kind, name=name, locations=locations, input=input, pending=pending)
 
     def under(self, call: ToolRun) -> "Turn":
         """This turn as a sub-agent sees it: what it sends is shown inside the tool call (C7)."""
@@ -298,45 +302,59 @@ class Turn:
         *,
         key: str | None = None,
         covers: str | None = None,
+        everywhere: bool = False,
     ) -> "Permission":
         """Ask the user whether the agent may do something: `if await turn.permit(call, "Write a.py"):`.
 
-        "Always" answers are remembered under `key`: by default the tool's name, or the title. `covers` says
-        in words what that is, for the names of these answers: "Always allow `git status`". A call that was
+        "Always" answers are remembered under `key`: by default the tool's name, or the title. They hold in
+        the directory of the session, or with `everywhere` in all. `covers` says in words what the key stands
+        for; the names of these answers say all that: "Always allow ls in this project". A call that was
         refused ends as failed.
         """
-        return Permission(self._permit(call or self.tool(title or "Continue?"), title, key, covers))
+        call = call or self.tool(title or "Continue?")
+        key = key or call.name or title or call.title
+        return Permission(self._permit(call, title, key, covers, everywhere))
 
-    def remembered(self, key: str) -> "Decision | None":
-        """What the user has decided for good about this key."""
-        return self.agent.remembered.get(self._decider, key)
+    def remembered(self, key: str, *, everywhere: bool = False) -> "Decision | None":
+        """What the user has decided for good about this key, in this project or everywhere."""
+        decisions = self.agent.remembered
+        general = decisions.get(self._decider(everywhere=True), key)
+        if everywhere or general == "deny":
+            return general
+        return decisions.get(self._decider(everywhere=False), key)
 
-    @property
-    def _decider(self) -> str:
+    def _decider(self, *, everywhere: bool) -> str:
         """Under what name decisions are kept: each user of a server decides alone."""
         principal = self.wire.principal
-        return f"{self.agent.name} for {principal}" if principal else self.agent.name
+        name = f"{self.agent.name} for {principal}" if principal else self.agent.name
+        return name if everywhere else f"{name} in {os.path.realpath(self.session.cwd)}"
 
-    async def _permit(self, call: ToolRun, title: str | None, key: str | None, covers: str | None) -> bool:
-        key = key or call.name or title or call.title
-        remembered = self.remembered(key)
+    async def _permit(
+        self, call: ToolRun, title: str | None, key: str, covers: str | None, everywhere: bool
+    ) -> bool:
+        remembered = self.remembered(key, everywhere=everywhere)
         if remembered is not None:
             allowed = remembered == "allow"
         else:
-            allowed = await self._ask_user(call, title, key, covers)
-        if not allowed:
+            allowed = await self._ask_user(call, title, key, covers, everywhere)
+        if allowed:
+            await call.start()
+        else:
             call.fail()
         return allowed
 
-    async def _ask_user(self, call: ToolRun, title: str | None, key: str, covers: str | None) -> bool:
+    async def _ask_user(
+        self, call: ToolRun, title: str | None, key: str, covers: str | None, everywhere: bool
+    ) -> bool:
+        where = "in every project" if everywhere else "in this project"
         options = [
-            msgspec.structs.replace(option, name=f"{option.name} {covers}")
-            if covers and option.kind in ("allow_always", "reject_always")
+            msgspec.structs.replace(option, name=" ".join(filter(None, [option.name, covers, where])))
+            if option.kind in ("allow_always", "reject_always")
             else option
             for option in _OPTIONS
         ]
         request = RequestPermissionRequest(
-            session_id=self.session.id, tool_call=call.as_update(title), options=options
+            session_id=self.session.id, tool_call=call.as_question(title), options=options
         )
         try:
             outcome = (await self.ask(methods.REQUEST_PERMISSION, request, timeout=0)).outcome
@@ -350,7 +368,7 @@ class Turn:
         chosen = next((option.kind for option in _OPTIONS if option.option_id == outcome.option_id), None)
         if chosen in ("allow_always", "reject_always"):
             decision = "allow" if chosen == "allow_always" else "deny"
-            self.agent.remembered.remember(self._decider, key, decision)
+            self.agent.remembered.remember(self._decider(everywhere=everywhere), key, decision)
         return chosen in ("allow_once", "allow_always")
 
     async def elicit(

@@ -1,6 +1,8 @@
 """Puts the coding agent together."""
 
 import asyncio
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ from acpella import __version__
 from acpella.agent import Agent, Mode, Select, Session, Toggle, Tool, Turn
 from acpella.errors import InternalError
 from acpella.mcp import SessionServers, transports
-from acpella.schema import Notice
+from acpella.schema import ContentBlock, Notice, ResourceLink, TextContent
 from acpella.schema import Usage as TokensOfTurn
 from acpella.sessions import Store
 
@@ -31,6 +33,9 @@ from .tools.web import Fetch
 __all__ = ["Coder", "agent"]
 
 TITLE_CHARS = 60
+
+_LINK = re.compile(r"\[([^\[\]\n]+)\]\([a-z][a-z+.-]*:[^()\s]*\)")
+"""A file or page as some editors write it into the text: [@a.py](file:///a.py)."""
 
 THINKING = ("off", "low", "medium", "high")
 
@@ -237,7 +242,7 @@ class Coder:
         await turn.usage(history.tokens, model.context_window)
         if not session.state.get("titled"):
             session.state["titled"] = True
-            await turn.title(_title(turn.text))
+            await turn.title(_title(turn.prompt))
 
     def _loop(
         self, turn: Turn, bench: Bench, model: Model, history: History, *, notes: str, helper: bool = False
@@ -278,7 +283,12 @@ def _modes_from(first: str) -> list[Mode]:
     return sorted(MODES, key=lambda mode: mode.id != first)
 
 
-def _title(text: str) -> str:
-    """A name for the session from its first prompt."""
-    words = " ".join(text.split()) or "Untitled"
+def _title(prompt: Sequence[ContentBlock]) -> str:
+    """A name for the session from its first prompt: what was typed, and the names of files in it."""
+    parts = [
+        block.name if isinstance(block, ResourceLink) else _LINK.sub(r"\1", block.text)
+        for block in prompt
+        if isinstance(block, TextContent | ResourceLink)
+    ]
+    words = " ".join(" ".join(parts).split()) or "Untitled"
     return words if len(words) <= TITLE_CHARS else words[: TITLE_CHARS - 1].rstrip() + "…"

@@ -1,10 +1,16 @@
-"""Runs commands where they can do no harm: bubblewrap, if it is there and works."""
+"""Runs commands where they can do no harm: bubblewrap, if it is there and works.
+
+A confined command sees the system's programs, the user's toolchains and the copies, and nothing else. A list
+of what to hide would never be complete: whoever can see a socket can connect to it, read-only or not.
+"""
 
 import functools
 import os
 import re
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,24 +18,38 @@ __all__ = ["Fence", "confinement"]
 
 TRY_SECONDS = 10.0
 
-_HIDDEN = (
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/acpella",
-    ".local/share/acpella",
-    ".password-store",
+READ_VARIABLE = "ACPELLA_SANDBOX_READ"
+"""Names further directories to read, like PATH."""
+
+_SYSTEM = (
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt"),
+    *("/nix", "/gnu", "/snap", "/run/current-system"),
 )
-"""Directories of the user's that a confined command does not see."""
+"""Where systems keep programs and what they need."""
+
+_HIDDEN = ("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers")
+_HIDDEN_DIRECTORIES = ("/etc/ssh", "/etc/ssl/private", "/etc/sudoers.d", "/etc/acpella")
+"""What is not for everybody there; somebody who is root could read it."""
+
+_TOOLS = (
+    *(".local/bin", ".local/lib", ".local/pipx", ".local/share/pipx", ".local/share/uv", ".local/share/mise"),
+    *(".local/share/fnm", ".local/share/pnpm", ".pyenv", ".rbenv", ".rvm", ".asdf", ".nvm", ".volta", ".fnm"),
+    *(".cargo/bin", ".cargo/registry", ".cargo/git", ".rustup", "go/bin", "go/pkg", ".bun/bin", ".deno/bin"),
+    *(".sdkman", ".ghcup", ".opam", ".elan", ".nix-profile", "miniconda3", "anaconda3", "miniforge3"),
+    *(".m2/repository", ".gradle/caches", ".gradle/wrapper", ".ivy2/cache", ".nuget/packages"),
+    *(".npm/_cacache", ".cache/pip", ".cache/uv", ".cache/pypoetry", ".cache/pre-commit", ".cache/go-build"),
+    *(".cache/yarn", ".cache/pnpm", ".cache/ms-playwright"),
+)
+"""Toolchains and caches in a home. Not the directories around them, where some keep tokens."""
+
+_TOOL_VARIABLES = (
+    *("VIRTUAL_ENV", "CONDA_PREFIX", "PYENV_ROOT", "NVM_DIR", "VOLTA_HOME", "RUSTUP_HOME", "GOROOT"),
+    *("GOMODCACHE", "JAVA_HOME", "PLAYWRIGHT_BROWSERS_PATH", "UV_CACHE_DIR", "PIP_CACHE_DIR"),
+)
+"""Variables that name such directories."""
 
 _EMPTY = ("/tmp", "/var/tmp", "/run")
-"""Where sockets lead out, such as those of Docker and ssh."""
-
+"""Directories that programs expect, and that are empty here."""
 
 _SECRET = re.compile("KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
 """Names of variables that a confined command does not get."""
@@ -43,15 +63,35 @@ class Fence:
     proc: bool
     """Whether it may mount a /proc of its own; inside containers it often may not."""
 
-    def command(self, command: str, *, cwd: str, pairs: list[tuple[Path, Path]]) -> list[str]:
-        """The words that run a shell command: no network, and only the copies are writable."""
+    def command(
+        self, command: str, *, cwd: str, pairs: list[tuple[Path, Path]], private: Iterable[Path] = ()
+    ) -> list[str]:
+        """The words that run a shell command: no network, and only the copies and an empty home are writable.
+
+        `private` are files of the agent's own, which are hidden wherever they are.
+        """
         argv = self.base()
-        for name in _HIDDEN:
-            path = Path.home() / name
-            if path.is_dir():
-                argv += ["--tmpfs", str(path)]
+        homes = _homes()
+        for home in homes:
+            argv += ["--dir", str(home)]
+        shown = list(_tools(homes))
+        for path in shown:
+            argv += ["--ro-bind", str(path), str(path)]
         for root, copy in pairs:
             argv += ["--bind", str(copy), str(root)]
+        roots = [root for root, _ in pairs]
+        for path in _own_directories():
+            if not any(root.is_relative_to(path) for root in roots):  # that is a copy
+                argv += ["--tmpfs", str(path)]
+        for path in (Path(os.path.realpath(each)) for each in private):
+            inside = (copy / path.relative_to(root) for root, copy in pairs if path.is_relative_to(root))
+            if next(inside, path).is_file():
+                argv += ["--ro-bind", os.devnull, str(path)]
+        visible = [*map(Path, _SYSTEM), *shown, *roots]
+        for name in dict.fromkeys([cwd, str(Path.home())]):
+            real = os.path.realpath(name)
+            if real != name and not any(Path(name).is_relative_to(path) for path in visible):
+                argv += ["--symlink", real, name]  # the link that leads there cannot be seen
         for name in self.emptied():
             argv += ["--unsetenv", name]
         return [*argv, "--chdir", cwd, "--", "/bin/sh", "-c", command]
@@ -61,13 +101,72 @@ class Fence:
         return {name: "" for name in os.environ if _SECRET.search(name)}
 
     def base(self) -> list[str]:
-        argv = [self.program, "--ro-bind", "/", "/", "--dev", "/dev"]
+        argv = [self.program]
+        for path in dict.fromkeys([*_EMPTY, os.path.realpath(tempfile.gettempdir())]):
+            argv += ["--tmpfs", path]
+        for path in _SYSTEM:
+            if os.path.isdir(path):
+                argv += ["--ro-bind", path, path]
+        argv += ["--dev", "/dev"]
         argv += ["--proc", "/proc"] if self.proc else ["--tmpfs", "/proc"]  # never that of this machine
-        for path in _EMPTY:
-            if os.path.isdir(path) and not os.path.islink(path):
-                argv += ["--tmpfs", path]
+        for path in _HIDDEN_DIRECTORIES:
+            if os.path.isdir(path):
+                argv += ["--tmpfs", os.path.realpath(path)]
+        for path in _HIDDEN:
+            if os.path.isfile(path):
+                argv += ["--ro-bind", os.devnull, os.path.realpath(path)]
         # Without capabilities: root could make everything writable again.
         return [*argv, "--unshare-all", "--cap-drop", "ALL", "--die-with-parent", "--new-session"]
+
+
+def _homes() -> list[Path]:
+    """The user's home, and that of the account where HOME names another."""
+    import pwd
+
+    homes = [os.path.realpath(Path.home())]
+    try:
+        homes.append(os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir))
+    except KeyError:
+        pass  # a user without an account, as in containers
+    return [Path(home) for home in dict.fromkeys(homes) if home != "/"]
+
+
+def _tools(homes: list[Path]) -> Iterator[Path]:
+    """The directories of toolchains that are there, outer ones first."""
+    named = [home / name for home in homes for name in _TOOLS]
+    named += [Path(value) for name in _TOOL_VARIABLES if (value := os.environ.get(name))]
+    for entry in os.get_exec_path():
+        path = Path(entry)
+        named.append(path.parent if (path.parent / "pyvenv.cfg").is_file() else path)
+    named += [Path(value) for value in os.environ.get(READ_VARIABLE, "").split(os.pathsep) if value]
+    around = [*homes, *map(Path, _EMPTY), Path(tempfile.gettempdir())]
+    for path in sorted({each for each in named if each.is_absolute() and each.is_dir()}):
+        if any(Path(os.path.realpath(outer)).is_relative_to(os.path.realpath(path)) for outer in around):
+            continue  # a whole home, or what lies around it
+        if not any(path.is_relative_to(system) for system in _SYSTEM):
+            yield path
+
+
+def _own_directories() -> Iterator[Path]:
+    """Where acpella keeps settings, sessions and the sockets of their owners, as far as they exist."""
+    bases = [
+        (os.environ.get(variable, ""), Path.home() / default)
+        for variable, default in (
+            ("XDG_CONFIG_HOME", ".config"),
+            ("XDG_DATA_HOME", ".local/share"),
+            ("XDG_STATE_HOME", ".local/state"),
+            ("XDG_RUNTIME_DIR", ".local/state"),
+        )
+    ]
+    named = [Path(base or default) / "acpella" for base, default in bases]
+    named += [default / "acpella" for _, default in bases]
+    for temporary in {"/tmp", os.environ.get("TMPDIR") or "/tmp"}:
+        named += Path(temporary).glob("acpella-*")
+    if store := os.environ.get("ACPELLA_STORE"):
+        named.append(Path(store).expanduser())
+    for path in sorted({Path(os.path.realpath(each)) for each in named}):
+        if path.is_dir():
+            yield path
 
 
 @functools.cache

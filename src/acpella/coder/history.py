@@ -106,7 +106,8 @@ def fitted(messages: Iterable[Message], accepts: frozenset[Any]) -> list[Message
             return each
         return Text(
             f"[here was {'an image' if kind == 'image' else 'a sound'} of type {each.mime_type}; "
-            f"this model takes no {kind}]"
+            f"this model takes no {kind}]",
+            attached=True,
         )
 
     told: list[Message] = []

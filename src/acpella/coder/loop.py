@@ -230,12 +230,18 @@ class Loop:
                 call.fail(why)
             return _failed(use, why)
         told = tool.announce(use.arguments, self._turn.session.cwd)
+        asking = asks(self._turn.session.mode, tool)
         run = self._turn.tool(
-            told.title, kind=tool.kind, name=use.name, locations=told.locations, input=use.arguments
+            told.title,
+            kind=tool.kind,
+            name=use.name,
+            locations=told.locations,
+            input=use.arguments,
+            pending=asking,
         )
         async with run as call:
             try:
-                if not asks(self._turn.session.mode, tool):
+                if not asking:
                     return await self._run(tool, call, use)
                 async with self._bench.alone:
                     work = self._run_with_permission(tool, call, use, told)
@@ -259,6 +265,7 @@ class Loop:
         if not await self._may(call, told.permission_key or use.name, told.covers):
             return _failed(use, "the user refused this; do not try it again, ask what to do instead")
         self._check_mode(tool)  # it may have changed while the user was asked
+        await call.start()
         return await self._run(tool, call, use)
 
     async def _run(self, tool: CoderTool, call: ToolRun, use: ToolUse) -> ToolMessage:
@@ -366,4 +373,4 @@ def _in_words(error: BaseException) -> str:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
     if isinstance(error, TimeoutError):
         return str(error) or "it took too long"
-    return getattr(error, "message", "") or str(error)
+    return error.reason if isinstance(error, RpcError) else str(error)

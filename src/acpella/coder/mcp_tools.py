@@ -73,7 +73,7 @@ class McpCoderTool:
         return Announcement(
             title=_short(f"{tool.server}: {tool.title}"),
             permission_key=f"mcp:{tool.server}:{tool.tool}",
-            covers=_short(f"`{tool.tool}` of {tool.server}, with any arguments"),
+            covers=_short(f'"{tool.tool}" of {tool.server} with any arguments'),
         )
 
     async def run(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> ToolOutput:

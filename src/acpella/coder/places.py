@@ -38,6 +38,10 @@ class Place(Protocol):
 
     async def read(self, path: str, *, line: int | None = None, limit: int | None = None) -> str: ...
 
+    async def on_disk(self, path: str) -> bool | None:
+        """Whether the file is there; None if that cannot be seen."""
+        ...
+
     async def write(self, path: str, text: str) -> None: ...
 
     async def run(self, call: ToolRun, command: str, timeout: float | None) -> ShellResult: ...
@@ -61,6 +65,9 @@ class Project:
     async def read(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
         await asyncio.to_thread(self.jail().resolve, self.locate(path))  # editors may be less strict
         return await self._turn.files.read(path, line=line, limit=limit)
+
+    async def on_disk(self, path: str) -> bool | None:
+        return await self._turn.files.on_disk(path)
 
     async def write(self, path: str, text: str) -> None:
         await asyncio.to_thread(self.jail().resolve, self.locate(path))
@@ -156,6 +163,9 @@ class CopyAt:
         except FileNotFoundError:
             raise FileNotFoundError(2, "no such file", path) from None
 
+    async def on_disk(self, path: str) -> bool | None:
+        return await asyncio.to_thread(self.locate(path).exists)
+
     async def write(self, path: str, text: str) -> None:
         await asyncio.to_thread(self.jail().write_text, self.locate(path), text)
 
@@ -166,10 +176,22 @@ class CopyAt:
                 f"commands cannot be run in the sandbox: {fence}. Work without running anything, or ask the "
                 "user to install bubblewrap or to switch to the mode `full`"
             )
-        argv = fence.command(command, cwd=self._turn.full_path("."), pairs=self._copy.pairs)
+        argv = fence.command(
+            command, cwd=self._turn.full_path("."), pairs=self._copy.pairs, private=_private_files(self._turn)
+        )
         return await self._turn.shell.run(
             argv, timeout=timeout, call=call, cwd=self.locate("."), env=fence.emptied(), local=True
         )
+
+
+def _private_files(turn: Turn) -> list[Path]:
+    """What the agent keeps of its own: sessions, decisions, the log."""
+    files = [turn.agent.settings.remembered_in()]
+    if isinstance(store := getattr(turn.agent.store, "path", None), Path):
+        files += [store.with_name(store.name + ending) for ending in ("", "-wal", "-shm")]
+    if log := os.environ.get("ACPELLA_LOG"):
+        files.append(Path(log).expanduser())
+    return files
 
 
 def _relative(path: Path, base: Path) -> str:
@@ -209,6 +231,8 @@ def _copy_tree(source: Path, target: Path, jail: Jail, left: _Budget) -> None:
         try:
             jail.resolve(path)
         except SecretPath:
+            if (source.name, entry.name, entry.kind) == (".git", "config", "file"):
+                _copy_git_config(path, target / entry.name)
             continue
         except JailError:
             continue  # gone, or swapped meanwhile
@@ -218,6 +242,19 @@ def _copy_tree(source: Path, target: Path, jail: Jail, left: _Budget) -> None:
         elif entry.kind == "file":
             left.take(path.lstat().st_size)
             shutil.copy2(path, target / entry.name, follow_symlinks=False)
+
+
+def _copy_git_config(source: Path, target: Path) -> None:
+    """Copy what git needs to read the repository. Addresses of remotes and headers may hold tokens."""
+    kept: list[str] = []
+    keep = False
+    with open(source, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if line.lstrip().startswith("["):
+                keep = line.split("]")[0].strip(" \t[").lower() in ("core", "extensions", "user")
+            if keep:
+                kept.append(line)
+    target.write_text("".join(kept), encoding="utf-8")
 
 
 def _sweep() -> None:

@@ -119,7 +119,9 @@ async def _part(
 
 def _skipped(block: ContentBlock, why: str) -> tuple[Text, _Problem]:
     what = _describe(block)
-    return Text(f"[{what} is not included: {why}]"), _Problem(f"Not given to the model: {what}", why)
+    return Text(f"[{what} is not included: {why}]", attached=True), _Problem(
+        f"Not given to the model: {what}", why
+    )
 
 
 def _describe(block: ContentBlock) -> str:
@@ -195,7 +197,7 @@ def _as_text(data: bytes) -> str | None:
 
 
 def _resource(uri: str, text: str) -> Text:
-    return Text(f'<resource uri="{_attribute(uri)}">\n{text}\n</resource>')
+    return Text(f'<resource uri="{_attribute(uri)}">\n{text}\n</resource>', attached=True)
 
 
 # -- what is elsewhere -------------------------------------------------------------------------

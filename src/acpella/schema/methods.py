@@ -209,12 +209,15 @@ class Method(Generic[P, R]):
         return read(self.params, b"{}" if _is_nothing(raw) else raw, OLD_PARAMS.get(self.name))
 
     def read_result(self, raw: bytes | msgspec.Raw) -> R:
-        """The result as a Struct; null reads as an empty one (R-017).
+        """The result as a Struct; null reads as an empty one (R-017), and so does the empty table of Lua.
 
         Raises:
             msgspec.DecodeError: it is not what the method answers.
         """
-        return read(self.result, self.null if _is_nothing(raw) else raw, OLD_RESULTS.get(self.name))
+        empty = _is_nothing(raw) or (
+            self.result is not _ANY and len(raw) <= 8 and bytes(raw).strip() == b"[]"
+        )
+        return read(self.result, self.null if empty else raw, OLD_RESULTS.get(self.name))
 
 
 def _is_nothing(raw: bytes | msgspec.Raw | memoryview) -> bool:
@@ -233,9 +236,14 @@ def _to_agent(
 
 
 def _to_client(
-    name: str, params: type[P], result: type[R], gate: str | None = None, stability: Stability = "stable"
+    name: str,
+    params: type[P],
+    result: type[R],
+    gate: str | None = None,
+    stability: Stability = "stable",
+    null: bytes = b"{}",
 ) -> Method[P, R]:
-    return Method(name, "client", "request", params, result, gate, stability)
+    return Method(name, "client", "request", params, result, gate, stability, null)
 
 
 def _tell(
@@ -316,7 +324,11 @@ REQUEST_PERMISSION = _to_client(
 CANCEL_REQUEST = _tell("both", "$/cancel_request", CancelRequestNotification)
 
 READ_TEXT_FILE = _to_client(
-    "fs/read_text_file", ReadTextFileRequest, ReadTextFileResponse, "clientCapabilities.fs.readTextFile"
+    "fs/read_text_file",
+    ReadTextFileRequest,
+    ReadTextFileResponse,
+    "clientCapabilities.fs.readTextFile",
+    null=b'{"content":""}',
 )
 WRITE_TEXT_FILE = _to_client(
     "fs/write_text_file", WriteTextFileRequest, WriteTextFileResponse, "clientCapabilities.fs.writeTextFile"

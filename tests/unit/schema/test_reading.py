@@ -485,6 +485,16 @@ def test_null_results_read_as_empty_ones() -> None:
     assert methods.LEGACY_MESSAGE_MCP.read_result(b"null") is None
 
 
+def test_the_empty_table_of_lua_reads_as_an_empty_object() -> None:
+    assert methods.WRITE_TEXT_FILE.read_result(b"[]").meta is None
+    assert methods.READ_TEXT_FILE.read_result(b" [] ").content == ""
+    assert methods.PROXY_SUCCESSOR.read_result(b"[]") == []
+    with pytest.raises(msgspec.ValidationError):
+        methods.NEW_SESSION.read_result(b"[]")
+    with pytest.raises(msgspec.ValidationError):
+        methods.REQUEST_PERMISSION.read_result(b"[]")
+
+
 BAD = [
     b"{",
     b"[]",

@@ -39,8 +39,10 @@ __all__ = [
 # -- parts of messages -------------------------------------------------------------------------
 
 
-class Text(msgspec.Struct, frozen=True, tag="text"):
+class Text(msgspec.Struct, frozen=True, tag="text", omit_defaults=True):
     text: str
+    attached: bool = False
+    """It came with the prompt, and was not typed."""
 
 
 class Image(msgspec.Struct, frozen=True, tag="image"):

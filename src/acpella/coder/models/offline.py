@@ -145,8 +145,8 @@ def _next(steps: list[Step], offered: set[str]) -> list[Step]:
 
 
 def _words(message: Message) -> list[str]:
-    """What the user typed. Files that an editor adds are long, or marked up."""
-    texts = [part.text.strip() for part in message.content if isinstance(part, Text)]
+    """What the user typed. Files that an editor writes into the text are marked up."""
+    texts = [part.text.strip() for part in message.content if isinstance(part, Text) and not part.attached]
     typed = [text for text in texts if text and not text.startswith("<")]
     return typed or texts
 

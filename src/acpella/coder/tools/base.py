@@ -34,7 +34,7 @@ class Announcement:
     permission_key: str = ""
     """What an "always" answer stands for: the tool's name, or finer ("run:git status")."""
     covers: str = ""
-    """The same in words, for the user who is asked: "`git status`, with any arguments"."""
+    """The same in words, for the user who is asked; editors show it as it is, without Markdown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from acpella.agent import Turn
 from acpella.agent.tool_call import ToolRun
+from acpella.errors import RequestCancelled, RpcError
 from acpella.local import acting_name
 from acpella.schema import ImageContent, ToolKind
 
@@ -133,11 +134,11 @@ class _Changing(BuiltIn):
 
     def announce(self, arguments: dict[str, Any], cwd: Path) -> Announcement:
         name, locations = _where({**arguments, "line": None})
-        key, covers = self.spec.name, f"`{self.spec.name}`, for any ordinary file"
+        key, covers = self.spec.name, f"{self.spec.name} for ordinary files"
         if locations:
             real = os.path.realpath(cwd / name)
             if acting_name(real) is not None:
-                key, covers = f"{key}:{real}", "this file"
+                key, covers = f"{key}:{real}", f"{key} for this file"
         return Announcement(
             title=f"{self._verb} {name}", locations=locations, permission_key=key, covers=covers
         )
@@ -149,13 +150,16 @@ class _Changing(BuiltIn):
         await call.progress()
 
     async def run(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> ToolOutput:
-        change = await self._change(turn, arguments)
         seen = self._previewed.get(call.id)
+        place = await self.bench.place(turn, changing=True)
+        if seen is not None and seen.old is None and await place.on_disk(seen.path) is False:
+            change = seen  # editors show an error for each read of a file that is not there
+        else:
+            change = await self._change(turn, arguments)
         if seen is None:
             call.diff(change.path, change.old, change.new)
         elif (seen.old, seen.new) != (change.old, change.new):
             raise ToolError(f"{change.path} was changed by somebody else meanwhile; read it again")
-        place = await self.bench.place(turn, changing=True)
         await place.write(change.path, change.new)
         if change.old is None:
             count = len(change.new.splitlines())
@@ -187,7 +191,14 @@ class WriteFile(_Changing):
         path, text = string(arguments, "path"), string(arguments, "text")
         if path.endswith("/"):
             raise ToolError(f"{path} names a directory; name a file in it")
-        return _Change(path, await self._read(turn, path), text)
+        try:
+            old = await self._read(turn, path)
+        except RpcError as error:
+            place = await self.bench.place(turn, changing=True)
+            if isinstance(error, RequestCancelled) or await place.on_disk(path):
+                raise
+            old = None  # editors have many errors for a missing file
+        return _Change(path, old, text)
 
 
 class EditFile(_Changing):

@@ -1,41 +1,20 @@
 """Running commands: in the editor's terminal, on this machine, or in the sandbox."""
 
 import re
-import shlex
 from pathlib import Path
 from typing import Any
 
 from acpella.agent import Turn
 from acpella.agent.tool_call import ToolRun
+from acpella.local import Jail
 from acpella.schema import ToolKind
 
 from ..models import ToolSpec
 from ._builtin import BuiltIn, number, object_schema, say, string
 from .base import Announcement, Danger, ToolError, ToolOutput
+from .command_keys import permission_key
 
-__all__ = ["Run", "permission_key"]
-
-_SYNTAX = re.compile(r"[|&;<>()$`\\\n\r{}*?\[\]~#!=]")
-"""What makes more of a command than one program with its words."""
-
-_SIMPLE = frozenset(
-    "cat date df du echo file head ls mypy pwd pyright pytest ruff stat tail tree tsc uname wc which".split()
-)
-"""Programs that stay what they are whatever their arguments."""
-
-_SUBCOMMANDS = {
-    "cargo": "build check clippy doc fmt test",
-    "git": "add blame branch commit diff fetch log pull push restore rev-parse show stash status switch",
-    "go": "build fmt list test vet",
-    "npm": "ci install ls outdated test",
-    "pip": "freeze install list show",
-    "uv": "lock sync tree",
-}
-"""Programs whose second word says what they do, and those words that an "always" may stand for."""
-
-_PROGRAMS = ("--exec", "--receive-pack", "--upload-pack", "--toolexec", "--vettool", "--config")
-_FILES = ("--output", "--output-directory")
-"""Options that make another program, or a writing one, of these; git takes their beginnings, too."""
+__all__ = ["Run"]
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 """Characters that change what a terminal shows of a command, but not what a shell runs."""
@@ -45,38 +24,6 @@ SHOWN = 100
 
 LONGEST = 20_000
 """Characters of a command; nobody reads more before saying yes."""
-
-
-def permission_key(command: str) -> str:
-    """What "always" stands for: the program, with its subcommand; or exactly this command.
-
-    Coarse only where arguments cannot turn it into something else: `sh -c`, `find -exec`, pipes and the
-    like are remembered word for word.
-    """
-    command = command.strip()
-    exact = f"run:{command}"
-    if _SYNTAX.search(command):
-        return exact
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return exact
-    if not words:
-        return exact
-    if any(_turns_it(word) for word in words[1:]):
-        return exact
-    if words[0] in _SIMPLE:
-        return f"run:{words[0]}"
-    if len(words) > 1 and words[1] in _SUBCOMMANDS.get(words[0], "").split():
-        return f"run:{words[0]} {words[1]}"
-    return exact
-
-
-def _turns_it(word: str) -> bool:
-    """Whether a word may be an option that names a program to run or a file to write."""
-    if word in ("-o", "-exec", "-toolexec", "-vettool"):
-        return True
-    return len(word) > 2 and any(option.startswith(word) for option in (*_PROGRAMS, *_FILES))
 
 
 def _line(command: str) -> str:
@@ -112,12 +59,12 @@ class Run(BuiltIn):
         command = arguments.get("command")
         if not isinstance(command, str) or not command.strip():
             return Announcement(title="Run a command", permission_key="run")
-        key = permission_key(command)
+        key = permission_key(command, cwd, self.bench.session.jail() if self.bench else Jail([cwd]))
         exact = key == f"run:{command.strip()}"
         return Announcement(
             title=f"Run {_line(command)}",
             permission_key=key,
-            covers="exactly this" if exact else f"`{key.removeprefix('run:')}`, with any arguments",
+            covers="exactly this" if exact else f'"{key.removeprefix("run:")}" with harmless options',
         )
 
     async def preview(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> None:

@@ -36,7 +36,7 @@ class Fetch(BuiltIn):
         return Announcement(
             title=f"Fetch {url if len(url) <= 200 else url[:199] + '…'}",
             permission_key=f"fetch:{host}",
-            covers=f"any page of {_short(host)}",
+            covers=f"pages of {_short(host)}",
         )
 
     async def run(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> ToolOutput:

@@ -1,0 +1,194 @@
+"""What "always" stands for when a command is asked about: a program, or exactly that command."""
+
+from pathlib import Path
+
+import pytest
+
+from acpella.coder.tools.command_keys import permission_key
+from acpella.local import Jail
+
+COARSE = """
+git status
+git status -s
+git status -sb src
+git log --oneline -5
+git log -n 3 src/a.py
+git log -p main..origin/main
+git diff --staged
+git diff HEAD^ src/a.py
+git show HEAD:src/a.py
+git blame -L 1,5 src/a.py
+git add src/a.py
+git add -A
+git commit -m 'mend the parser'
+git commit -a -m done
+git branch -a
+git switch -c topic
+git fetch --prune
+git pull --ff-only
+git rev-parse --abbrev-ref HEAD
+ls
+ls -la src
+cat src/a.py
+head -n 5 src/a.py
+head -20 src/a.py
+tail -n 5 src/a.py
+wc -l src/a.py
+tree -L 2 src
+echo /etc/passwd
+which python3
+pytest
+pytest -q tests
+pytest -xvs tests/test_a.py::test_b
+pytest -k 'parser and not slow'
+mypy --strict src
+ruff check src
+ruff format --check .
+pyright src
+tsc --noEmit
+cargo test --release parser
+go test -v ./...
+npm test
+npm ci
+pip list --outdated
+uv sync --locked
+"""
+
+EXACT = """
+mypy --python-executable ./evil src
+mypy --config-file evil.ini src
+mypy --install-types
+mypy --junit-xml /x src
+mypy @options src
+pytest -p evil
+pytest -p no:cacheprovider
+pytest --basetemp src
+pytest --basetemp=src
+pytest -c evil.ini
+pytest --rootdir /
+pytest -o addopts=x
+pytest -kx
+pytest --pyargs os
+pytest ../other
+pytest /other/tests
+pytest @options
+ruff check --fix src
+ruff check --output-file ../x src
+ruff --config x.toml check
+ruff @options
+tsc --outDir /x
+tsc -outdir /x
+tsc --noEmit -p /other
+tsc @options
+npm test --script-shell ./evil
+npm test -- --evil
+npm install evil
+npm install --registry http://x
+npm ci --prefix /other
+pip install --index-url http://x y
+pip install requests
+pip list --python ./evil
+uv sync --index-url http://x
+uv sync --directory /other
+git push
+git push --mirror
+git push --mirror evil
+git push origin +main
+git push http://x main
+git fetch --upload-pack ./evil .
+git fetch --upl ./evil .
+git fetch http://x
+git pull http://x main
+git diff --output x
+git diff --no-index /etc/passwd src
+git diff /etc/passwd /etc/shadow
+git diff --ext-diff
+git show HEAD:.env
+git show :/fix
+git log --output x
+git branch -D main
+git branch -f main HEAD^
+git switch -C main
+git switch --discard-changes main
+git restore .
+git stash clear
+git commit --amend
+git commit -F /etc/passwd
+git commit -m -x
+git add ../x
+git -c core.pager=x log
+git -C /other status
+cat ~/.ssh/id_rsa
+cat /etc/passwd
+cat ../x
+cat .env
+cat src/outside
+cat .git/config
+head -n 5 /etc/passwd
+tail --follow src/a.py
+ls /
+ls ~
+wc --files0-from x
+tree -o x
+file -C -m x
+date -s tomorrow
+date 01010000
+du --files0-from x
+go test -exec ./evil
+go build -o /x
+go build -toolexec ./evil
+cargo test --config x
+cargo build --target-dir /x
+cargo fmt -- --config-path /x
+git status; rm -rf /
+git status && ls
+ls $(rm x)
+ls `rm x`
+echo x > /etc/passwd
+cat src/*
+X=1 ls
+./ls
+'git status' x
+git 'status x'
+python3 x.py
+sh -c ls
+find . -exec rm {} +
+echo 'un
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("place") / "project"
+    (place / "src").mkdir(parents=True)
+    (place / "src" / "a.py").write_text("", encoding="utf-8")
+    (place / "src" / "outside").symlink_to("/etc/passwd")
+    return place
+
+
+@pytest.mark.parametrize("command", EXACT.strip().splitlines())
+def test_always_covers_one_command_where_its_words_can_make_something_else_of_it(
+    project: Path, command: str
+) -> None:
+    assert permission_key(command, project, Jail([project])) == f"run:{command}"
+
+
+@pytest.mark.parametrize("command", COARSE.strip().splitlines())
+def test_always_covers_a_program_with_harmless_options_inside_the_project(
+    project: Path, command: str
+) -> None:
+    words = command.split()
+    expected = {f"run:{words[0]}", f"run:{' '.join(words[:2])}"}
+    key = permission_key(command, project, Jail([project]))
+    assert key in expected and permission_key(key.removeprefix("run:"), project, Jail([project])) == key
+
+
+def test_a_command_with_a_hidden_character_is_remembered_as_it_is(project: Path) -> None:
+    for command in ("ls \x1b]x\x07", "ls \u202esrc", "ls\tsrc", "ls \u200bsrc"):
+        assert permission_key(command, project, Jail([project])) == f"run:{command}"
+
+
+def test_a_directory_that_was_added_to_the_session_counts_as_inside(project: Path, tmp_path: Path) -> None:
+    command = f"cat {tmp_path}/x"
+    assert permission_key(command, project, Jail([project])) == f"run:{command}"
+    assert permission_key(command, project, Jail([project, tmp_path])) == "run:cat"
