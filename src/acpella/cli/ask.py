@@ -24,7 +24,7 @@ from acpella.schema import (
 
 from .forms import choices_of, read_value, show_value
 from .show.clean import clean, one_line
-from .show.facts import Output, diff_rows, output_rows, short_path
+from .show.facts import Output, call_label, diff_rows, output_rows, short_path
 from .show.lines import Row, cell_len, has_colour, paint, plain, rows, wrap
 
 __all__ = ["Asker", "Stage", "refuse"]
@@ -349,7 +349,7 @@ def is_interactive() -> bool:
 
 def refuse(request: RequestPermissionRequest, hint: str = "") -> PermissionOption | None:
     """Say no, and that it was said."""
-    what = one_line(request.tool_call.title or request.tool_call.name or "what the agent wanted to do")
+    what = call_label(request.tool_call) or "what the agent wanted to do"
     sys.stderr.write(f"acpella: refused: {what}{f' ({hint})' if hint else ''}\n")
     sys.stderr.flush()
     return next((option for option in request.options if option.kind == "reject_once"), None)

@@ -184,6 +184,7 @@ class PromptTurn:
         finally:
             if watch is not None:
                 watch.cancel()
+            self._result.close_tool_calls("unfinished")
             self.session.end(self)
             self._news.set()
             self._room.set()
