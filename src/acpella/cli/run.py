@@ -299,6 +299,7 @@ async def _attached(arguments: argparse.Namespace, entry: "Entry", connected: An
         entry.agent,
         notifications={
             "_owner/queued": lambda told: _waiting(arguments, told),
+            "_owner/cancelled": lambda told: arguments.interrupts.note_cancelled(),
             "_owner/noise": owners.tell_noise,
             "_owner/stderr": lambda told: arguments.verbose and _pass_on(str(told["text"]).encode()),
         },
@@ -455,15 +456,17 @@ async def _open(arguments: argparse.Namespace, agent: Any, settings: Any) -> Any
 async def _turn(arguments: argparse.Namespace, session: Any, prompt: list[Any], *, quiet: bool) -> int:
     from acpella.errors import AcpellaError
 
-    from .show import open_screen
+    from .show import is_visible, open_screen
 
     screen = open_screen(arguments.output, session, live=not (arguments.verbose or quiet))
     arguments.stage, arguments.place = screen, str(session.cwd)
     stopping = arguments.interrupts
     stopping.turn = turn = session.prompt(prompt)
     arguments.sent = True
+    silent = True
     try:
         async for update in turn:
+            silent = silent and not is_visible(update)
             if not quiet:
                 screen.update(update, turn.result.tool_calls)
     except BaseException as error:
@@ -480,9 +483,14 @@ async def _turn(arguments: argparse.Namespace, session: Any, prompt: list[Any], 
         screen.end(reason, turn.result.usage)
     if stopping.asked:
         return stopping.code
-    if reason == "cancelled":
+    refused = turn.result.refused > 0
+    if reason == "cancelled" and (stopping.cancelled or not refused):
         return exits.CANCELLED
-    return exits.REFUSED if reason == "refusal" else exits.DONE
+    if reason == "refusal":
+        return exits.REFUSED
+    if silent and reason == "end_turn" and not (quiet or refused):
+        _say("the agent ended its turn without saying or doing anything")
+    return exits.DENIED if refused else exits.DONE
 
 
 async def _list_commands(session: Any) -> int:
