@@ -13,14 +13,12 @@ from acpella.rpc import Channel
 from acpella.rpc.message import Envelope
 from acpella.transport import ProcessChannel
 
+from .agents_known import startup_of
 from .ends import AgentEnd
 from .history import History
 from .owners import Config, table
 
 __all__ = ["Listener", "OwnedAgent"]
-
-STARTUP = 30.0
-"""Seconds for the agent to answer `initialize`."""
 
 OPEN = 60.0
 """Seconds for it to make or resume the session."""
@@ -159,10 +157,11 @@ class OwnedAgent:
         return channel
 
     async def _greet(self, end: AgentEnd, greeting: bytes, *, tail: Callable[[], str]) -> None:
+        limit = startup_of(self._config.command)
         try:
-            self._hello = table(await end.call("initialize", greeting, timeout=STARTUP))
+            self._hello = table(await end.call("initialize", greeting, timeout=limit))
         except TimeoutError:
-            text = f"{self._config.agent} did not answer within {STARTUP:g} s; is it an ACP agent?"
+            text = f"{self._config.agent} did not answer within {limit:g} s; is it an ACP agent?"
             raise TransportError(text, stderr_tail=tail()) from None
         except ConnectionClosed as error:
             error.reason += " before it said anything; is it an ACP agent?"

@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         # before the event loop starts, so that Ctrl-C works while the user types
         prompt = [] if arguments.list_commands else _prompt(arguments)
-        settings = find_settings(arguments.settings, arguments.cwd, agent=arguments.agent)
+        settings = find_settings(arguments.settings, arguments.cwd, agent=arguments.agent, yes=arguments.yes)
         catalogue = Catalogue()
         entry = named_session(arguments, settings, catalogue)
         if entry is not None:
@@ -182,7 +182,7 @@ async def _with_own_agent(
 ) -> int:
     from acpella.client.targets import find_endpoint, open_target
 
-    from .agents_known import default_agent
+    from .agents_known import default_agent, startup_of
     from .opening import new_entry
 
     target = arguments.agent or default_agent(settings)
@@ -195,7 +195,8 @@ async def _with_own_agent(
         )
         arguments.interrupts.channel = channel
     command = settings.agents[target].command if target in settings.agents else name
-    async with _connect(arguments, channel, name, command, settings=settings) as agent:
+    startup = max(startup_of(getattr(channel, "command", ())), arguments.timeout)
+    async with _connect(arguments, channel, name, command, settings=settings, startup=startup) as agent:
         session = await _open(arguments, agent, settings)
         key = ""
         try:
@@ -430,10 +431,11 @@ async def _with_session(arguments: argparse.Namespace, agent: Any, session: Any,
 
 
 async def _prepare(arguments: argparse.Namespace, session: Any) -> None:
-    if arguments.mode:
-        await session.set_mode(arguments.mode)
-    for pair in arguments.option:
-        await _set_option(session, pair)
+    if not (arguments.mode or arguments.model or arguments.option):
+        return
+    from .choices import prepare
+
+    await prepare(session, mode=arguments.mode, model=arguments.model, options=arguments.option)
 
 
 def _title(prompt: list[Any]) -> str:
@@ -503,21 +505,6 @@ async def _list_commands(session: Any) -> int:
     if not session.commands:
         print("the agent announced no commands", file=sys.stderr)  # noqa: T201
     return exits.DONE
-
-
-async def _set_option(session: Any, pair: str) -> None:
-    from acpella.schema import SessionConfigBoolean
-
-    name, equals, value = pair.partition("=")
-    if not equals:
-        raise ValueError(f"--option wants ID=VALUE, not {pair!r}")
-    toggles = {o.id for o in session.options if isinstance(o, SessionConfigBoolean)}
-    if name in toggles:
-        if value.lower() not in ("true", "false", "on", "off", "yes", "no"):
-            raise ValueError(f"the option {name!r} is true or false, not {value!r}")
-        await session.set_option(name, value.lower() in ("true", "on", "yes"))
-    else:
-        await session.set_option(name, value)
 
 
 def _prompt(arguments: argparse.Namespace) -> list[Any]:

@@ -27,6 +27,7 @@ from ..alerts import alerts_to
 from ..alone import Alone
 from ..ask import Asker
 from ..catalogue import Entry
+from ..choices import Choices, choose_mode, models_of, modes_of, options_of, prepare
 from ..keys import interrupt
 from ..opening import new_entry
 from ..owners import from_wire
@@ -36,12 +37,11 @@ from ..show.facts import OwnTerminal, usage_text
 from ..show.lines import Row, cell_len, wrap
 from ..show.screen import Screen
 from . import kept
-from .choices import Choices, models_of, modes_of, options_of
-from .commands import COMMANDS, foreground, names, run_command, set_mode
+from .commands import COMMANDS, foreground, names, run_command
 from .complete import Offers
 from .interface import Interface, open_history
 from .mentions import Files, to_prompt
-from .opening import mcp_servers, open_agent, open_session, prepare
+from .opening import mcp_servers, open_agent, open_session
 
 __all__ = ["Conversation"]
 
@@ -143,7 +143,8 @@ class Conversation:
         try:
             kept = self.entry.session_id if self.entry is not None else ""
             await self.open_session(kept or self.arguments.resume)
-            await prepare(self.arguments, self.need_session())
+            named = self.arguments
+            await prepare(self.need_session(), mode=named.mode, model=named.model, options=named.option)
         except AuthRequired as error:
             self._tell_login(error)
         self._state = ""
@@ -438,11 +439,12 @@ class Conversation:
         choices = modes_of(self.session) if self.session is not None else None
         after = choices.after() if choices is not None else None
         if choices is not None and after is not None:
-            self._beside(self._cycle(choices, after.id))
+            self._beside(self._cycle(after.id))
 
-    async def _cycle(self, choices: Choices, mode: str) -> None:
+    async def _cycle(self, mode: str) -> None:
         try:
-            await set_mode(self, choices, mode)
+            await choose_mode(self.need_session(), mode)
+            self.refresh()
         except (AcpellaError, TimeoutError, ValueError) as error:
             self._fail(str(error) or "the agent did not answer")
 
