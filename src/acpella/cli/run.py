@@ -399,8 +399,9 @@ def _connect(
             "params": {"name": name, "command": command},
         }
         mirror.show(msgspec.json.encode(note))
-    allowed = offers(write=arguments.write, yolo=arguments.yolo, ask=ask)
-    if ask is not None and sys.stdin.isatty() and sys.stderr.isatty():
+    interactive = ask is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    allowed = offers(write=arguments.write, yolo=arguments.yolo, ask=ask, interactive=interactive)
+    if interactive:
         allowed["on_elicit"] = elicitation
     allowed["timeouts"] = dataclasses.replace(allowed["timeouts"], startup=startup)
     agent = connect(

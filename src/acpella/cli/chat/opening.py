@@ -30,7 +30,7 @@ def open_agent(
     on_stderr: Callable[[bytes], None] | None,
 ) -> ConnectedAgent:
     """The agent, to be entered."""
-    allowed = offers(write=arguments.write, yolo=arguments.yolo, ask=asker.permission)
+    allowed = offers(write=arguments.write, yolo=arguments.yolo, ask=asker.permission, interactive=True)
     if target in settings.agents:
         startup = startup_of([settings.agents[target].command])
         allowed["timeouts"] = dataclasses.replace(allowed["timeouts"], startup=startup)
