@@ -63,6 +63,8 @@ def test_a_command_that_is_known_stands_beside_a_title_that_does_not_contain_it(
     ran = shell("run", "-a", RAW, steps(["tool", CALL], ["ask", asked], ["text", "done"]))
     assert "[execute] Shell: make test\n" in ran.stdout
     assert "refused: Bash: make test" in ran.stderr
+    wrapped = {**CALL, "title": "make test", "rawInput": {"command": ["/bin/bash", "-lc", "make test"]}}
+    assert "[execute] make test\n" in shell("run", "-a", RAW, steps(["tool", wrapped])).stdout
     named = {**CALL, "title": "Run `make test` now"}
     ran = shell("run", "-a", RAW, steps(["tool", named]))
     assert "[execute] Run `make test` now\n" in ran.stdout

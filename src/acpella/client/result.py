@@ -65,7 +65,10 @@ def command_in(raw_input: Any) -> str:
     for name in ("command", "cmd"):
         value = raw.get(name)
         if isinstance(value, list):
-            return " ".join(str(word) for word in cast("list[Any]", value))
+            words = [str(word) for word in cast("list[Any]", value)]
+            if len(words) == 3 and words[1] in ("-c", "-lc"):  # a shell, for the sake of what it runs
+                return words[2]
+            return " ".join(words)
         if isinstance(value, str) and value:
             return value
     return ""
