@@ -184,7 +184,7 @@ def test_the_menu_offers_commands_and_files(chat: Start, tmp_path: Path) -> None
     terminal.type("read @not")
     terminal.see("(?m)^ +notes.txt")
     terminal.type("\t" + ENTER + ENTER)
-    terminal.see(r"You said: read @notes.txt +some notes +\[TextContent, EmbeddedResource\]")
+    terminal.see(r"You said: read @notes.txt\s+some notes\s+\[TextContent, EmbeddedResource\]")
 
 
 def test_git_decides_which_files_are_offered(chat: Start, tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ def test_the_history_is_kept_for_the_user_alone(chat: Start, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("columns, rows", [(40, 12), (24, 6)])
 def test_any_size_will_do(chat: Start, columns: int, rows: int) -> None:
-    terminal = chat(ready="show_agent", columns=columns, rows=rows)
+    terminal = chat(ready="shower", columns=columns, rows=rows)
     terminal.type("wide" + ENTER)
     terminal.see("long line")
     terminal.type("tools" + ENTER)

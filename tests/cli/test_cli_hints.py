@@ -77,18 +77,16 @@ def test_a_run_without_a_prompt_leaves_no_session(shell: Shell, words: list[str]
     assert json.loads(shell("sessions", "list", "--json", "-a", agent).stdout) == []
 
 
-def test_allowing_a_change_without_write_says_what_it_takes(tmp_path: Path) -> None:
-    agent = str(HERE / "cli_agent.py")
-    for options, noted in (([], True), (["--yolo"], False)):
-        terminal = acpella(
-            "run", "-a", f"{sys.executable} {agent} {tmp_path}/log", *options, "ask it", cwd=tmp_path
-        )
-        if noted:
-            terminal.see(r"without --write acpella writes no files[^?]*Esc: no")
-            terminal.type("a")
+def test_a_change_that_is_allowed_on_a_terminal_is_written_without_an_option(tmp_path: Path) -> None:
+    agent = f"{sys.executable} {HERE / 'raw_agent.py'}"
+    asked = {"toolCallId": "c", "title": "It", "kind": "edit", "locations": [{"path": f"{tmp_path}/it.txt"}]}
+    prompt = json.dumps([["ask", asked], ["write", "it.txt", "done"]])
+    with acpella("run", "-a", agent, prompt, cwd=tmp_path) as terminal:
+        terminal.see("Esc: no")
+        terminal.type("a")
         assert terminal.wait() == 0
-        assert ("without --write" in terminal.all()) == noted and "allowed" in terminal.all()
-        terminal.__exit__()
+        assert "--write" not in terminal.all() and "written" in terminal.all()
+    assert (tmp_path / "it.txt").read_text(encoding="utf-8") == "done"
 
 
 @pytest.mark.parametrize("words", [[], ["-s", "x"]])

@@ -16,6 +16,8 @@ from .lines import columns, say, show_json
 if TYPE_CHECKING:
     from acpella.client.settings import AgentServer
 
+    from .registry import KnownAgent
+
 __all__ = ["declare", "parse", "run"]
 
 ADD = "acpella agents add [--here] [--replace] [--env NAME=VALUE] NAME COMMAND [ARGUMENT ...]"
@@ -23,7 +25,7 @@ ADD = "acpella agents add [--here] [--replace] [--env NAME=VALUE] NAME COMMAND [
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
-    parser.description = "The agents of the settings file."
+    parser.description = "The agents of the settings file, and those that are known by name."
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="the agents of the settings, the default first")
     listing.add_argument("--json", action="store_true", help="as JSON")
@@ -41,6 +43,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     checking.add_argument(
         "--timeout", type=float, default=30.0, metavar="SECONDS", help="for its first answer"
     )
+    checking.add_argument("--yes", action="store_true", help="download a known agent without asking")
     for sub in (listing, adding, removing, checking):
         sub.add_argument("--settings", metavar="PATH", help="the settings file")
     trusting = actions.add_parser(
@@ -92,6 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _list(arguments: argparse.Namespace) -> int:
     from .agents_known import BUILT_IN, with_builtin
     from .opening import find_settings
+    from .registry import AGENTS
     from .settings_found import origin
 
     settings = find_settings(arguments.settings)
@@ -106,8 +110,22 @@ def _list(arguments: argparse.Namespace) -> int:
         }
         for number, (name, server) in enumerate(with_builtin(settings, BUILT_IN).agents.items())
     ]
+    known = [agent for agent in AGENTS if agent.name not in settings.agents]
     if arguments.json:
-        show_json({"settings": None if settings.path is None else str(settings.path), "agents": rows})
+        shown = {
+            "settings": None if settings.path is None else str(settings.path),
+            "agents": rows,
+            "known": [
+                {
+                    "name": agent.name,
+                    "title": agent.title,
+                    "program": agent.installed,
+                    "download": agent.download or None,
+                }
+                for agent in known
+            ],
+        }
+        show_json(shown)
         return exits.DONE
     several = len({str(row["settings"]) for row in rows}) > 1
     columns(
@@ -121,9 +139,18 @@ def _list(arguments: argparse.Namespace) -> int:
             for row in rows
         ]
     )
+    say("these names work without settings, too:")
+    columns([("✓" if agent.installed else " ", agent.name, _how(agent)) for agent in known])
     if settings.path is None:
         say("no settings file yet; `acpella agents add NAME COMMAND` makes one")
     return exits.DONE
+
+
+def _how(agent: "KnownAgent") -> str:
+    """How a known agent would be started."""
+    if agent.installed:
+        return shlex.join([agent.program, *agent.args])
+    return shlex.join(agent.download) + " (downloads it)" if agent.download else f"needs {agent.program}"
 
 
 def _command(server: "AgentServer") -> str:
@@ -234,6 +261,6 @@ def _doctor(arguments: argparse.Namespace) -> int:
     from .doctor import examine
     from .opening import find_settings
 
-    settings = find_settings(arguments.settings, agent=arguments.agent)
+    settings = find_settings(arguments.settings, agent=arguments.agent, yes=arguments.yes)
     target = arguments.agent or default_agent(settings)
     return guarded(lambda: examine(target, settings, timeout=arguments.timeout))

@@ -3,6 +3,8 @@
 import dataclasses
 import shlex
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acpella._redact import redact
@@ -10,15 +12,36 @@ from acpella._redact import redact
 if TYPE_CHECKING:
     from acpella.client.settings import ClientSettings
 
-__all__ = ["BUILT_IN", "agent_name", "command_of", "default_agent", "keepable", "with_builtin"]
+__all__ = ["BUILT_IN", "agent_name", "command_of", "default_agent", "keepable", "startup_of", "with_builtin"]
 
 BUILT_IN = "coder"
 
+STARTED_WITHIN = 30.0
+"""Seconds for an agent's first answer; some need 12 s on a cold machine."""
 
-def with_builtin(settings: "ClientSettings", target: str | list[str] | None) -> "ClientSettings":
-    """The settings with the built-in agent in them, if that is meant: by its name, or for want of others."""
+DOWNLOADED_WITHIN = 300.0
+"""The same for an agent that may be downloaded first."""
+
+
+def with_builtin(
+    settings: "ClientSettings", target: str | list[str] | None, *, yes: bool = False
+) -> "ClientSettings":
+    """The settings with the agent in them that is meant, if acpella brings it or knows it by name.
+
+    The built-in one is also meant for want of others. `yes` agrees to download one that is not installed.
+
+    Raises:
+        TransportError: a known agent is not installed; says what to do.
+    """
     from acpella.client.settings import AgentServer
 
+    if isinstance(target, str) and target not in settings.agents and target != BUILT_IN:
+        from .registry import find_known, server_of
+
+        if (known := find_known(target)) is not None:
+            return dataclasses.replace(
+                settings, agents={**settings.agents, target: server_of(known, yes=yes)}
+            )
     if BUILT_IN in settings.agents or (settings.agents if target is None else target != BUILT_IN):
         return settings
     own = AgentServer(sys.executable, ["-m", "acpella", "agent"])
@@ -28,6 +51,11 @@ def with_builtin(settings: "ClientSettings", target: str | list[str] | None) -> 
 def default_agent(settings: "ClientSettings") -> str:
     """The first of the settings, which have the built-in one if they have no other."""
     return next(iter(settings.agents))
+
+
+def startup_of(command: Sequence[str]) -> float:
+    """Seconds for an agent's first answer; `npx` and `uvx` may have to download it first."""
+    return DOWNLOADED_WITHIN if command and Path(command[0]).name in ("npx", "uvx") else STARTED_WITHIN
 
 
 def agent_name(target: str, settings: "ClientSettings") -> str:

@@ -12,7 +12,8 @@ def declare_conversation(parser: argparse.ArgumentParser) -> None:
         "-a",
         "--agent",
         metavar="NAME|COMMAND|URL",
-        help="a name of the settings, a command, a Python file, or a URL (its token: ACPELLA_TOKEN); "
+        help="a name of the settings, a name that acpella knows (`acpella agents list`), a command, a Python "
+        "file, or a URL (its token: ACPELLA_TOKEN); "
         "default: the first of the settings, or the built-in one",
     )
     add(
@@ -37,7 +38,8 @@ def declare_conversation(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="let the agent write, run commands, and answer yes to all its questions",
     )
-    add("--mode", metavar="ID", help="switch the agent to this mode first")
+    add("--mode", metavar="ID", help="switch the agent to this mode first; a part of its name will do")
+    add("--model", metavar="ID", help="let the agent use this model; a part of its name will do")
     add(
         "--option",
         action="append",
@@ -52,6 +54,7 @@ def declare_conversation(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=COMMAND",
         help="give the agent an MCP server; may be repeated",
     )
+    add("--yes", action="store_true", help="download a known agent that is not installed without asking")
     add("-v", "--verbose", action="store_true", help="show what the agent writes to stderr")
     add("--cwd", default=".", metavar="PATH", help="the directory that the session is about")
     add(

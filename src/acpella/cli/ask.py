@@ -33,7 +33,7 @@ from acpella.schema import (
 from .forms import choices_of, read_value, show_value
 from .kinds import kind_note
 from .show.clean import one_line
-from .show.facts import describe, relative_path, unfenced, whole_diff_rows
+from .show.facts import call_label, describe, relative_path, unfenced, whole_diff_rows
 from .show.lines import Row, cell_len, has_colour, paint, plain
 from .show.reveal import CUT, MOST_ROWS, is_hidden, reveal, reveal_rows
 
@@ -399,7 +399,7 @@ def is_interactive() -> bool:
 
 def refuse(request: RequestPermissionRequest, hint: str = "") -> PermissionOption | None:
     """Say no, and that it was said."""
-    what = one_line(request.tool_call.title or request.tool_call.name or "what the agent wanted to do")
+    what = call_label(request.tool_call) or "what the agent wanted to do"
     sys.stderr.write(f"acpella: refused: {what}{f' ({hint})' if hint else ''}\n")
     sys.stderr.flush()
     return next((option for option in request.options if option.kind == "reject_once"), None)

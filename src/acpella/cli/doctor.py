@@ -1,7 +1,6 @@
 """Examines an agent step by step, as a client would use it."""
 
 import shlex
-import tempfile
 import time
 from typing import Any
 
@@ -96,19 +95,20 @@ def _how(method: Any) -> str:
 
 
 async def _session(agent: ConnectedAgent, option: str) -> int:
-    with tempfile.TemporaryDirectory(prefix="acpella-doctor-") as place:
-        began = time.monotonic()
-        try:
-            session = await agent.new_session(place)
-        except AuthRequired as error:
-            show("✗ makes no session without a login")
-            return report(error, agent=option)
-        show(f"✓ makes a session, in {time.monotonic() - began:.2f} s")
-        await _commands(session)
-        try:
-            await discard(agent, session)
-        except (AcpellaError, TimeoutError) as error:
-            show(f"! the session cannot be closed or deleted: {error}")
+    began = time.monotonic()
+    try:
+        session = await agent.new_session(
+            "."
+        )  # where it is to work: some refuse other places, or know this one
+    except AuthRequired as error:
+        show("✗ makes no session without a login")
+        return report(error, agent=option)
+    show(f"✓ makes a session here, in {time.monotonic() - began:.2f} s")
+    await _commands(session)
+    try:
+        await discard(agent, session)
+    except (AcpellaError, TimeoutError) as error:
+        show(f"! the session cannot be closed or deleted: {error}")
     return exits.DONE
 
 

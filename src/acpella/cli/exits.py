@@ -21,6 +21,7 @@ REFUSED = 6
 TIMEOUT = 7
 PROTOCOL = 8
 BUSY = 9
+DENIED = 10
 CANCELLED = 130
 
 CODES = {
@@ -33,6 +34,7 @@ CODES = {
     TIMEOUT: "the time limit was reached",
     PROTOCOL: "the agent answered with an error or with nonsense",
     BUSY: "too many prompts wait in the session",
+    DENIED: "the turn ended, but something that the agent asked for was refused",
     CANCELLED: "cancelled by Ctrl-C or `acpella cancel`",
 }
 

@@ -25,6 +25,8 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.asked = False
+        self.cancelled = False
+        """Somebody cancelled the turn, here or from another shell."""
         self.code = exits.CANCELLED
         self.turn: Any = None
         """The turn that the first Ctrl-C cancels; without one it ends the program."""
@@ -98,8 +100,13 @@ class Interrupts:
         else:
             self.cancel_turn()
 
+    def note_cancelled(self) -> None:
+        """The turn was cancelled elsewhere: some agents call a turn so that only was refused something."""
+        self.cancelled = True
+
     def cancel_turn(self, *, within: float | None = None) -> None:
         """Cancel the turn, if there is one; another shell may want that, too."""
+        self.cancelled = True
         if self.turn is not None:
             self._tasks.append(asyncio.get_running_loop().create_task(self._cancel(self.turn, within)))
 

@@ -48,13 +48,18 @@ MAX_NAME = 100
 
 
 def find_settings(
-    path: str | None, cwd: str | os.PathLike[str] = ".", *, agent: str | None = None
+    path: str | None,
+    cwd: str | os.PathLike[str] = ".",
+    *,
+    agent: str | None = None,
+    yes: bool = False,
 ) -> "ClientSettings":
     """The settings that were named, or of the project together with those of the user.
 
     Raises:
         NoAgent: an empty word stands for the agent.
         SettingsError: a file is missing although it was named, or is malformed.
+        TransportError: an agent that is known by name is not installed.
     """
     from .settings_found import find
 
@@ -62,7 +67,7 @@ def find_settings(
         raise NoAgent(
             "the agent is an empty word; is a variable not set? Without --agent it is the default one"
         )
-    return with_builtin(find(path, cwd), agent)
+    return with_builtin(find(path, cwd), agent, yes=yes)
 
 
 def named_session(

@@ -7,18 +7,17 @@ from typing import Any, Protocol
 
 import msgspec
 
-from acpella.errors import ConnectionClosed, RpcError, TransportError, Unsupported
+from acpella.errors import AuthRequired, ConnectionClosed, RpcError, TransportError, Unsupported
 from acpella.rpc import Channel
 from acpella.rpc.message import Envelope
 from acpella.transport import ProcessChannel
 
+from .agents_known import startup_of
 from .ends import AgentEnd
+from .history import History
 from .owners import Config, table
 
 __all__ = ["Listener", "OwnedAgent"]
-
-STARTUP = 30.0
-"""Seconds for the agent to answer `initialize`."""
 
 OPEN = 60.0
 """Seconds for it to make or resume the session."""
@@ -26,15 +25,24 @@ OPEN = 60.0
 LOAD = 300.0
 """Seconds for it to load the session, which replays it whole."""
 
+QUIET = 0.25
+"""Seconds without an update after which a session that was loaded counts as told."""
+
+QUIET_TRIES = 40
+"""How often that is waited for at most."""
+
 _STATE = re.compile(
     rb'"sessionUpdate"\s*:\s*"'
-    rb'(current_mode_update|config_option_update|available_commands_update|session_info_update)"'
+    rb"(current_mode_update|config_option_update|available_commands_update|session_info_update"
+    rb'|user_message_chunk)"'
 )
 
 
 class Listener(Protocol):
     """Who hears what the agent sends."""
 
+    @property
+    def is_loading(self) -> bool: ...
     def on_update(self, frame: bytes) -> None: ...
     def on_request(self, frame: bytes, method: str, request_id: bytes, envelope: Envelope) -> None: ...
     def on_notification(self, frame: bytes, method: str, envelope: Envelope) -> None: ...
@@ -63,17 +71,19 @@ class OwnedAgent:
         """Modes and options: what a resume answers."""
         self.told: dict[str, bytes] = {}
         """The last commands and title, as the frames they came in."""
+        self.history = History()
+        """What was said, for clients that come later."""
         self.refusal: RpcError | None = None
         """Why the agent made no session; a login may be missing."""
         self.greeting = b""
         """The params of `initialize` that it got."""
         self._hello: dict[str, Any] = {}
+        self._opening = False
         self._config = config
         self._listener = listener
         self._on_started = on_started
         self._remember = remember
         self._replayed = 0  # updates that tell of the conversation
-        self._replaying = False  # the session is opened again here; no client asked to hear it
 
     @property
     def resumes(self) -> bool:
@@ -96,7 +106,8 @@ class OwnedAgent:
         sessions = table(capabilities.get("sessionCapabilities")) | {"resume": table(None)}
         return {
             **self._hello,
-            "agentCapabilities": {**capabilities, "sessionCapabilities": sessions},
+            # the owner tells a conversation again by itself, see `history`
+            "agentCapabilities": {**capabilities, "loadSession": True, "sessionCapabilities": sessions},
             "_meta": {**table(self._hello.get("_meta")), "acpella.owner": own},
         }
 
@@ -145,10 +156,11 @@ class OwnedAgent:
         return channel
 
     async def _greet(self, end: AgentEnd, greeting: bytes, *, tail: Callable[[], str]) -> None:
+        limit = startup_of(self._config.command)
         try:
-            self._hello = table(await end.call("initialize", greeting, timeout=STARTUP))
+            self._hello = table(await end.call("initialize", greeting, timeout=limit))
         except TimeoutError:
-            text = f"{self._config.agent} did not answer within {STARTUP:g} s; is it an ACP agent?"
+            text = f"{self._config.agent} did not answer within {limit:g} s; is it an ACP agent?"
             raise TransportError(text, stderr_tail=tail()) from None
         except ConnectionClosed as error:
             error.reason += " before it said anything; is it an ACP agent?"
@@ -158,10 +170,16 @@ class OwnedAgent:
     async def open_session(self, end: AgentEnd) -> None:
         """Open the session, or note why the agent does not; after a login it may."""
         self.refusal = None
+        self._opening = True
+        again = bool(self.session_id)
         try:
             self.session = await self._open(end)
         except RpcError as error:
+            if again and not isinstance(error, AuthRequired):
+                error.message += "; --new with -s NAME begins another session under that name"
             self.refusal = error  # for whoever attaches
+        finally:
+            self._opening = False
 
     async def _open(self, end: AgentEnd) -> dict[str, Any]:
         params: dict[str, Any] = {"cwd": self._config.cwd, "mcpServers": self._config.mcp_servers}
@@ -171,18 +189,20 @@ class OwnedAgent:
             if not self.session_id:
                 raise TransportError(f"{self._config.agent} made a session without an id")
             self._remember(session_id=self.session_id)
+            self.history.begin()
             return answer
         params["sessionId"] = self.session_id
         if self.resumes:
             return table(await end.call("session/resume", params, timeout=OPEN))
         if self.loads:
-            self._replaying = True
+            before = self.history.take()
             try:
                 answer = table(await end.call("session/load", params, timeout=LOAD))
-                await self.until_replayed()
-                return answer
-            finally:
-                self._replaying = False
+            except BaseException:
+                self.history.restore(before)
+                raise
+            await self.until_replayed()
+            return answer
         raise Unsupported(
             f"{self._config.agent} can neither load nor resume sessions, so this one ended with the process "
             "that held it; begin afresh (--new with -s NAME)"
@@ -221,11 +241,10 @@ class OwnedAgent:
 
     def _update(self, frame: bytes) -> None:
         found = _STATE.search(frame)
-        if found is not None:
-            self._note(found[1].decode(), frame)
-        else:
+        if found is None or not self._note(found[1].decode(), frame):
             self._replayed += 1
-        if found is not None or not self._replaying:
+            self.history.add(frame)
+        if not self._opening:  # what a load tells again is no news for anybody
             self._listener.on_update(frame)
 
     async def until_replayed(self) -> None:
@@ -234,11 +253,13 @@ class OwnedAgent:
 
         await until_quiet(lambda: self._replayed)
 
-    def _note(self, kind: str, frame: bytes) -> None:
-        """Keep what whoever attaches later must know."""
+    def _note(self, kind: str, frame: bytes) -> bool:
+        """Keep what whoever attaches later must know; False if it is something that was said."""
         update = table(table(table(msgspec.json.decode(frame)).get("params")).get("update"))
         if update.get("sessionUpdate") != kind:
-            return  # only mentioned in a text
+            return False  # only mentioned in a text
+        if kind == "user_message_chunk":
+            return not (self._opening or self._listener.is_loading)  # a prompt that the agent repeats
         if kind == "current_mode_update":
             self._set_mode(update.get("currentModeId"))
         elif kind == "config_option_update":
@@ -247,6 +268,7 @@ class OwnedAgent:
             self.told[kind] = frame
             if kind == "session_info_update" and update.get("title"):
                 self._remember(title=str(update["title"])[:200])
+        return True
 
     def learn(self, method: str, params: bytes, answer: Envelope) -> None:
         """A client changed the mode or an option; not every agent tells the others."""
@@ -256,6 +278,10 @@ class OwnedAgent:
             result = table(msgspec.json.decode(answer.result))
             if "configOptions" in result:
                 self.session["configOptions"] = result["configOptions"]
+        elif method == "session/set_model":
+            models = table(self.session.get("models"))
+            if models:
+                models["currentModelId"] = table(msgspec.json.decode(params)).get("modelId")
 
     def _set_mode(self, mode: Any) -> None:
         modes = table(self.session.get("modes"))

@@ -17,12 +17,13 @@ from typing import Any
 
 import msgspec
 
-from acpella.errors import AcpellaError, ConnectionClosed, TransportError
+from acpella.errors import AcpellaError, ConnectionClosed, TransportError, Unsupported
 from acpella.rpc.message import ABSENT, Envelope
 from acpella.transport import UnixChannel, memory_pair
 
 from .catalogue import Catalogue, now
 from .ends import ClientEnd, error_body, has_error
+from .history import History
 from .hold import MAX_CLIENTS
 from .owned_agent import OwnedAgent
 from .owners import Config, table
@@ -73,6 +74,7 @@ class Job:
         self.deaf = False  # cancelled from outside: its client need not read on for the agent to go on
         self.background = client.background
         self.ended = asyncio.Event()
+        self.before: History | None = None  # what was known before a load tells it again
 
 
 class Owner:
@@ -202,6 +204,8 @@ class Owner:
             self._spawn(self._greet(client, request_id, params))
         elif not client.attached:
             client.fail(request_id, {"code": -32600, "message": "initialize first"})
+        elif method == "session/load" and self._tells_itself(params):
+            self._replay(client, request_id)
         elif method in _EXCLUSIVE:
             self._enqueue(Job(client, request_id, method, params))
         elif method == "session/resume" and _session_of(params) in (self._agent.session_id, "new"):
@@ -428,10 +432,18 @@ class Owner:
 
     def _begin(self, job: Job) -> None:
         self._remember()
-        if self._agent.end is not None:
-            self._agent.end.start(job.method, job.params, lambda answer: self._answered(job, answer))
+        if self._agent.end is None:
+            return
+        if job.method == "session/load":
+            job.before = self._agent.history.take()
+        else:
+            self._agent.history.add_prompt(job.params)
+        self._agent.end.start(job.method, job.params, lambda answer: self._answered(job, answer))
 
     def _answered(self, job: Job, answer: Envelope | ConnectionClosed) -> None:
+        failed = isinstance(answer, ConnectionClosed) or has_error(answer)
+        if job.before is not None and failed:
+            self._agent.history.restore(job.before)
         if isinstance(answer, ConnectionClosed):
             self._finish(job, error=answer)
         elif job.method == "session/load":
@@ -475,6 +487,7 @@ class Owner:
                 else:
                     job.client.answer(job.request_id, bytes(answer.result) or b"null")
             elif cancelled:
+                job.client.notify("_owner/cancelled", {})
                 job.client.answer(job.request_id, b'{"stopReason":"cancelled"}')
             else:
                 job.client.fail(job.request_id, error_body(error or TransportError("the owner has ended")))
@@ -488,6 +501,8 @@ class Owner:
         if job.cancelled:
             return
         job.cancelled = True
+        if job.client is not None:
+            job.client.notify("_owner/cancelled", {})
         if self._agent.end is None:
             return  # being started; the job ends when it is
         self._agent.note_descendants()
@@ -507,6 +522,26 @@ class Owner:
         client.answer(request_id, self._agent.session)
         for frame in self._agent.told.values():
             client.send(frame)
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether the agent tells a conversation again."""
+        return self._job is not None and self._job.method == "session/load"
+
+    def _tells_itself(self, params: bytes) -> bool:
+        """Whether a load needs no agent: many refuse to load what is open already."""
+        own = _session_of(params) == self._agent.session_id
+        return own and (self._agent.history.complete or not self._agent.loads)
+
+    def _replay(self, client: ClientEnd, request_id: bytes) -> None:
+        if self._agent.refusal is None and not self._agent.history.complete:
+            text = f"the beginning of this conversation is not known, and {self._config.agent} cannot load it"
+            client.fail(request_id, error_body(Unsupported(text)))
+            return
+        if self._agent.refusal is None:
+            for frame in self._agent.history.frames():
+                client.send(frame)
+        self._resume(client, request_id)
 
     def _pass_on(self, client: ClientEnd, request_id: bytes, method: str, params: bytes) -> None:
         if self._agent.end is None:

@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         # before the event loop starts, so that Ctrl-C works while the user types
         prompt = [] if arguments.list_commands else _prompt(arguments)
-        settings = find_settings(arguments.settings, arguments.cwd, agent=arguments.agent)
+        settings = find_settings(arguments.settings, arguments.cwd, agent=arguments.agent, yes=arguments.yes)
         catalogue = Catalogue()
         entry = named_session(arguments, settings, catalogue)
         if entry is not None:
@@ -183,7 +183,7 @@ async def _with_own_agent(
 ) -> int:
     from acpella.client.targets import find_endpoint, open_target
 
-    from .agents_known import default_agent
+    from .agents_known import default_agent, startup_of
     from .opening import new_entry
 
     target = arguments.agent or default_agent(settings)
@@ -196,7 +196,8 @@ async def _with_own_agent(
         )
         arguments.interrupts.channel = channel
     command = settings.agents[target].command if target in settings.agents else name
-    async with _connect(arguments, channel, name, command, settings=settings) as agent:
+    startup = max(startup_of(getattr(channel, "command", ())), arguments.timeout)
+    async with _connect(arguments, channel, name, command, settings=settings, startup=startup) as agent:
         session = await _open(arguments, agent, settings)
         key = ""
         try:
@@ -300,6 +301,7 @@ async def _attached(arguments: argparse.Namespace, entry: "Entry", connected: An
         entry.agent,
         notifications={
             "_owner/queued": lambda told: _waiting(arguments, told),
+            "_owner/cancelled": lambda told: arguments.interrupts.note_cancelled(),
             "_owner/noise": owners.tell_noise,
             "_owner/stderr": lambda told: arguments.verbose and _pass_on(str(told["text"]).encode()),
         },
@@ -398,10 +400,15 @@ def _connect(
             "params": {"name": name, "command": command},
         }
         mirror.show(msgspec.json.encode(note))
+    interactive = ask is not None and sys.stdin.isatty() and sys.stderr.isatty()
     allowed = offers(
-        write=arguments.write, yolo=arguments.yolo, ask=ask, tell=lambda text: _warn(arguments, text)
+        write=arguments.write,
+        yolo=arguments.yolo,
+        ask=ask,
+        tell=lambda text: _warn(arguments, text),
+        interactive=interactive,
     )
-    if ask is not None and sys.stdin.isatty() and sys.stderr.isatty():
+    if interactive:
         allowed["on_elicit"] = elicitation
     allowed["timeouts"] = dataclasses.replace(allowed["timeouts"], startup=startup)
     agent = connect(
@@ -425,10 +432,11 @@ async def _with_session(arguments: argparse.Namespace, session: Any, prompt: lis
 
 
 async def _prepare(arguments: argparse.Namespace, session: Any) -> None:
-    if arguments.mode:
-        await session.set_mode(arguments.mode)
-    for pair in arguments.option:
-        await _set_option(session, pair)
+    if not (arguments.mode or arguments.model or arguments.option):
+        return
+    from .choices import prepare
+
+    await prepare(session, mode=arguments.mode, model=arguments.model, options=arguments.option)
 
 
 def _title(prompt: list[Any]) -> str:
@@ -451,15 +459,17 @@ async def _open(arguments: argparse.Namespace, agent: Any, settings: Any) -> Any
 async def _turn(arguments: argparse.Namespace, session: Any, prompt: list[Any], *, quiet: bool) -> int:
     from acpella.errors import AcpellaError
 
-    from .show import open_screen
+    from .show import is_visible, open_screen
 
     screen = open_screen(arguments.output, session, live=not (arguments.verbose or quiet))
     arguments.stage, arguments.place = screen, str(session.cwd)
     stopping = arguments.interrupts
     stopping.turn = turn = session.prompt(prompt)
     arguments.sent = True
+    silent = True
     try:
         async for update in turn:
+            silent = silent and not is_visible(update)
             if not quiet:
                 screen.update(update, turn.result.tool_calls)
     except BaseException as error:
@@ -476,9 +486,14 @@ async def _turn(arguments: argparse.Namespace, session: Any, prompt: list[Any], 
         screen.end(reason, turn.result.usage)
     if stopping.asked:
         return stopping.code
-    if reason == "cancelled":
+    refused = turn.result.refused > 0
+    if reason == "cancelled" and (stopping.cancelled or not refused):
         return exits.CANCELLED
-    return exits.REFUSED if reason == "refusal" else exits.DONE
+    if reason == "refusal":
+        return exits.REFUSED
+    if silent and reason == "end_turn" and not (quiet or refused):
+        say("the agent ended its turn without saying or doing anything")
+    return exits.DENIED if refused else exits.DONE
 
 
 async def _list_commands(session: Any) -> int:
@@ -491,21 +506,6 @@ async def _list_commands(session: Any) -> int:
     if not session.commands:
         say("the agent announced no commands")
     return exits.DONE
-
-
-async def _set_option(session: Any, pair: str) -> None:
-    from acpella.schema import SessionConfigBoolean
-
-    name, equals, value = pair.partition("=")
-    if not equals:
-        raise ValueError(f"--option wants ID=VALUE, not {pair!r}")
-    toggles = {o.id for o in session.options if isinstance(o, SessionConfigBoolean)}
-    if name in toggles:
-        if value.lower() not in ("true", "false", "on", "off", "yes", "no"):
-            raise ValueError(f"the option {name!r} is true or false, not {value!r}")
-        await session.set_option(name, value.lower() in ("true", "on", "yes"))
-    else:
-        await session.set_option(name, value)
 
 
 def _prompt(arguments: argparse.Namespace) -> list[Any]:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from acpella.errors import MethodNotFound, Unsupported
+from acpella.errors import AuthRequired, MethodNotFound, RpcError, Unsupported
 
 from . import exits, owners, places
 from .catalogue import Catalogue, Entry, new_key, now
@@ -171,6 +171,8 @@ async def _show(arguments: argparse.Namespace) -> int:
         shown = Transcript()
         try:
             await agent.load_session(entry.session_id, entry.cwd, on_update=shown.update)
+            if not shown.anything:
+                say(f"{entry.agent} told nothing of this conversation")
         except Unsupported:
             left = results(entry.key)
             if not left:
@@ -188,10 +190,7 @@ async def _export(arguments: argparse.Namespace) -> int:
 
     entry = _wanted(arguments, Catalogue())
     async with reached(entry, agent=arguments.agent) as agent:
-        try:
-            document = await agent.extension("_session/export", {"sessionId": entry.session_id})
-        except MethodNotFound:
-            document = await _replayed(agent, entry)
+        document = await _exported(agent, entry) or await _replayed(agent, entry)
     if arguments.output in (None, "-"):
         show_json(document, indent=1)
         return exits.DONE
@@ -204,12 +203,28 @@ async def _export(arguments: argparse.Namespace) -> int:
     return exits.DONE
 
 
+async def _exported(agent: Any, entry: Entry) -> dict[str, Any] | None:
+    """The agent's own document; None if it makes none, whatever it answers to such a call."""
+    from acpella.sessions import InvalidDocument, import_session
+
+    try:
+        document = await agent.extension("_session/export", {"sessionId": entry.session_id})
+        import_session(document)
+    except AuthRequired:
+        raise
+    except (RpcError, InvalidDocument):
+        return None
+    return document
+
+
 async def _replayed(agent: Any, entry: Entry) -> dict[str, Any]:
     """The document of a session whose agent cannot make one: what a load replays."""
     from acpella.schema import methods
 
     updates: list[Any] = []
     await agent.load_session(entry.session_id, entry.cwd, on_update=updates.append)
+    if not updates:
+        raise Unsupported(f"{entry.agent} told nothing of this conversation, so there is nothing to export")
     encode = methods.CLIENT.encoder.encode
     return {
         "format": "acpella.session",

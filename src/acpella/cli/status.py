@@ -21,8 +21,8 @@ SHOWN_LEFT = 3
 def declare(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     parser.description = (
-        "Show the sessions of this repository: which are kept alive, what runs in them, what waits, and "
-        "how prompts ended that were left with --no-wait."
+        "Show what is going on in this repository: sessions that have a name or are alive, what runs in "
+        "them, what waits, and how prompts ended that were left with --no-wait."
     )
     add = parser.add_argument
     add("-s", "--session", metavar="NAME", help="this session only, by name or id")
@@ -52,13 +52,18 @@ def run(arguments: argparse.Namespace) -> int:
         stopped = [entry for entry in entries if owners.stop(entry.key)]
         say(f"ended {', '.join(label(entry) for entry in stopped)}" if stopped else "nothing was running")
         return exits.DONE
-    told = [_describe(entry) for entry in entries[:SHOWN]]
+    told = [(entry, _describe(entry)) for entry in entries]
+    if not arguments.session:  # a single prompt that has ended is of no interest, `sessions list` has it
+        told = [(entry, state) for entry, state in told if entry.name or state["alive"] or state["left"]]
+    told = told[:SHOWN]
     if arguments.json:
-        show_json(told)
+        show_json([state for _, state in told])
         return exits.DONE
-    for entry, state in zip(entries, told, strict=False):
+    for entry, state in told:
         _show(entry, state, everywhere=arguments.all)
-    if not told:
+    if not told and entries:
+        say("nothing runs or waits here; `acpella sessions list` shows the sessions that there were")
+    elif not told:
         say("no sessions here yet; `acpella run -s NAME` begins one that stays")
     return exits.DONE
 

@@ -5,7 +5,7 @@ import sys
 from acpella.client.result import Result
 from acpella.schema import SessionUpdate, TextContent, UserMessageChunk
 
-from .show import Text
+from .show import Text, is_visible
 from .show.clean import clean
 
 __all__ = ["Transcript"]
@@ -18,9 +18,12 @@ class Transcript:
         self._screen = Text()
         self._result = Result()
         self._said: list[str] = []
+        self.anything = False
+        """Whether there was something to show."""
         self._broken: BrokenPipeError | None = None
 
     def update(self, update: SessionUpdate) -> None:
+        self.anything = self.anything or isinstance(update, UserMessageChunk) or is_visible(update)
         try:
             if self._broken is None:
                 self._show(update)

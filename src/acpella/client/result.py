@@ -1,7 +1,7 @@
 """What a turn gave: the updates of an agent folded into text, tool calls, a plan."""
 
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import msgspec
 
@@ -31,6 +31,49 @@ OUTPUT_KEPT = 1024 * 1024
 """Characters of a terminal's output that are kept. Without it, an agent that runs `yes` fills the memory."""
 
 
+class Messages:
+    """Tells where one message of an agent ends and the next begins."""
+
+    def __init__(self) -> None:
+        self._id: str | None = None
+        self._line_ends = 2  # at the end of what was said; 2 at the start, where no gap is due
+        self._interrupted = False
+
+    def interrupt(self) -> None:
+        """Something else came; what is said from now on is another message."""
+        self._interrupted = True
+
+    def gap(self, message_id: str | None, text: str) -> str:
+        """The line ends that are missing for a blank line before a chunk that begins another message."""
+        if not text:
+            return ""
+        another, ends = self._interrupted, self._line_ends
+        if message_id is not None and message_id != self._id:
+            another = another or self._id is not None
+            self._id = message_id
+        self._interrupted = False
+        rest = text.rstrip("\n")
+        self._line_ends = len(text) - len(rest) + (0 if rest else ends)
+        if not another or ends >= 2:
+            return ""
+        return "\n" * (2 - ends - (len(text) - len(text.lstrip("\n"))))
+
+
+def command_in(raw_input: Any) -> str:
+    """The command that the input of a tool call names; empty if it names none."""
+    raw = cast("dict[str, Any]", raw_input) if isinstance(raw_input, dict) else {}
+    for name in ("command", "cmd"):
+        value = raw.get(name)
+        if isinstance(value, list):
+            words = [str(word) for word in cast("list[Any]", value)]
+            if len(words) == 3 and words[1] in ("-c", "-lc"):  # a shell, for the sake of what it runs
+                return words[2]
+            return " ".join(words)
+        if isinstance(value, str) and value:
+            return value
+    return ""
+
+
 @dataclass(slots=True)
 class ToolCallState:
     """A tool call with all its updates applied (R-261)."""
@@ -39,7 +82,8 @@ class ToolCallState:
     title: str = ""
     kind: str = "other"
     status: str = "pending"
-    """`pending`, `in_progress`, `completed`, `failed`; `cancelled` when the turn was before it ended."""
+    """`pending`, `in_progress`, `completed`, `failed`; `cancelled` when the turn was before it ended;
+    `unfinished` when the turn ended and the agent never said how the call did."""
     name: str | None = None
     content: list[ToolCallContent] = field(default_factory=list[ToolCallContent])
     locations: list[ToolCallLocation] = field(default_factory=list[ToolCallLocation])
@@ -53,6 +97,11 @@ class ToolCallState:
     @property
     def is_open(self) -> bool:
         return self.status in ("pending", "in_progress")
+
+    @property
+    def command(self) -> str:
+        """The command that the call runs, if its input names one."""
+        return command_in(self.raw_input)
 
     def apply(self, update: ToolCall | ToolCallUpdate) -> None:
         """Take over what the update sets; lists are replaced whole."""
@@ -77,7 +126,7 @@ class ToolCallState:
 
     def to_update(self) -> ToolCallUpdate:
         """Everything that is known of the call, as one update."""
-        status = "failed" if self.status == "cancelled" else self.status
+        status = "failed" if self.status in ("cancelled", "unfinished") else self.status
         return ToolCallUpdate(
             tool_call_id=self.id,
             title=self.title or None,
@@ -104,12 +153,15 @@ class Result:
         self.context: UsageUpdate | None = None
         """How full the context window is, if the agent tells."""
         self.commands: list[AvailableCommand] | None = None
+        self.refused = 0
+        """Questions of the agent that were answered with no."""
         self._text: list[str] = []
+        self._messages = Messages()
         self._thoughts: list[str] = []
 
     @property
     def text(self) -> str:
-        """The agent's answer."""
+        """The agent's answer; a blank line stands between its messages."""
         return "".join(self._text)
 
     @property
@@ -127,6 +179,8 @@ class Result:
         if type(update) is AgentMessageChunk:  # most of a turn; a check by class is quicker than isinstance
             content = update.content
             if type(content) is TextContent:
+                if gap := self._messages.gap(update.message_id, content.text):
+                    self._text.append(gap)
                 self._text.append(content.text)
         elif isinstance(update, AgentThoughtChunk):
             if isinstance(update.content, TextContent):
@@ -145,22 +199,23 @@ class Result:
         call = self.tool_calls.get(update.tool_call_id)
         if call is None:
             call = self.tool_calls[update.tool_call_id] = ToolCallState(update.tool_call_id)
+            self._messages.interrupt()
         call.apply(update)
 
     def reject_tool_call(self, tool_call_id: str) -> None:
         """The user said no."""
+        self.refused += 1
         call = self.tool_calls.get(tool_call_id)
         if call is not None and call.is_open:
             call.status = "failed"
 
-    def close_tool_calls(self) -> None:
-        """The turn was cancelled: what had not ended never will (R-207)."""
+    def close_tool_calls(self, status: Literal["cancelled", "unfinished"] = "cancelled") -> None:
+        """The turn is over, or cancelled (R-207): what had not ended never will."""
         for call in self.tool_calls.values():
             if call.is_open:
-                call.status = "cancelled"
+                call.status = status
 
     def end(self, response: PromptResponse) -> None:
         self.stop_reason = response.stop_reason
         self.usage = response.usage
-        if response.stop_reason == "cancelled":
-            self.close_tool_calls()
+        self.close_tool_calls("cancelled" if response.stop_reason == "cancelled" else "unfinished")

@@ -248,11 +248,12 @@ class ClientSession:
             request = msgspec.structs.replace(request, tool_call=known)
         deciding = self.agent.permissions.decide(self.agent.remembered_as, request, roots=self.roots)
         option = await self.unless_cancelled(deciding)
+        if self._turn is not None and (option is None or option.kind.startswith("reject")):
+            # some agents never say that a rejected call is over; those that do are heard later
+            if not self._turn.is_cancelling:
+                self._turn.result.reject_tool_call(request.tool_call.tool_call_id)
         if option is None:
             return RequestPermissionResponse(outcome=Cancelled())
-        if self._turn is not None and option.kind.startswith("reject"):
-            # some agents never say that a rejected call is over; those that do are heard later
-            self._turn.result.reject_tool_call(request.tool_call.tool_call_id)
         return RequestPermissionResponse(outcome=SelectedPermissionOutcome(option_id=option.option_id))
 
     async def unless_cancelled(self, question: Coroutine[Any, Any, T]) -> T | None:

@@ -186,6 +186,7 @@ class PromptTurn:
         finally:
             if watch is not None:
                 watch.cancel()
+            self._result.close_tool_calls("unfinished")
             self.session.end(self)
             self._news.set()
             self._room.set()

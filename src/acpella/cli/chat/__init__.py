@@ -58,7 +58,7 @@ async def _run(arguments: argparse.Namespace) -> int:
     from ..opening import find_settings, named_session, settings_of
     from .conversation import Conversation
 
-    settings = find_settings(arguments.settings, arguments.cwd, agent=arguments.agent)
+    settings = find_settings(arguments.settings, arguments.cwd, agent=arguments.agent, yes=arguments.yes)
     entry = named_session(arguments, settings, Catalogue())
     if entry is None:
         return await Conversation(arguments, settings, arguments.agent or default_agent(settings)).run()

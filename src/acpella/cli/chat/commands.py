@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from acpella.errors import Unsupported
 from acpella.schema import AuthMethod, AuthMethodEnvVar, AuthMethodTerminal
 
+from ..choices import Choices, choose_mode, choose_option, models_of, modes_of, options_of
 from ..lines import ago
 from ..show.clean import one_line
-from ..show.lines import Row
+from ..show.lines import Row, wrap
 from . import kept
-from .choices import Choices, choose_option, models_of, modes_of, options_of
 
 if TYPE_CHECKING:
     from .conversation import Conversation
@@ -28,7 +28,9 @@ Command: TypeAlias = "Callable[[Conversation, str], Awaitable[None]]"
 async def _help(chat: "Conversation", rest: str) -> None:
     rows: list[Row] = []
     for name, about in names(chat):
-        rows.append([(f"  /{name:<12} ", "cyan"), (one_line(about), "")])
+        first, *more = wrap(one_line(about), max(chat.face.width - 16, 20))
+        rows.append([(f"  /{name:<12} ", "cyan"), (first, "")])
+        rows += [[(" " * 16, ""), (line, "")] for line in more]
     keys = (
         ("Enter", "send; while the agent works, it waits its turn"),
         ("Alt-Enter, Ctrl-J", "a new line"),
@@ -49,17 +51,8 @@ async def _mode(chat: "Conversation", rest: str) -> None:
     if choices is None:
         raise Unsupported("this agent has no modes")
     if (value := await _value(chat, "mode", choices, rest)) is not None:
-        await set_mode(chat, choices, value)
-
-
-async def set_mode(chat: "Conversation", choices: Choices, value: str) -> None:
-    """Whichever way the agent's modes work."""
-    session = chat.need_session()
-    if choices.option is not None:
-        await choose_option(session, choices.option, value)
-    else:
-        await session.set_mode(value)
-    chat.refresh()
+        await choose_mode(session, value)
+        chat.refresh()
 
 
 async def _model(chat: "Conversation", rest: str) -> None:
@@ -96,10 +89,7 @@ async def _value(chat: "Conversation", what: str, choices: Choices, text: str) -
     if not text:
         pairs = [(v.id, f"{v.name}  {v.description}".rstrip()) for v in choices.values]
         return await chat.asker.pick(f"which {what}?", pairs, current=choices.current)
-    found = choices.find({"on": "true", "off": "false"}.get(text, text))
-    if found is None:
-        raise ValueError(f"no {what} {text!r}; there are: {', '.join(v.id for v in choices.values)}")
-    return found.id
+    return choices.find(what, text).id
 
 
 async def _sessions(chat: "Conversation", rest: str) -> None:

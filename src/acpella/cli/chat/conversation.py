@@ -27,21 +27,21 @@ from ..alerts import alerts_to
 from ..alone import Alone
 from ..ask import Asker
 from ..catalogue import Entry
+from ..choices import Choices, choose_mode, models_of, modes_of, options_of, prepare
 from ..keys import interrupt
 from ..opening import new_entry
 from ..owners import from_wire
 from ..run import TITLE
 from ..show.clean import clean, one_line
-from ..show.facts import OwnTerminal, usage_text
+from ..show.facts import OwnTerminal, is_visible, usage_text
 from ..show.lines import Row, cell_len, wrap
 from ..show.screen import Screen
 from . import kept
-from .choices import Choices, models_of, modes_of, options_of
-from .commands import COMMANDS, foreground, names, run_command, set_mode
+from .commands import COMMANDS, foreground, names, run_command
 from .complete import Offers
 from .interface import Interface, open_history
 from .mentions import Files, to_prompt
-from .opening import mcp_servers, open_agent, open_session, prepare
+from .opening import mcp_servers, open_agent, open_session
 
 __all__ = ["Conversation"]
 
@@ -143,7 +143,8 @@ class Conversation:
         try:
             kept = self.entry.session_id if self.entry is not None else ""
             await self.open_session(kept or self.arguments.resume)
-            await prepare(self.arguments, self.need_session())
+            named = self.arguments
+            await prepare(self.need_session(), mode=named.mode, model=named.model, options=named.option)
         except AuthRequired as error:
             self._tell_login(error)
         self._state = ""
@@ -310,7 +311,8 @@ class Conversation:
         accepts = agent.capabilities.prompt_capabilities
         prompt = await asyncio.to_thread(to_prompt, text, session.cwd, accepts)
         turn = self._turn = session.prompt(prompt)
-        reason = "end_turn"
+        reason = ""
+        silent = True
         self.screen.start()
         self.said.append(("user", text))
         await self._remember(text)
@@ -320,6 +322,7 @@ class Conversation:
                 if isinstance(update, UsageUpdate):
                     self._usage = update
                 if not isinstance(update, UpdatesDropped):
+                    silent = silent and not is_visible(update)
                     self.screen.update(update, turn.result.tool_calls)
             reason = turn.result.stop_reason or "unknown"
             if reason == "cancelled":  # perhaps by another shell
@@ -327,7 +330,9 @@ class Conversation:
         finally:
             self._turn = None
             self._alone.end()
-            self.screen.end(reason, turn.result.usage)
+            self.screen.end(reason or "end_turn", turn.result.usage)
+            if silent and reason == "end_turn" and not turn.result.refused:
+                self.tell([[("the agent ended its turn without saying or doing anything", "dim")]])
             if turn.result.text:
                 self.said.append(("agent", turn.result.text))
         if session.title:
@@ -438,11 +443,12 @@ class Conversation:
         choices = modes_of(self.session) if self.session is not None else None
         after = choices.after() if choices is not None else None
         if choices is not None and after is not None:
-            self._beside(self._cycle(choices, after.id))
+            self._beside(self._cycle(after.id))
 
-    async def _cycle(self, choices: Choices, mode: str) -> None:
+    async def _cycle(self, mode: str) -> None:
         try:
-            await set_mode(self, choices, mode)
+            await choose_mode(self.need_session(), mode)
+            self.refresh()
         except (AcpellaError, TimeoutError, ValueError) as error:
             self._fail(str(error) or "the agent did not answer")
 
@@ -470,7 +476,7 @@ class Conversation:
 
     def status(self) -> Row:
         """What fits: first the agent, then its mode and model, how full it is, and where we are."""
-        name = one_line(self.agent.name if self.agent is not None else self.target, 40)
+        name = one_line(self._agent_name(), 40)
         if self.entry is not None and self.entry.name:
             name = f"{name}: {one_line(self.entry.name, 30)}"
         parts = [f"{name} ({self._state})" if self._state else name]
@@ -484,6 +490,15 @@ class Conversation:
         while len(parts) > 1 and cell_len(" · ".join(parts)) > self.face.width:
             parts.pop()
         return [(" · ".join(parts), "dim")]
+
+    def _agent_name(self) -> str:
+        """The name that the user gave it, or else what it calls itself rather than its file."""
+        if self.agent is None:
+            return self.target
+        info = self.agent.info
+        if info is None or self.target in self.settings.agents:
+            return self.agent.name
+        return info.title or info.name or self.agent.name
 
     def _echo(self, text: str) -> None:
         rows = [row for line in clean(text).split("\n") for row in wrap(line, max(self.face.width - 2, 8))]

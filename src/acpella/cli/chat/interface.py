@@ -57,6 +57,40 @@ class Listens(Protocol):
     def queued(self) -> list[str]: ...
 
 
+class _Application(Application[None]):
+    """Erases all of itself after the window has become narrower."""
+
+    columns = 0
+    """Of the window when it was drawn last."""
+
+    def settle(self) -> None:
+        """Go to where what was drawn begins. Terminals break rows that have become too long."""
+        columns = self.output.get_size().columns
+        if columns < self.columns:
+            self.output.cursor_up(self._more_rows(columns))
+        self.columns = columns
+
+    def _redraw(self, render_as_done: bool = False) -> None:
+        self.settle()  # the signal that tells of another size may come later
+        super()._redraw(render_as_done)
+
+    def _on_resize(self) -> None:
+        self.settle()
+        super()._on_resize()
+
+    def _more_rows(self, columns: int) -> int:
+        renderer: Any = self.renderer
+        screen, cursor = renderer.last_rendered_screen, renderer._cursor_pos
+        if screen is None:
+            return 0
+        more = cursor.x // columns
+        for number in range(cursor.y):
+            row = screen.data_buffer[number]
+            length = max((x + cell.width for x, cell in row.items() if cell.char.strip()), default=0)
+            more += max(-(-length // columns), 1) - 1
+        return more
+
+
 class Interface:
     """Paper for a screen, with an input line beneath. Rows that stay are printed above it."""
 
@@ -71,7 +105,7 @@ class Interface:
             completer=ThreadedCompleter(completer),
             complete_while_typing=Condition(self._may_complete),
         )
-        self.app: Application[None] = Application(
+        self.app = _Application(
             layout=self._layout(),
             key_bindings=self._keys(),
             style=Style.from_dict(_STYLE),
@@ -82,6 +116,7 @@ class Interface:
             enable_page_navigation_bindings=False,
             erase_when_done=True,
         )
+        self.app.columns = self.app.output.get_size().columns
         self.app.ttimeoutlen = 0.05  # Esc is felt at once, and arrow keys still arrive whole over ssh
         self.app.key_processor.before_key_press += self._pressed
 
@@ -117,6 +152,7 @@ class Interface:
         elif rows:
             out = self.app.output
             out.write_raw("\x1b[?2026h")  # one picture, on terminals that can wait for it
+            self.app.settle()
             self.app.renderer.erase(leave_alternate_screen=False)
             out.write_raw("".join(f"{row}\r\n" for row in rows))
             self.app._redraw()  # pyright: ignore[reportPrivateUsage] - at once, or the input would flicker

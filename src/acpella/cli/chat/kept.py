@@ -67,7 +67,13 @@ async def attach(
         owner_config, entry, settings, agent=arguments.agent, mcp_servers=mcp_servers
     )
     config.env = {**config.env, **env}
-    allowed = offers(write=arguments.write, yolo=arguments.yolo, ask=asker.permission, tell=asker.tell)
+    allowed = offers(
+        write=arguments.write,
+        yolo=arguments.yolo,
+        ask=asker.permission,
+        tell=asker.tell,
+        interactive=True,
+    )
     allowed["timeouts"] = dataclasses.replace(allowed["timeouts"], startup=OWNER_WITHIN)
     for _ in range(OWNER_TRIES):
         connected = await asyncio.to_thread(owners.reach, config)

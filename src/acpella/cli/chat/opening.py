@@ -1,6 +1,7 @@
 """The agent and the session of a chat, opened as the command line says."""
 
 import argparse
+import dataclasses
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -12,10 +13,11 @@ from acpella.client import (
 )
 from acpella.schema import SessionUpdate
 
+from ..agents_known import startup_of
 from ..ask import Asker
 from ..offers import offers
 
-__all__ = ["mcp_servers", "open_agent", "open_session", "prepare"]
+__all__ = ["mcp_servers", "open_agent", "open_session"]
 
 
 def open_agent(
@@ -28,13 +30,18 @@ def open_agent(
     on_stderr: Callable[[bytes], None] | None,
 ) -> ConnectedAgent:
     """The agent, to be entered."""
+    allowed = offers(
+        write=arguments.write,
+        yolo=arguments.yolo,
+        ask=asker.permission,
+        tell=asker.tell,
+        interactive=True,
+    )
+    if target in settings.agents:
+        startup = startup_of([settings.agents[target].command])
+        allowed["timeouts"] = dataclasses.replace(allowed["timeouts"], startup=startup)
     return connect(
-        target,
-        settings=settings,
-        env=env,
-        on_elicit=asker.elicitation,
-        on_stderr=on_stderr,
-        **offers(write=arguments.write, yolo=arguments.yolo, ask=asker.permission, tell=asker.tell),
+        target, settings=settings, env=env, on_elicit=asker.elicitation, on_stderr=on_stderr, **allowed
     )
 
 
@@ -63,16 +70,6 @@ def mcp_servers(arguments: argparse.Namespace, settings: ClientSettings) -> list
     from ..mcp_servers import from_settings, from_word
 
     return [from_word(text) for text in arguments.mcp] + [from_settings(s) for s in settings.mcp_servers]
-
-
-async def prepare(arguments: argparse.Namespace, session: ClientSession) -> None:
-    """Set the mode and the options that the command line names."""
-    from ..run import _set_option  # pyright: ignore[reportPrivateUsage] - its other half
-
-    if arguments.mode:
-        await session.set_mode(arguments.mode)
-    for pair in arguments.option:
-        await _set_option(session, pair)
 
 
 def _ignore(update: SessionUpdate) -> None: ...

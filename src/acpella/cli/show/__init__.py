@@ -7,10 +7,11 @@ from typing import Any, Protocol
 from acpella.client import ClientSession, ToolCallState
 from acpella.schema import SessionUpdate, Usage
 
+from .facts import is_visible
 from .lines import Row, is_smart
 from .plain import Simple, Text
 
-__all__ = ["Shows", "Simple", "Text", "open_screen"]
+__all__ = ["Shows", "Simple", "Text", "is_visible", "open_screen"]
 
 
 class Shows(Protocol):

@@ -6,17 +6,26 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol, cast
 
+from msgspec import UNSET
+
 from acpella.client import ToolCallState
+from acpella.client.result import command_in
 from acpella.schema import (
+    AgentMessageChunk,
+    AgentThoughtChunk,
     AudioContent,
+    AvailableCommandsUpdate,
+    ConfigOptionUpdate,
     Content,
     ContentBlock,
+    CurrentModeUpdate,
     Diff,
     EmbeddedResource,
     ImageContent,
     Notice,
     PlanEntry,
     ResourceLink,
+    SessionInfoUpdate,
     Terminal,
     TextContent,
     TextResourceContents,
@@ -24,13 +33,24 @@ from acpella.schema import (
     ToolCallUpdate,
     Usage,
     UsageUpdate,
+    UserMessageChunk,
 )
 
 from .clean import clean, one_line
 from .lines import Row
 from .reveal import CUT, reveal_rows
 
-__all__ = ["Outputs", "diff_rows", "describe", "notice_row", "plan_rows", "tool_row", "usage_text"]
+__all__ = [
+    "Outputs",
+    "call_label",
+    "describe",
+    "diff_rows",
+    "is_visible",
+    "notice_row",
+    "plan_rows",
+    "tool_row",
+    "usage_text",
+]
 
 MAX_DIFF_LINES = 60
 """Lines of one diff that are shown."""
@@ -50,7 +70,12 @@ MAX_TERMINALS = 256
 MAX_CALLS = 10_000
 """Tool calls that are remembered; a session of days would fill the memory."""
 
-_MARKS = {"completed": ("✓", "green"), "failed": ("✗", "red"), "cancelled": ("✗", "yellow")}
+_MARKS = {
+    "completed": ("✓", "green"),
+    "failed": ("✗", "red"),
+    "cancelled": ("✗", "yellow"),
+    "unfinished": ("·", "yellow"),
+}
 _PLAN = {"pending": ("○", "dim"), "in_progress": ("◐", "yellow"), "completed": ("●", "green")}
 _SEVERITY = {"error": "red", "warning": "yellow"}
 
@@ -72,9 +97,20 @@ class Calls:
 
     def __init__(self) -> None:
         self._calls: dict[str, ToolCallState] = {}
+        self._known: dict[str, ToolCallState] = {}
+
+    def end(self, call: ToolCallState, stop_reason: str) -> ToolCallState:
+        """A call that was open when the turn ended, as it is now: refused, cancelled, or never closed."""
+        known = self._known.get(call.id)
+        if known is not None and not known.is_open:
+            call.status = known.status
+        elif call.is_open:
+            call.status = "cancelled" if stop_reason == "cancelled" else "unfinished"
+        return call
 
     def fold(self, update: ToolCall | ToolCallUpdate, known: dict[str, ToolCallState]) -> ToolCallState:
         """The call with this update. What only a permission request told is taken from `known`."""
+        self._known = known
         call = self._calls.get(update.tool_call_id)
         if call is None:
             if len(self._calls) >= MAX_CALLS:
@@ -82,8 +118,10 @@ class Calls:
             call = self._calls[update.tool_call_id] = ToolCallState(update.tool_call_id)
         call.apply(update)
         if (other := known.get(call.id)) is not None:
-            call.title = call.title or other.title
+            if not update.title:  # a question may have told a newer one
+                call.title = other.title or call.title
             call.kind = other.kind if call.kind == "other" else call.kind
+            call.raw_input = other.raw_input if call.raw_input is UNSET else call.raw_input
             call.content = call.content or other.content
             call.locations = call.locations or other.locations
         return call
@@ -234,7 +272,33 @@ def _size(count: int) -> str:
     return f"{amount:.1f} GB"
 
 
+_BESIDE = (
+    AvailableCommandsUpdate,
+    ConfigOptionUpdate,
+    CurrentModeUpdate,
+    SessionInfoUpdate,
+    UsageUpdate,
+    UserMessageChunk,
+)
+
+
+def is_visible(update: object) -> bool:
+    """Whether an update says or does anything; others only tell the state of the session."""
+    if isinstance(update, AgentMessageChunk | AgentThoughtChunk) and isinstance(update.content, TextContent):
+        return bool(update.content.text.strip())
+    return not isinstance(update, _BESIDE)
+
+
 # -- tool calls ------------------------------------------------------------------------------
+
+
+def call_label(call: ToolCallState | ToolCallUpdate, limit: int = 500) -> str:
+    """What a call does in one line: its title, and its command if that is known and the title lacks it."""
+    title = one_line(call.title or call.name or "", limit)
+    command = one_line(command_in(call.raw_input), limit)
+    if command and command not in title:
+        return f"{title}: {command}" if title else command
+    return title
 
 
 def tool_row(
@@ -242,12 +306,12 @@ def tool_row(
 ) -> Row:
     """A tool call in one row: mark, kind, title, places, how long it took."""
     mark, colour = _MARKS.get(call.status, (spinner, "cyan"))
-    title = one_line(call.title or call.name or call.id)
+    title = call_label(call) or one_line(call.id)
     row = [(f"{mark} ", colour), (f"{one_line(call.kind, 20)} ", "dim"), (title, "")]
     places = [place for place in _places(call, cwd) if place.partition(":")[0] not in title]
     if places:
         row.append((f"  {places[0]}" + (f" +{len(places) - 1}" if len(places) > 1 else ""), "dim"))
-    if call.status in ("failed", "cancelled"):
+    if call.status in ("failed", "cancelled", "unfinished"):
         row.append((f"  {call.status}", colour))
     if ended and ended != "exit 0":
         row.append((f"  {ended}", "red"))

@@ -215,6 +215,10 @@ def _tools(colour: bool) -> tuple[Any, Any, Any]:
         def __init__(self, markup: str) -> None:
             # links are written out: what one sees is where it leads
             super().__init__(markup, code_theme="ansi_dark", hyperlinks=False)
+            for token in self.parsed:
+                for part in token.children or ():
+                    if part.type == "softbreak":  # agents mean the line ends that they write
+                        part.type = "hardbreak"
 
     console = Console(
         file=io.StringIO(),

@@ -30,6 +30,7 @@ class TerminalPaper:
     def __init__(self, out: TextIO | None = None) -> None:
         self._out = out or sys.stdout
         self._live: list[str] = []
+        self._columns = 0
         self.colour = has_colour()
 
     @property
@@ -56,6 +57,10 @@ class TerminalPaper:
         # One write, each row overwritten in place: nothing flickers. ?2026 holds the picture on terminals
         # that know it.
         out = ["\x1b[?2026h", self._to_top()]
+        if self._columns != (columns := self._size().columns):
+            # rows that the terminal broke count as one to it until they are erased
+            out.append("\x1b[J")
+            self._columns = columns
         out += [f"{row}\x1b[K\n" for row in rows]
         out.append("\x1b[K\n".join(live))
         out.append("\x1b[J\x1b[?2026l")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from acpella.client import ToolCallState
+from acpella.client.result import Messages
 from acpella.schema import (
     AgentMessageChunk,
     AgentThoughtChunk,
@@ -19,7 +20,7 @@ from acpella.schema import (
 )
 
 from .clean import Cleaner, one_line
-from .facts import Calls, FindTerminal, Outputs, describe, detail_rows, notice_row, plan_rows
+from .facts import Calls, FindTerminal, Outputs, call_label, describe, detail_rows, notice_row, plan_rows
 from .lines import Row, plain
 
 __all__ = ["Simple", "Text"]
@@ -33,6 +34,8 @@ class Simple:
     def __init__(self, out: TextIO | None = None) -> None:
         self._out = out or sys.stdout
         self._at_start = True
+        self._messages = Messages()
+        self._called = set[str]()
         self._cleaner = Cleaner() if self._out.isatty() else None
 
     def start(self) -> None:
@@ -40,7 +43,16 @@ class Simple:
 
     def update(self, update: SessionUpdate, calls: dict[str, ToolCallState]) -> None:
         if isinstance(update, AgentMessageChunk) and isinstance(update.content, TextContent):
-            self._write_foreign(update.content.text)
+            self._say(update.message_id, update.content.text)
+        elif isinstance(update, ToolCall | ToolCallUpdate) and update.tool_call_id not in self._called:
+            self._called.add(update.tool_call_id)
+            self._messages.interrupt()
+
+    def _say(self, message_id: str | None, text: str) -> None:
+        """Go on with a message, or begin another one after a blank line."""
+        if gap := self._messages.gap(message_id, text):
+            self._write((self._cleaner.end() if self._cleaner is not None else "") + gap)
+        self._write_foreign(text)
 
     def end(self, stop_reason: str = "end_turn", usage: Usage | None = None) -> None:
         if not self._at_start:
@@ -78,7 +90,8 @@ class Text(Simple):
         self._outputs = Outputs(find_terminal)
         self._calls = Calls()
         self._thinking = False
-        self._shown: dict[str, str] = {}  # status of each call that was told
+        self._shown: dict[str, str] = {}  # the line about each call that was told last
+        self._open: dict[str, ToolCallState] = {}
         self._plan: list[Row] = []
 
     def update(self, update: SessionUpdate, calls: dict[str, ToolCallState]) -> None:
@@ -92,7 +105,7 @@ class Text(Simple):
             if self._thinking:
                 self._thinking = False
                 self._line_start()
-            self._write_foreign(update.content.text)
+            self._say(update.message_id, update.content.text)
         elif isinstance(update, ToolCall | ToolCallUpdate):
             self._outputs.note(update)
             self._tool(self._calls.fold(update, calls))
@@ -107,6 +120,8 @@ class Text(Simple):
 
     def end(self, stop_reason: str = "end_turn", usage: Usage | None = None) -> None:
         super().end(stop_reason)
+        for call in list(self._open.values()):
+            self._tool(self._calls.end(call, stop_reason))
         if stop_reason != "end_turn":
             self._tell(f"[{one_line(stop_reason, 80)}]")
 
@@ -115,18 +130,20 @@ class Text(Simple):
             self._tell(plain(row).rstrip())
 
     def _tool(self, call: ToolCallState) -> None:
-        before = self._shown.get(call.id)
-        if before == call.status or (call.is_open and before is not None):
+        line = f"[{one_line(call.kind, 20)}] {call_label(call) or one_line(call.id)}"
+        if call.is_open:
+            self._open[call.id] = call
+            if self._shown.get(call.id) != line:  # new, or something else than was said
+                self._shown[call.id] = line
+                self._tell(line)
+            return
+        self._open.pop(call.id, None)
+        if self._shown.get(call.id) == call.status:
             return
         self._shown[call.id] = call.status
-        title = one_line(call.title or call.name or call.id)
-        kind = one_line(call.kind, 20)
-        if call.is_open:
-            self._tell(f"[{kind}] {title}")
-            return
         output = self._outputs.of(call)
         code = f" ({output.ended})" if output.ended not in ("", "exit 0") else ""
-        self._tell(f"[{kind}] {title} {_STATUS.get(call.status, '·')} {call.status}{code}")
+        self._tell(f"{line} {_STATUS.get(call.status, '·')} {call.status}{code}")
         self.tell(detail_rows(call, output, cwd=self._cwd))
 
     def _show_plan(self, plan: Plan) -> None:
@@ -143,6 +160,7 @@ class Text(Simple):
 
     def _line_start(self) -> None:
         assert self._cleaner is not None
+        self._messages = Messages()  # the lines between are gap enough
         self._write(self._cleaner.end())
         if not self._at_start:
             self._write("\n")

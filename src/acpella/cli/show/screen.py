@@ -177,8 +177,7 @@ class Screen:
         """The turn is over: what was unfinished stays as it is."""
         self._end_text()
         for call in list(self._open.values()):
-            call.status = "cancelled" if stop_reason == "cancelled" else call.status  # R-207
-            self._close_call(call)
+            self._close_call(self._calls.end(call, stop_reason))  # R-207
         if self._plan:
             self._print(plan_rows(self._plan), gap=True)
             self._plan = []
