@@ -18,6 +18,9 @@ OPTIONS = [
     {"optionId": "no", "name": "Reject", "kind": "reject_once"},
 ]
 
+REFUSED = 10
+"""The exit code when somebody said no."""
+
 Ask = Callable[..., Terminal]
 
 
@@ -108,6 +111,8 @@ def test_a_question_shows_line_ends_of_a_title(ask: Ask) -> None:
         ("\u3164", r"\u3164"),
         ("\xa0", r"\xa0"),
         ("\u0336", r"\u0336"),
+        ("\U0001d159", r"\U0001d159"),
+        ("\U00016fe4", r"\U00016fe4"),
         ("\u0301" * 5, "\u0301" * 4 + r"\u0301"),
     ],
 )
@@ -132,6 +137,11 @@ def test_blanks_do_not_push_a_command_out_of_sight(ask: Ask) -> None:
     assert "[90000 blanks]; touch X" in shown and "[69 empty lines]" in shown
 
 
+def test_tabs_do_not_push_a_command_out_of_sight(ask: Ask) -> None:
+    shown = asked(ask(question(rawInput={"command": "git status" + "\t " * 2000 + "; touch X"})))
+    assert "[4000 blanks]; touch X" in shown
+
+
 def test_a_diff_in_a_question_is_not_cut_at_the_edge(ask: Ask) -> None:
     new = "x = 1" + " #" * 60 + "; import evil\n" + "".join(f"line {n}\n" for n in range(100)) + "the end\n"
     shown = asked(
@@ -152,7 +162,7 @@ def test_arguments_and_directory_of_a_command_are_shown(ask: Ask) -> None:
 
 def test_a_question_without_a_command_shows_its_input(ask: Ask) -> None:
     shown = asked(ask(question(title="fetch", kind="fetch2", rawInput={"url": "http://evil/\u202e"})))
-    assert r'"url": "http://evil/\u202e"' in shown
+    assert r"url: http://evil/\u202e" in shown
 
 
 def test_a_question_shows_where_its_links_lead(ask: Ask) -> None:
@@ -165,7 +175,37 @@ def test_a_question_shows_its_input_beside_content_that_says_nothing(ask: Ask) -
     shown = asked(
         ask(question(content=[{"type": "terminal", "terminalId": "t"}], rawInput={"cmd": "rm -rf ~"}))
     )
-    assert '{"cmd": "rm -rf ~"}' in shown
+    assert "cmd: rm -rf ~" in shown
+
+
+def test_a_question_shows_its_input_beside_content_that_says_something_else(ask: Ask) -> None:
+    content = [{"type": "content", "content": {"type": "text", "text": "List the files"}}]
+    shown = asked(ask(question(content=content, rawInput={"cmd": "rm -rf ~"})))
+    assert "cmd: rm -rf ~" in shown
+
+
+def test_a_question_shows_all_that_goes_into_a_command(ask: Ask) -> None:
+    raw = {"command": "git", "arguments": ["push", "--force"], "stdin": "yes", "call_id": "c-1"}
+    shown = asked(ask(question(rawInput=raw)))
+    assert 'arguments: ["push", "--force"]' in shown and "stdin: yes" in shown and "c-1" not in shown
+
+
+def test_the_lines_of_a_long_command_are_all_shown(ask: Ask) -> None:
+    shown = asked(ask(question(rawInput={"command": "git status\n" + "#\n" * 700 + "touch X"})))
+    assert "touch X" in shown and "Not all of this is shown" not in shown
+
+
+def test_a_question_that_is_too_long_says_so_beside_the_options(ask: Ask) -> None:
+    shown = asked(ask(question(rawInput={"command": "git status\n" + "#\n" * 6000 + "touch X"})))
+    assert "Not all of this is shown" in "\n".join(shown.split("\n")[-12:])
+
+
+def test_a_change_that_is_too_long_to_be_compared_is_shown(ask: Ask) -> None:
+    old = "".join(f"old {n}\n" for n in range(300))
+    new = "".join(f"new {n}\n" for n in range(2100)) + "import evil\n"
+    diff = {"type": "diff", "path": "/a", "oldText": old, "newText": new}
+    shown = asked(ask(question(title="Write", kind="edit", content=[diff])))
+    assert "- old 0" in shown and "+ new 2099" in shown and "+ import evil" in shown
 
 
 def test_an_option_shows_control_characters(ask: Ask) -> None:
@@ -265,11 +305,31 @@ def test_a_question_behind_a_session_shows_control_characters(ask: Ask, tmp_path
     assert "touch X" in shown and r"\x1b]" in shown
 
 
+def test_a_login_shows_the_program_that_an_agent_names_before_it_runs(tmp_path: Path) -> None:
+    program = {"command": "sh", "args": ["-c", "touch X\x1b[2J"], "env": {"A": "\u202eb"}}
+    method = {"id": "web", "name": "Log in", "_meta": {"terminal-auth": program}}
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"initialize": {"authMethods": [method]}}), encoding="utf-8")
+    with acpella("chat", "-a", f"{sys.executable} {HOSTILE} {script}", cwd=tmp_path, columns=120) as terminal:
+        terminal.see("›|>")
+        terminal.type("/login web\r")
+        shown = terminal.see(r"go on\? \[y/N\]")
+        assert r"A='\u202eb' sh -c 'touch X\x1b[2J'" in shown and "Part of this would be invisible" in shown
+        terminal.type("\r")
+        terminal.see("\\[y/N\\] no")
+        terminal.type("/login web\r")
+        terminal.see(r"no(?s:.*)\[y/N\]")
+        assert not list(tmp_path.glob("X*"))
+        terminal.type("y")
+        terminal.see("logged in")
+        assert list(tmp_path.glob("X*"))
+
+
 # -- answers for always ----------------------------------------------------------------------
 
 
-def answers(terminal: Terminal) -> str:
-    assert terminal.wait() == 0, terminal.all()
+def answers(terminal: Terminal, code: int = 0) -> str:
+    assert terminal.wait() == code, terminal.all()
     return joined(terminal.all().rpartition("answers: ")[2])
 
 
@@ -279,7 +339,7 @@ def test_always_for_a_call_that_only_says_bash_is_not_remembered(ask: Ask, tmp_p
     terminal.type("A")
     terminal.see(r"→ Always allow(?s:.*)Esc: no")
     terminal.type("\x1b")
-    assert '"optionId":"always"' in answers(terminal)
+    assert '"optionId":"always"' in answers(terminal, REFUSED)
     assert not (tmp_path / "acpella" / "permissions.toml").exists()
 
 
@@ -301,7 +361,32 @@ def test_always_for_a_title_holds_for_its_files_alone(ask: Ask, tmp_path: Path) 
     terminal.type("A")
     terminal.see(r"/p/b(?s:.*)Esc: no")
     terminal.type("\x1b")
-    assert answers(terminal).count('"always"') == 1
+    assert answers(terminal, REFUSED).count('"always"') == 1
+
+
+def test_always_for_a_command_holds_for_all_that_goes_into_it(ask: Ask) -> None:
+    def run(*arguments: str) -> tuple[str, dict[str, Any]]:
+        raw = {"command": "git", "arguments": arguments, "call_id": " ".join(arguments)}
+        return question(rawInput=raw, toolCallId="-".join(arguments))
+
+    terminal = ask(run("status"), run("push", "--force"))
+    terminal.see("Esc: no")
+    terminal.type("A")
+    terminal.see(r"--force(?s:.*)Esc: no")
+    terminal.type("\x1b")
+    assert answers(terminal, REFUSED).count('"always"') == 1
+
+
+def test_always_for_bash_in_a_directory_is_not_always_for_every_input(ask: Ask, tmp_path: Path) -> None:
+    def run(command: str) -> tuple[str, dict[str, Any]]:
+        return question(rawInput={"cmd": command}, toolCallId=command, locations=[{"path": str(tmp_path)}])
+
+    terminal = ask(run("git status"), run("rm -rf build"))
+    terminal.see("Esc: no")
+    terminal.type("A")
+    terminal.see(r"rm -rf(?s:.*)Esc: no")
+    terminal.type("\x1b")
+    assert answers(terminal, REFUSED).count('"always"') == 1
 
 
 def test_always_holds_for_the_project_in_which_it_was_said(ask: Ask, tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def test_permissions_queue_and_are_chosen_by_kind(run: Start) -> None:
     terminal.type("3")
     terminal.see(r"Question 2[^?]*Esc: no")
     terminal.type("\x1b")
-    assert "answers: [True, False, False]" in finished(terminal)
+    assert "answers: [True, False, False]" in finished(terminal, 10)
 
 
 @pytest.mark.parametrize("columns", [30, 80])
@@ -164,7 +164,7 @@ def test_a_question_hides_nothing_beyond_the_edge(run: Start, columns: int) -> N
     shown = "".join(terminal.see("Esc: no").split())
     assert shown.count(";rm-rfeverything") == 3  # the question, and what both kinds of always stand for
     terminal.type("r")
-    assert "allowed: False" in finished(terminal)
+    assert "allowed: False" in finished(terminal, 10)
 
 
 def test_a_hundred_questions_at_once_are_all_cancelled_by_one_ctrl_c(run: Start) -> None:

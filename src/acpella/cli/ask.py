@@ -4,9 +4,9 @@ import asyncio
 import sys
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
-from acpella.client.lasting import command_in, span_of
+from acpella.client.lasting import command_in, input_beside, span_of
 from acpella.schema import (
     BooleanPropertySchema,
     Content,
@@ -35,13 +35,15 @@ from .kinds import kind_note
 from .show.clean import one_line
 from .show.facts import call_label, describe, relative_path, unfenced, whole_diff_rows
 from .show.lines import Row, cell_len, has_colour, paint, plain
-from .show.reveal import CUT, MOST_ROWS, is_hidden, reveal, reveal_rows
+from .show.reveal import CUT, MOST_ROWS, is_cut, is_hidden, reveal, reveal_rows
 
 __all__ = ["Asker", "Stage", "refuse"]
 
 INVISIBLE = (
     r"! Part of this would be invisible. It is shown as \x1b, \u202e and the like, or as a number of blanks."
 )
+
+INCOMPLETE = "! Not all of this is shown: it is too long."
 
 _LETTERS = {"allow_once": "a", "allow_always": "A", "reject_once": "r", "reject_always": "R"}
 _ALSO = {"y": "a", "Y": "a", "n": "r", "N": "r"}
@@ -129,19 +131,27 @@ class Asker:
         if command and command != title:
             shown += _whole(command, [("    ", "")])
         beneath: list[Row] = []
+        told = [title, *(place.path for place in call.locations or [])]
+        changes = False
         for item in call.content or []:
             if isinstance(item, Diff):
+                changes = True
+                told += [item.path, item.old_text or "", item.new_text]
                 beneath += whole_diff_rows(item, _width(), cwd=self.cwd, limit=MOST_ROWS)
                 if self.stage is not None:
                     self.stage.saw_diff(call.tool_call_id)
             elif isinstance(item, Content) and (text := _text_of(item.content)):
                 if command and unfenced(text).strip() == command.strip():
                     continue  # the command again, for editors that do not show what goes into a call
+                told.append(text)
                 beneath += _whole(text.strip("\n"), [("    ", "")], "dim")
-        if not command and not beneath and call.raw_input:
+        beside = input_beside(call)
+        if beside and not (changes and call.kind == "edit") and not _is_told(beside, told):
             import json
 
-            beneath = _whole(json.dumps(call.raw_input, ensure_ascii=False), [("    ", "")], "dim")
+            for name, value in beside.items():
+                words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                shown += _whole(f"{name}: {words}", [("    ", "")], "dim")
         return shown + beneath
 
     async def _choose(self, options: Sequence[PermissionOption], keys: dict[str, int]) -> int | None:
@@ -283,6 +293,12 @@ class Asker:
             sys.stderr.write({True: "yes\n", False: "no\n", None: "\n"}[answer])
             sys.stderr.flush()
 
+    async def confirm(self, question: str, what: str) -> bool:
+        """Whether to go on with something that an agent names; all of it is shown."""
+        async with self._floor():
+            self._tell([*_whole(question, [("? ", "yellow bold")], "bold"), *_whole(what, [("    ", "")])])
+            return bool(await self.yes_or_no("go on?", default=False))
+
     async def pick(
         self,
         question: str,
@@ -300,6 +316,9 @@ class Asker:
                     *rest, last = _whole(value, before, lines=False)
                     shown += rest
                     before = [*last, ("  ", "")]
+                    if cell_len(plain(last)) > _width() // 2:  # no room for more
+                        shown.append(last)
+                        before = [(" " * 8, "")]
                 shown += _whole(about, before, "dim", lines=False, indent=8)
             self._tell(shown)
             if len(pairs) > 9:
@@ -378,6 +397,8 @@ class Asker:
         self._warn(rows)
 
     def _warn(self, rows: Sequence[Row]) -> None:
+        if is_cut(rows):
+            self._write(reveal_rows(INCOMPLETE, _width(), style=CUT))
         if is_hidden(rows):
             self._write(reveal_rows(INVISIBLE, _width(), style=CUT))
 
@@ -425,6 +446,15 @@ def _text_of(block: ContentBlock) -> str:
         inner = block.resource
         return f"[file {inner.uri}]\n{inner.text if isinstance(inner, TextResourceContents) else ''}"
     return describe(block)
+
+
+def _is_told(value: Any, told: Sequence[str]) -> bool:
+    """Whether all that goes into a call stands in one of these texts."""
+    if isinstance(value, dict):
+        return all(_is_told(each, told) for each in cast("dict[str, Any]", value).values())
+    if isinstance(value, list):
+        return all(_is_told(each, told) for each in cast("list[Any]", value))
+    return isinstance(value, str) and any(value in text for text in told)
 
 
 def _note(option: PermissionOption, call: ToolCallUpdate) -> str:

@@ -1,5 +1,6 @@
 """What an answer for always is about, and how long it lasts."""
 
+import json
 import os
 import re
 import shlex
@@ -7,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
+import msgspec
+
 from acpella.schema import Diff, PermissionOption, ToolCallUpdate
 
-__all__ = ["Span", "command_in", "key_of", "span_of"]
+__all__ = ["Span", "command_in", "input_beside", "key_of", "span_of"]
 
 Span: TypeAlias = Literal["once", "session", "always"]
 
@@ -18,6 +21,12 @@ LONGEST_KEY = 300
 
 _DIRECTORIES = ("cwd", "workdir", "working_directory", "dir_path", "directory")
 """Where agents write in which directory a command runs."""
+
+_PROSE = frozenset(
+    "description explanation justification reason timeout timeout_ms timeoutMs call_id turn_id process_id "
+    "started_at_ms parsed_cmd proposed_execpolicy_amendment available_decisions".split()
+)
+"""Fields that change nothing of what runs: words for the user, numbers of calls, limits of time."""
 
 _FILES = ("path", "file_path", "filePath", "file_text")
 _FILE_KINDS = ("read", "edit", "delete", "move")
@@ -44,10 +53,25 @@ def command_in(call: ToolCallUpdate, cwd: str | Path = "") -> str:
     if isinstance(env, Mapping) and env:
         pairs = cast("Mapping[str, Any]", env).items()
         shown = " ".join([*(f"{name}={shlex.quote(str(value))}" for name, value in pairs), shown])
-    where = next((value for name in _DIRECTORIES if isinstance(value := table.get(name), str) and value), "")
+    where = table[place] if (place := _directory(table)) else ""
     if not where or (cwd and os.path.normpath(os.path.join(cwd, where)) == os.path.normpath(cwd)):
         return shown
     return f"cd {shlex.quote(where)} && {shown}"
+
+
+def input_beside(call: ToolCallUpdate) -> dict[str, Any]:
+    """What goes into a call besides the command that `command_in` tells, such as its `stdin`."""
+    raw: Any = call.raw_input
+    if not isinstance(raw, dict):
+        return {} if raw is None or raw is msgspec.UNSET else {"input": raw}
+    table = cast("dict[str, Any]", raw)
+    told = {"command", "args", "env", _directory(table)} if command_in(call) else set[str]()
+    return {name: value for name, value in table.items() if name not in told | _PROSE}
+
+
+def _directory(table: Mapping[str, Any]) -> str:
+    """The field that says where a command runs."""
+    return next((name for name in _DIRECTORIES if isinstance(table.get(name), str) and table[name]), "")
 
 
 def _words(value: Any) -> list[str]:
@@ -69,6 +93,8 @@ def key_of(call: ToolCallUpdate, roots: Sequence[str | Path] = ()) -> str:
         if not title or not paths or not all(map(os.path.isabs, paths)):
             return ""
         what = f"{call.kind or 'other'} {title}: {', '.join(sorted(set(map(os.path.normpath, paths))))}"
+    if call.kind not in _FILE_KINDS and (beside := input_beside(call)):
+        what = f"{what} {json.dumps(beside, ensure_ascii=False, sort_keys=True)}"
     what = _short(what)
     return f"{what} (in {roots[0]})" if roots else what
 

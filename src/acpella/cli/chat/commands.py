@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import os
+import shlex
 import subprocess
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from ..choices import Choices, choose_mode, choose_option, models_of, modes_of, 
 from ..lines import ago
 from ..show.clean import one_line
 from ..show.lines import Row, wrap
+from ..show.reveal import reveal
 from . import kept
 
 if TYPE_CHECKING:
@@ -151,15 +153,21 @@ async def _login(chat: "Conversation", rest: str) -> None:
     program = _login_program(chat, method)
     if program is not None:
         command, env = program
+        if _names_program(method):
+            words = [*(f"{name}={shlex.quote(value)}" for name, value in env.items()), shlex.join(command)]
+            if not await chat.asker.confirm("This login runs a program on your machine:", " ".join(words)):
+                return
         code = await chat.in_foreground(command, env)
         if code != 0:
             raise ValueError(f"the login ended with code {code}")
         await _restart(chat, "")  # it reads what the login has left when it starts
     elif isinstance(method, AuthMethodEnvVar):
         for variable in method.vars:
-            label = one_line(variable.label or variable.name, 60)
+            about = "" if variable.label in (None, variable.name) else f" ({variable.label})"
             async with chat.asker.floor():
-                value = await chat.asker.line(f"  {label}: ", secret=variable.secret)
+                value = await chat.asker.line(
+                    f"  {reveal(f'{variable.name}{about}')}: ", secret=variable.secret
+                )
             if value:
                 chat.env[variable.name] = value
         await _restart(chat, "")
@@ -170,12 +178,18 @@ async def _login(chat: "Conversation", rest: str) -> None:
     chat.tell([[("logged in", "green")]])
 
 
+def _names_program(method: AuthMethod) -> bool:
+    """Whether a login starts another program than the agent, which the user has never seen."""
+    own: Any = (method.meta or {}).get("terminal-auth")
+    return isinstance(own, dict) and isinstance(own.get("command"), str)  # pyright: ignore[reportUnknownMemberType] - any JSON
+
+
 def _login_program(chat: "Conversation", method: AuthMethod) -> tuple[list[str], dict[str, str]] | None:
     """What to run in the terminal for a login, if it works that way."""
     from acpella.client.targets import command_of
 
     told: Any = (method.meta or {}).get("terminal-auth")
-    if isinstance(told, dict) and isinstance(told.get("command"), str):  # pyright: ignore[reportUnknownMemberType] - any JSON
+    if _names_program(method):
         args, env = told.get("args") or [], told.get("env") or {}  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - any JSON
         return [told["command"], *map(str, args)], {str(k): str(v) for k, v in dict(env).items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - any JSON
     if not isinstance(method, AuthMethodTerminal):

@@ -404,10 +404,8 @@ def whole_diff_rows(diff: Diff, width: int, *, cwd: str = "", limit: int) -> lis
     if after and before and after.endswith("\n") != before.endswith("\n"):
         changed = "gets a line end" if after.endswith("\n") else "loses its line end"
         shown.append([("    ", ""), (f"the last line {changed}", "dim")])
-    if not _is_comparable(diff, old, new):
-        shown.append([("    ", ""), ("the change is too long to be shown", CUT)])
-        return shown
-    numbered = list(islice(_numbered(old, new, around=2), limit + 1))
+    lines = _numbered(old, new, around=2) if _is_comparable(diff, old, new) else _replaced(old, new)
+    numbered = list(islice(lines, limit + 1))
     for margin, line, style in _margins(numbered[:limit], old, new):
         if len(shown) > limit:
             break
@@ -478,6 +476,13 @@ def _numbered(old: list[str], new: list[str], *, around: int) -> Iterator[tuple[
                 continue
             yield from ((first + i + 1, "-", part_old[i]) for i in range(i1, i2))
             yield from ((first + j + 1, "+", part_new[j]) for j in range(j1, j2))
+
+
+def _replaced(old: list[str], new: list[str]) -> Iterator[tuple[int, str, str]]:
+    """The same without a comparison: all lines that go, then all that come."""
+    start, stop_old, stop_new = _changed(old, new)
+    yield from ((index + 1, "-", old[index]) for index in range(start, stop_old))
+    yield from ((index + 1, "+", new[index]) for index in range(start, stop_new))
 
 
 # -- the rest --------------------------------------------------------------------------------

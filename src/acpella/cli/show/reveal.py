@@ -7,15 +7,15 @@ from itertools import groupby, islice
 
 from .lines import Row, cell_len
 
-__all__ = ["CUT", "HIDDEN", "MOST_ROWS", "is_hidden", "reveal", "reveal_rows"]
+__all__ = ["CUT", "HIDDEN", "MOST_ROWS", "is_cut", "is_hidden", "reveal", "reveal_rows"]
 
 HIDDEN = "reverse"
 """The style of characters that stand for others, which cannot be seen."""
 
-CUT = "yellow bold"
+CUT = "bold red"
 """The style of a line that says that something is not shown."""
 
-MOST_ROWS = 500
+MOST_ROWS = 5000
 """Rows of one text; a text of megabytes would run for minutes."""
 
 LONGEST_GAP = 40
@@ -25,7 +25,7 @@ MOST_BLANK_LINES = 4
 """Empty lines in a row that are shown as they are."""
 
 _INVISIBLE = re.compile(
-    "[\u0334-\u0338\u20d0-\u20ff\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+    "[\u0334-\u0338\u20d0-\u20ff\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
 )
 """Characters that draw nothing, or strike out others, although they count as letters or marks."""
 
@@ -74,7 +74,12 @@ def is_hidden(rows: Iterable[Row]) -> bool:
     return any(HIDDEN in style.split() for row in rows for _, style in row)
 
 
-_GAPS = re.compile(rf"(?P<blanks> {{{LONGEST_GAP},}})|(?P<rows>\n(?:[ \t]*\n){{{MOST_BLANK_LINES},}})")
+def is_cut(rows: Iterable[Row]) -> bool:
+    """Whether one of these rows says that something is not shown."""
+    return any(style == CUT for row in rows for _, style in row)
+
+
+_GAPS = re.compile(rf"(?P<blanks>[ \t]{{{LONGEST_GAP},}})|(?P<rows>\n(?:[ \t]*\n){{{MOST_BLANK_LINES},}})")
 
 
 def _units(text: str, *, lines: bool) -> Iterator[tuple[str, bool]]:
