@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from acpella.server.command_log import AT_ONCE, CommandLog
 from acpella.server.logs import _Json, _Lines
-from acpella.server.stderr import AT_ONCE, CommandLog
 from server.serving import HELLO, eventually, serving, socket, ws_url
 
 pytestmark = pytest.mark.anyio

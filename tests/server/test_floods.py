@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from acpella.server import connections
+from acpella.server.connection import hosted
 from server.serving import EVENTS, HELLO, PATIENCE, Http, Socket, Talker, eventually, serving, socket, ws_url
 
 pytestmark = pytest.mark.anyio
@@ -88,7 +88,7 @@ async def test_idle_sockets_make_room_for_those_who_ask(caplog: pytest.LogCaptur
             await inside.call(9, "session/list")
             for _, writer in idle:
                 writer.close()
-    told = [record for record in caplog.records if record.name == "acpella.server.sockets"]
+    told = [record for record in caplog.records if record.name == "acpella.server.http.listener"]
     assert 1 <= len(told) <= 5, "a line a second, not one for each"
 
 
@@ -97,7 +97,7 @@ import asyncio, concurrent.futures.thread, os, resource, socket, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 import logging
 logging.basicConfig(stream=sys.stderr)
-from acpella.server.sockets import Listener
+from acpella.server.http.listener import Listener
 
 async def main():
     listening = Listener(socket.AF_INET, most=1000)
@@ -282,7 +282,7 @@ async def test_a_client_that_reads_no_answers_to_its_junk_is_dropped(
     limits: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has a rate as requests have; and where there is none, answers must not gather without end."""
-    monkeypatch.setattr(connections, "MAX_OWN_ANSWERS", 20_000)
+    monkeypatch.setattr(hosted, "MAX_OWN_ANSWERS", 20_000)
     async with serving(Talker(), token=TOKEN, limits=limits) as server:
         _, writer = await raw(server.port, buffer=4096)
         hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": HELLO}
@@ -335,7 +335,7 @@ async def test_questions_of_a_client_that_cannot_come_back_are_cancelled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """They stayed open for half an hour, and so did the turn and the connection."""
-    monkeypatch.setattr(connections, "GONE_SECONDS", 0.2)
+    monkeypatch.setattr(hosted, "GONE_SECONDS", 0.2)
     talker = Talker()
     async with serving(talker) as server:
         await left_with_a_question(server)

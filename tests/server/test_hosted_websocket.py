@@ -266,7 +266,7 @@ async def test_many_sockets_at_once() -> None:
 
 async def test_plain_asgi_servers_work_without_our_extensions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Frame by frame, where nothing better is offered."""
-    from acpella.server import requests
+    from acpella.server.http import requests
 
     original = requests.Request.__init__
 

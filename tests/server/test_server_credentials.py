@@ -16,7 +16,7 @@ import pytest
 
 import acpella
 from acpella.server import Credential, Requester, ServerSettings, Tokens, asgi
-from acpella.server.credentials import MAX_TICKETS_OF_ONE, SCOPES, Tickets, TooManyTickets
+from acpella.server.access.credentials import MAX_TICKETS_OF_ONE, SCOPES, Tickets, TooManyTickets
 from server.serving import (
     EVENTS,
     HELLO,
@@ -543,7 +543,7 @@ def test_an_edit_is_noticed_whatever_the_clock_says(file: Path) -> None:
 def test_the_file_is_looked_at_once_a_second_however_many_ask(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from acpella.server import tokens as module
+    from acpella.server.access import tokens as module
 
     looks: list[Path] = []
     look = module._stamp_of

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import connect
 
-from acpella.server.messages import is_deeper
+from acpella.server.connection.messages import is_deeper
 from server.serving import (
     EVENTS,
     HELLO,

@@ -17,7 +17,8 @@ import pytest
 import uvicorn
 
 from acpella.server import Runner, ServerSettings, asgi
-from acpella.server.peers import NOBODY, Proxies, can_tell_users, may_act_as_us, user_of_peer
+from acpella.server.access.local_user import NOBODY, can_tell_users, may_act_as_us, user_of_peer
+from acpella.server.access.proxies import Proxies
 from server.serving import HELLO, Http, Talker, eventually, refused, serving, socket, ws_url
 
 pytestmark = pytest.mark.anyio
@@ -174,7 +175,7 @@ def test_the_user_of_a_connection_is_known_without_netlink(
     def no_netlink(*_: object) -> bytes:
         raise OSError("not here")
 
-    monkeypatch.setattr("acpella.server.peers._question", no_netlink)
+    monkeypatch.setattr("acpella.server.access.local_user._question", no_netlink)
     family = sockets.AF_INET6 if ":" in listens_at else sockets.AF_INET
     with sockets.socket(family) as listening:
         try:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from acpella.server import Tokens
-from acpella.server.objects import Doubtful, members
-from acpella.server.policy import read_params
+from acpella.server.access.json_members import Doubtful, members
+from acpella.server.access.policy import read_params
 from server.serving import HELLO, Http, Json, Socket, Talker, serving, socket, ws_url
 
 pytestmark = pytest.mark.anyio

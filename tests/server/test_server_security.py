@@ -13,7 +13,7 @@ import pytest
 import acpella
 import acpella.coder
 from acpella.server import Credential, Requester, Runner, ServerSettings, Tokens, asgi
-from acpella.server.auth import Bucket, Gate, Refusal, is_loopback
+from acpella.server.access.gate import Bucket, Gate, Refusal, is_loopback
 from acpella.sessions import RememberedPermissions
 from server.serving import (
     EVENTS,

@@ -153,7 +153,7 @@ def _explained(arguments: argparse.Namespace, error: BaseException) -> str:
 
 def _run(arguments: argparse.Namespace) -> int:
     from acpella.server import Runner
-    from acpella.server.auth import describe, is_loopback
+    from acpella.server.access.gate import describe, is_loopback
     from acpella.server.logs import set_up_logging
 
     set_up_logging(arguments.log_format, level=arguments.log_level)

@@ -19,7 +19,7 @@ from .lines import columns, say, show, show_json
 from .locks import locked
 
 if TYPE_CHECKING:
-    from acpella.server.tokens import Token
+    from acpella.server.access.tokens import Token
 
 __all__ = ["declare", "run"]
 
@@ -84,8 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _add(arguments: argparse.Namespace) -> int:
-    from acpella.server.credentials import scopes_of
-    from acpella.server.tokens import end_of
+    from acpella.server.access.credentials import scopes_of
+    from acpella.server.access.tokens import end_of
 
     user: str = arguments.user
     if not user or user.startswith("#") or not all(c.isprintable() and not c.isspace() for c in user):
@@ -168,7 +168,7 @@ def _hash(arguments: argparse.Namespace) -> int:
 
 
 def _row(line: "_Line", token: "Token") -> dict[str, Any]:
-    from acpella.server.credentials import Scope
+    from acpella.server.access.credentials import Scope
 
     notes: list[str] = []
     if token.until is not None and token.until <= time.time():
@@ -227,7 +227,7 @@ def _real(file: str) -> Path:
 
 
 def _read(path: Path) -> list[_Line]:
-    from acpella.server.tokens import read_line
+    from acpella.server.access.tokens import read_line
 
     try:
         text = path.read_text(encoding="utf-8")

@@ -5,10 +5,10 @@
 
 from typing import TYPE_CHECKING
 
+from .access.credentials import AuthHook, Credential, Requester, Scope
+from .access.tokens import Tokens
 from .app import Server, asgi
-from .credentials import AuthHook, Credential, Requester, Scope
 from .settings import ServerSettings
-from .tokens import Tokens
 
 if TYPE_CHECKING:
     from .runner import Runner, serve

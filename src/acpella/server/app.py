@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 
-from . import http, profiles
-from .auth import Gate, Refusal
-from .credentials import TICKET_SECONDS, AuthHook, TooManyTickets
-from .host import Host
-from .peers import Proxies, may_act_as_us, user_of_peer, was_forwarded
-from .requests import LET_IN, ASGIReceive, ASGIScope, ASGISend, Request
+from .access.credentials import TICKET_SECONDS, AuthHook, TooManyTickets
+from .access.gate import Gate, Refusal
+from .access.local_user import may_act_as_us, user_of_peer
+from .access.proxies import Proxies, was_forwarded
+from .access.tokens import Tokens
+from .connection.table import Host
+from .http import other_profiles, streamable
+from .http.requests import LET_IN, ASGIReceive, ASGIScope, ASGISend, Request
+from .http.websocket import serve_socket, ticket_offered
 from .settings import ServerSettings
 from .targets import AgentTarget, CommandTarget, Target
-from .tokens import Tokens
-from .websocket import serve_socket, ticket_offered
 
 if TYPE_CHECKING:
     from acpella.agent import Agent
@@ -215,7 +216,7 @@ class Server:
         path = self.settings.path
         where = request.path
         if not request.is_websocket and request.method != "POST":
-            http.check_rate(host, request)  # of a POST, what it says decides whether it counts
+            streamable.check_rate(host, request)  # of a POST, what it says decides whether it counts
         if request.is_websocket:
             if where in (path, f"{path}/ws", "/"):
                 await serve_socket(host, request)
@@ -226,9 +227,9 @@ class Server:
         elif where in (path, "/"):
             await self._streamable(request)
         elif where == f"{path}/rpc" and request.method == "POST":
-            await profiles.client_id_post(host, request)
+            await other_profiles.client_id_post(host, request)
         elif where == f"{path}/sse" and request.method == "GET":
-            await profiles.client_id_get(host, request)
+            await other_profiles.client_id_get(host, request)
         elif where == f"{path}/ticket" and request.method == "POST":
             await self._give_ticket(request)
         elif where == "/metrics" and request.method == "GET":
@@ -243,16 +244,16 @@ class Server:
             raise Refusal(404, "nothing is here")
 
     async def _streamable(self, request: Request) -> None:
-        if profiles.is_stream_profile(request):
-            await profiles.stream_profile(self.host, request)
+        if other_profiles.is_stream_profile(request):
+            await other_profiles.stream_profile(self.host, request)
         elif request.method == "POST":
-            await http.post(self.host, request)
+            await streamable.post(self.host, request)
         elif request.method == "GET":
             if request.headers.get("upgrade", "").lower() == "websocket":
                 raise Refusal(426, "WebSockets are not supported by this server's HTTP version")
-            await http.get(self.host, request)
+            await streamable.get(self.host, request)
         elif request.method == "DELETE":
-            await http.delete(self.host, request)
+            await streamable.delete(self.host, request)
         else:
             raise Refusal(
                 405, "GET, POST and DELETE are spoken here", headers=[(b"allow", b"GET, POST, DELETE")]
@@ -260,7 +261,7 @@ class Server:
 
     async def _give_ticket(self, request: Request) -> None:
         """Something that a web page can put into a URL: good once, and not for long."""
-        http.check_rate(self.host, request)
+        streamable.check_rate(self.host, request)
         try:
             ticket = self.gate.tickets.issue(request.credential)
         except TooManyTickets:
@@ -268,7 +269,7 @@ class Server:
                 429, "too many tickets wait to be used", headers=[(b"retry-after", b"30")]
             ) from None
         told = json.encode({"ticket": ticket, "expiresIn": int(TICKET_SECONDS)})
-        await request.reply(200, told, kind=http.JSON, headers=[(b"cache-control", b"no-store")])
+        await request.reply(200, told, kind=streamable.JSON, headers=[(b"cache-control", b"no-store")])
 
     async def _refuse(self, request: Request, refusal: Refusal) -> None:
         if refusal.status in (401, 403, 429):

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
+from .access.gate import AuthHook, Tokens, is_loopback
+from .access.local_user import can_tell_users
 from .app import Server, asgi
-from .auth import AuthHook, Tokens, is_loopback
+from .http.listener import Listener, raise_file_limit
+from .http.uvicorn_protocols import HttpProtocol, WebSocketProtocol
 from .logs import hide_secrets
-from .peers import can_tell_users
-from .protocols import HttpProtocol, WebSocketProtocol
 from .settings import ServerSettings
-from .sockets import Listener, raise_file_limit
 
 if TYPE_CHECKING:
     from acpella.agent import Agent

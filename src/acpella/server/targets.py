@@ -14,8 +14,8 @@ from acpella.local.guard import Guard
 from acpella.rpc import Channel, Receiver
 from acpella.transport import ProcessChannel, ProcessLimits, memory_pair
 
+from .command_log import CommandLog
 from .settings import ServerSettings
-from .stderr import CommandLog
 
 if TYPE_CHECKING:
     from acpella.agent import Agent

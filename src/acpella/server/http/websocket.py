@@ -5,16 +5,16 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from acpella.errors import AcpellaError, ConnectionClosed
+from acpella.server.access.gate import Refusal
+from acpella.server.access.tokens import SUBPROTOCOL
+from acpella.server.connection.hosted import HostedConnection
+from acpella.server.connection.messages import ACK, NotAMessage, error_answer, read_message
+from acpella.server.connection.outbox import OutOfWindow, Reader
+from acpella.server.connection.routing import Overflow
+from acpella.server.connection.table import Host
 
-from .auth import Refusal
-from .connections import HostedConnection
-from .host import Host
-from .http import CONNECTION, RESUME, check_rate, cursor_of
-from .messages import ACK, NotAMessage, error_answer, read_message
 from .requests import Request
-from .routes import Overflow
-from .streams import OutOfWindow, Reader
-from .tokens import SUBPROTOCOL
+from .streamable import CONNECTION, RESUME, check_rate, cursor_of
 
 __all__ = ["serve_socket", "ticket_offered"]
 

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from acpella.rpc.message import Envelope, id_of, read_envelope
-
-from .objects import UNREADABLE
-from .policy import Params, read_params
+from acpella.server.access.json_members import UNREADABLE
+from acpella.server.access.policy import Params, read_params
 
 __all__ = [
     "ACK",

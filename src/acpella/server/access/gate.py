@@ -10,8 +10,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from acpella.server.settings import ServerSettings
+
 from .credentials import AuthHook, Credential, Requester, Tickets
-from .settings import ServerSettings
 from .tokens import Tokens
 
 __all__ = [

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from .streams import Outbox, OutOfWindow
+from .outbox import Outbox, OutOfWindow
 
 __all__ = ["Kind", "Lent", "Overflow", "Routes"]
 

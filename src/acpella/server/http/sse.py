@@ -3,9 +3,10 @@
 import asyncio
 import logging
 
-from .connections import HostedConnection
+from acpella.server.connection.hosted import HostedConnection
+from acpella.server.connection.outbox import Reader
+
 from .requests import Request
-from .streams import Reader
 
 __all__ = ["stream_events"]
 

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs
 
-from .auth import Refusal
-from .credentials import Credential, Requester
-from .peers import Proxies
+from acpella.server.access.credentials import Credential, Requester
+from acpella.server.access.gate import Refusal
+from acpella.server.access.proxies import Proxies
 
 __all__ = ["ASGIReceive", "ASGIScope", "ASGISend", "Request"]
 

@@ -11,9 +11,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.protocol import State
 
-from .auth import Bucket
+from acpella.server.access.gate import Bucket
+
+from .listener import Listener
 from .requests import LET_IN, MEMORY, RAW_ABORT, RAW_SEND
-from .sockets import Listener
 
 __all__ = ["HttpProtocol", "WebSocketProtocol"]
 

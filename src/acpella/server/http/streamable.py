@@ -5,16 +5,16 @@ import logging
 from collections.abc import Callable
 
 from acpella.errors import AcpellaError, ConnectionClosed
+from acpella.server.access.gate import Refusal
+from acpella.server.access.policy import needs_session
+from acpella.server.connection.hosted import HostedConnection
+from acpella.server.connection.messages import ACK, Message, NotAMessage, error_answer, read_message
+from acpella.server.connection.outbox import OutOfWindow, Taken
+from acpella.server.connection.routing import Overflow
+from acpella.server.connection.table import Host
 
-from .auth import Refusal
-from .connections import HostedConnection
-from .host import Host
-from .messages import ACK, Message, NotAMessage, error_answer, read_message
-from .policy import needs_session
 from .requests import Request
-from .routes import Overflow
 from .sse import stream_events
-from .streams import OutOfWindow, Taken
 
 __all__ = ["JSON", "check_rate", "cursor_of", "delete", "get", "open_stream", "post", "read_body"]
 

@@ -4,14 +4,14 @@ import hashlib
 import logging
 
 from acpella.errors import AcpellaError
+from acpella.server.access.gate import Refusal
+from acpella.server.connection.hosted import HostedConnection
+from acpella.server.connection.messages import Message, NotAMessage, error_answer
+from acpella.server.connection.table import Host
 
-from .auth import Refusal
-from .connections import HostedConnection
-from .host import Host
-from .http import CONNECTION, JSON, SESSION, check_rate, deliver, open_stream, read_body
-from .messages import Message, NotAMessage, error_answer
 from .requests import Request
 from .sse import stream_events
+from .streamable import CONNECTION, JSON, SESSION, check_rate, deliver, open_stream, read_body
 
 __all__ = ["client_id_get", "client_id_post", "is_stream_profile", "stream_profile"]
 

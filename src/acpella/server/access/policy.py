@@ -10,10 +10,10 @@ from typing import Any, cast
 import msgspec
 
 from acpella.rpc.message import mend_surrogates
+from acpella.server.settings import ServerSettings
 
 from .credentials import Scope
-from .objects import MOST, UNREADABLE, Doubtful, items, members, near, value
-from .settings import ServerSettings
+from .json_members import MOST, UNREADABLE, Doubtful, items, members, near, value
 
 __all__ = [
     "REOPENING",

@@ -5,16 +5,17 @@ import logging
 import secrets
 from typing import TYPE_CHECKING
 
-from .auth import Bucket, Gate, Refusal
-from .connections import HostedConnection
-from .credentials import Credential
-from .metrics import Metrics
-from .policy import Owners, Policy
-from .routes import Kind
-from .settings import ServerSettings
+from acpella.server.access.credentials import Credential
+from acpella.server.access.gate import Bucket, Gate, Refusal
+from acpella.server.access.policy import Owners, Policy
+from acpella.server.metrics import Metrics
+from acpella.server.settings import ServerSettings
+
+from .hosted import HostedConnection
+from .routing import Kind
 
 if TYPE_CHECKING:
-    from .targets import Target
+    from acpella.server.targets import Target
 
 __all__ = ["Host"]
 

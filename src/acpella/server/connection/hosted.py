@@ -16,8 +16,10 @@ import msgspec
 from acpella.errors import ConnectionClosed
 from acpella.rpc.framing import Broken, Framer
 from acpella.rpc.message import Envelope, guess, id_of, read_envelope
+from acpella.server.access.credentials import SCOPES, Credential
+from acpella.server.access.json_members import UNREADABLE
+from acpella.server.access.policy import REOPENING, Violation, check_form, check_scopes, missing, read_params
 
-from .credentials import SCOPES, Credential
 from .messages import (
     ACK,
     Message,
@@ -28,14 +30,13 @@ from .messages import (
     outcome_of_request,
     rejection,
 )
-from .objects import UNREADABLE
-from .policy import REOPENING, Violation, check_form, check_scopes, missing, read_params
-from .routes import Kind, Lent, Overflow, Routes
-from .streams import Outbox, Reader
+from .outbox import Outbox, Reader
+from .routing import Kind, Lent, Overflow, Routes
 
 if TYPE_CHECKING:
-    from .host import Host
-    from .targets import Endpoint
+    from acpella.server.targets import Endpoint
+
+    from .table import Host
 
 __all__ = ["HostedConnection"]
 
