@@ -211,6 +211,9 @@ async def test_a_second_token_of_a_user_reaches_the_same_connections(tmp_path: P
             two.connection = one.connection
             async with one.stream() as stream:
                 session = await one.new(stream)
+                await one.prompt(session, "say 1")  # a session that was never used is in no list
+                async with one.stream(session) as updates:
+                    await updates.until_answer("p")
                 assert (await two.post("session/list", id=7)).status_code == 202
                 assert session in str((await stream.until_answer(7))[-1])
 
@@ -644,6 +647,8 @@ async def test_a_hook_of_the_programs_own_gets_tickets_too() -> None:
         ticket = await ticket_of(page, server.url)
         async with socket(ws_url(server, f"?ticket={ticket}")) as client:
             session = await client.start()
+            await client.prompt(session, "say 1")
+            await client.until_answer(2)
         async with socket(ws_url(server), {"X-User": "carol"}) as client:
             await client.call(0, "initialize", HELLO)
             assert session in str(await client.call(1, "session/list"))

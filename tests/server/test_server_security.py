@@ -460,7 +460,10 @@ async def test_answers_for_good_count_by_user(tmp_path: Path) -> None:
                 seen = await client.until_answer(3)
                 assert "session/request_permission" not in [message.get("method") for message in seen]
     assert talker.answers == [True] * 4
-    assert sorted(RememberedPermissions(file).owners()) == ["talker for alice", "talker for bob"]
+    assert sorted(RememberedPermissions(file).owners()) == [
+        "talker for alice in /tmp",
+        "talker for bob in /tmp",
+    ]
 
 
 async def test_ids_are_long_random_and_not_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
