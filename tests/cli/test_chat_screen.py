@@ -13,7 +13,7 @@ import pytest
 from cli_shell import Shell
 from terminal import acpella
 
-from acpella.cli.show.markdown import Block, render
+from acpella.cli.terminal.markdown import Block, render
 
 HERE = Path(__file__).parent
 RAW = f"{sys.executable} {HERE / 'raw_agent.py'}"

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from cli_shell import EXAMPLES, Shell
 
-from acpella.cli import catalogue as module
-from acpella.cli.catalogue import Catalogue, Entry
+from acpella.cli.state import catalogue as module
+from acpella.cli.state.catalogue import Catalogue, Entry
 
 ADDING = """
 import sys
 from pathlib import Path
-from acpella.cli.catalogue import Catalogue, Entry
+from acpella.cli.state.catalogue import Catalogue, Entry
 
 catalogue = Catalogue(Path(sys.argv[1]))
 for number in range(25):

@@ -119,7 +119,7 @@ def test_the_page_about_the_command_line_has_every_exit_code_and_variable() -> N
 
 BUSY = """
 import asyncio
-from acpella.cli.interrupts import Interrupts
+from acpella.cli.terminal.interrupts import Interrupts
 
 async def main():
     Interrupts()

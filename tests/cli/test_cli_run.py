@@ -244,7 +244,12 @@ def test_a_run_loads_no_more_than_it_needs(tmp_path: Path) -> None:
     heavy = {"shutil", "secrets", "hashlib", "json", "difflib", "tempfile", "tomllib", "random", "mimetypes"}
     heavy |= {"rich", "prompt_toolkit", "httpx2", "websockets", "starlette", "uvicorn", "mcp", "pydantic"}
     heavy |= {"acpella.agent", "acpella.local", "acpella.client.remote", "acpella.client.supervisor"}
-    heavy |= {"acpella.client.record", "acpella.cli.ask", "acpella.cli.owner", "acpella.cli.show.markdown"}
+    heavy |= {
+        "acpella.client.record",
+        "acpella.cli.terminal.questions",
+        "acpella.cli.daemon.daemon",
+        "acpella.cli.terminal.markdown",
+    }
     assert loaded & heavy == set()
 
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acpella.cli.chat.mentions import Files, to_prompt
-from acpella.cli.forms import read_value
-from acpella.cli.show.clean import Cleaner, clean, one_line
-from acpella.cli.show.facts import diff_rows
-from acpella.cli.show.lines import cell_len, crop, paint, plain, wrap
-from acpella.cli.show.markdown import Block, Blocks, render
+from acpella.cli.terminal.clean import Cleaner, clean, one_line
+from acpella.cli.terminal.facts import diff_rows
+from acpella.cli.terminal.forms import read_value
+from acpella.cli.terminal.markdown import Block, Blocks, render
+from acpella.cli.terminal.rows import cell_len, crop, paint, plain, wrap
 from acpella.schema import (
     BooleanPropertySchema,
     Diff,

@@ -117,14 +117,14 @@ def test_a_question_shows_line_ends_of_a_title(ask: Ask) -> None:
     ],
 )
 def test_a_question_shows_characters_that_draw_nothing(char: str, name: str) -> None:
-    from acpella.cli.show.reveal import is_hidden, reveal, reveal_rows
+    from acpella.cli.terminal.reveal import is_hidden, reveal, reveal_rows
 
     assert reveal(f"rm{char} -rf") == f"rm{name} -rf"
     assert is_hidden(reveal_rows(f"rm{char} -rf", 80))
 
 
 def test_plain_text_of_any_language_is_shown_as_it_is() -> None:
-    from acpella.cli.show.reveal import reveal
+    from acpella.cli.terminal.reveal import reveal
 
     for text in ("echo 'naïve' | 漢字 жук עברית", "done ✔️ 👨‍👩‍👧 👍🏽", r"a literal \x1b"):
         assert reveal(text) == text

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from acpella.cli import places
+from acpella.cli.state import paths as places
 from acpella.coder.confinement import confinement
 
 REPOSITORY = Path(__file__).parents[2]

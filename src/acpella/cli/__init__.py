@@ -24,7 +24,7 @@ COMMANDS = {
     "tokens": "add, list and remove the tokens of a server's users",
     "connect": "give an editor that only knows stdio an agent behind a URL",
 }
-"""Each command is the module of that name here, with `declare(parser)` and `run(arguments) -> exit code`."""
+"""Each is a module of that name in `commands`, with `declare(parser)` and `run(arguments) -> exit code`."""
 
 
 SHORT = ("run", "status", "cancel", "sessions", "agents", "permissions", "tokens")
@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         20_000, 10, 10
     )  # while modules are loaded nothing is garbage; it took a tenth of the start
     if words and words[0] in COMMANDS:
-        module = importlib.import_module(f".{words[0]}", __name__)
+        module = importlib.import_module(f".commands.{words[0]}", __name__)
         parser = Parser(
             prog=f"acpella {words[0]}",
             formatter_class=Help,

@@ -9,7 +9,7 @@ from typing import Any
 from acpella.errors import AcpellaError, AuthRequired, ConnectionClosed, RpcError
 
 from . import exits
-from .lines import say
+from .terminal.output import say
 
 __all__ = ["guarded", "report"]
 
@@ -27,7 +27,7 @@ def report(error: BaseException, *, silent: str = "", doctor: bool = True, agent
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return exits.DONE
     if isinstance(error, RpcError):
-        from .owners import from_wire
+        from .daemon.client import from_wire
 
         error = from_wire(error)
     died = isinstance(error, ConnectionClosed) and (error.exit_code is not None or error.signal)
@@ -42,7 +42,7 @@ def guarded(work: Callable[[], Coroutine[Any, Any, int]]) -> int:
     """Run a command that talks to an agent; gives the exit code."""
 
     async def watched() -> int:
-        from .alerts import alerts_to
+        from .terminal.alerts import alerts_to
 
         with alerts_to(say, verbose=False):
             return await work()

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from acpella.errors import Unsupported
 from acpella.schema import AuthMethod, AuthMethodEnvVar, AuthMethodTerminal
 
-from ..choices import Choices, choose_mode, choose_option, models_of, modes_of, options_of
-from ..lines import ago
-from ..show.clean import one_line
-from ..show.lines import Row, wrap
-from ..show.reveal import reveal
+from ..session.choices import Choices, choose_mode, choose_option, models_of, modes_of, options_of
+from ..terminal.clean import one_line
+from ..terminal.output import ago
+from ..terminal.reveal import reveal
+from ..terminal.rows import Row, wrap
 from . import kept
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from ..choices import Choices
-from ..show.clean import one_line
+from ..session.choices import Choices
+from ..terminal.clean import one_line
 from .mentions import Files
 
 __all__ = ["Offers"]

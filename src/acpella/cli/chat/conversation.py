@@ -23,19 +23,18 @@ from acpella.errors import AcpellaError, AuthRequired, ConnectionClosed, RpcErro
 from acpella.schema import CurrentModeUpdate, SessionUpdate, UsageUpdate
 
 from .. import exits
-from ..alerts import alerts_to
-from ..alone import Alone
-from ..ask import Asker
-from ..catalogue import Entry
-from ..choices import Choices, choose_mode, models_of, modes_of, options_of, prepare
-from ..keys import interrupt
-from ..opening import new_entry
-from ..owners import from_wire
-from ..run import TITLE
-from ..show.clean import clean, one_line
-from ..show.facts import OwnTerminal, is_visible, usage_text
-from ..show.lines import Row, cell_len, wrap
-from ..show.screen import Screen
+from ..daemon.client import from_wire
+from ..daemon.solo import Alone
+from ..session.choices import Choices, choose_mode, models_of, modes_of, options_of, prepare
+from ..session.lookup import new_entry
+from ..state.catalogue import MAX_TITLE, Entry
+from ..terminal.alerts import alerts_to
+from ..terminal.clean import clean, one_line
+from ..terminal.facts import OwnTerminal, is_visible, usage_text
+from ..terminal.keys import interrupt
+from ..terminal.questions import Asker
+from ..terminal.rows import Row, cell_len, wrap
+from ..terminal.screen import Screen
 from . import kept
 from .commands import COMMANDS, foreground, names, run_command
 from .complete import Offers
@@ -316,7 +315,7 @@ class Conversation:
         self.screen.start()
         self.said.append(("user", text))
         await self._remember(text)
-        self._alone.begin(one_line(text, TITLE))
+        self._alone.begin(one_line(text, MAX_TITLE))
         try:
             async for update in turn:
                 if isinstance(update, UsageUpdate):

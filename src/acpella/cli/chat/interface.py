@@ -25,7 +25,7 @@ from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.styles import Style
 
-from ..show.lines import Row, has_colour, paint
+from ..terminal.rows import Row, has_colour, paint
 
 __all__ = ["Interface", "Listens", "open_history"]
 

@@ -15,12 +15,12 @@ from acpella.client import ClientSettings, ConnectedAgent, connect
 from acpella.errors import ConnectionClosed, RpcError
 from acpella.transport import UnixChannel
 
-from .. import owners, places
-from ..ask import Asker
-from ..catalogue import Catalogue, Entry, new_key
-from ..offers import offers
-from ..opening import owner_config
-from ..run import OWNER_TRIES, OWNER_WITHIN, TITLE
+from ..daemon import client as owners
+from ..session.capabilities import offers
+from ..session.lookup import owner_config
+from ..state import paths as places
+from ..state.catalogue import MAX_TITLE, Catalogue, Entry, new_key
+from ..terminal.questions import Asker
 
 __all__ = ["attach", "is_busy", "known", "other", "owned_session", "remember", "stop"]
 
@@ -74,8 +74,8 @@ async def attach(
         tell=asker.tell,
         interactive=True,
     )
-    allowed["timeouts"] = dataclasses.replace(allowed["timeouts"], startup=OWNER_WITHIN)
-    for _ in range(OWNER_TRIES):
+    allowed["timeouts"] = dataclasses.replace(allowed["timeouts"], startup=owners.READY_WITHIN)
+    for _ in range(owners.ATTACH_TRIES):
         connected = await asyncio.to_thread(owners.reach, config)
         agent = connect(
             _OwnerChannel(connected, config),
@@ -126,7 +126,7 @@ def owned_session(agent: ConnectedAgent, entry: Entry) -> str:
 def remember(entry: Entry, *, prompt: str, title: str | None) -> None:
     """Let `--continue` find the session, under the agent's title or else the start of the first prompt."""
     text = " ".join(redact(prompt).split())
-    first = text if len(text) <= TITLE else text[: TITLE - 1] + "…"
+    first = text if len(text) <= MAX_TITLE else text[: MAX_TITLE - 1] + "…"
     try:
         catalogue = Catalogue(warn=lambda _: None)  # nothing may be written across the chat
         known = catalogue.get(entry.key) or catalogue.add(entry)

@@ -13,9 +13,9 @@ from acpella.client import (
 )
 from acpella.schema import SessionUpdate
 
-from ..agents_known import startup_of
-from ..ask import Asker
-from ..offers import offers
+from ..session.capabilities import offers
+from ..state.agents import startup_of
+from ..terminal.questions import Asker
 
 __all__ = ["mcp_servers", "open_agent", "open_session"]
 
@@ -67,7 +67,7 @@ async def open_session(
 
 def mcp_servers(arguments: argparse.Namespace, settings: ClientSettings) -> list[Any]:
     """The MCP servers of the command line and of the settings."""
-    from ..mcp_servers import from_settings, from_word
+    from ..session.mcp_servers import from_settings, from_word
 
     return [from_word(text) for text in arguments.mcp] + [from_settings(s) for s in settings.mcp_servers]
 

@@ -1,0 +1,69 @@
+"""`acpella cancel`: stop what runs in a session, from any shell."""
+
+import argparse
+
+from .. import exits
+from ..daemon import client as owners
+from ..session.lookup import NoSession, resolve
+from ..state import paths as places
+from ..state.catalogue import Catalogue, Entry
+from ..terminal.output import say
+
+__all__ = ["declare", "run"]
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "Cancel the running turn of a session; without NAME, of the one that runs in this repository."
+    )
+    add = parser.add_argument
+    add("-s", "--session", metavar="NAME", help="the session, by name or id")
+    add("--all", action="store_true", help="the prompts that wait, too")
+    add("--cwd", default=".", metavar="PATH", help="a directory of the repository")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; gives the exit code."""
+    try:
+        entry = _running(arguments) if arguments.session is None else _named(arguments)
+    except NoSession as error:
+        say(str(error))
+        return exits.USAGE
+    if entry is None:
+        say("nothing runs in this repository")
+        return exits.DONE
+    told = owners.ask(entry.key, "_owner/cancel", {"all": arguments.all})
+    if told is not None and told.get("stuck"):
+        say(
+            f"{entry.label} does not answer: process {owners.pid_of(entry.key)} may be stopped "
+            "(`fg` lets it go on); `acpella status --stop` ends it"
+        )
+        return exits.TIMEOUT
+    if told is None or not (told.get("running") or told.get("queued")):
+        say(f"nothing runs in {entry.label}")
+        return exits.DONE
+    queued = told.get("queued", 0)
+    say(f"cancelled {entry.label}" + (f" and {queued} that waited" if queued else ""))
+    return exits.DONE
+
+
+def _named(arguments: argparse.Namespace) -> Entry:
+    entry = resolve(Catalogue(), arguments.session, cwd=arguments.cwd)
+    if entry is None:
+        raise NoSession(f"no session {arguments.session!r} in this repository")
+    return entry
+
+
+def _running(arguments: argparse.Namespace) -> Entry | None:
+    """The one session of this repository in which something runs. Raises `NoSession` if there are more."""
+    entries = Catalogue().entries(root=places.repository(arguments.cwd))
+    told = [(entry, owners.ask(entry.key, "_owner/status") or {}) for entry in entries]
+    busy = [entry for entry, state in told if state.get("running")] or [
+        entry for entry, state in told if state.get("stuck")
+    ]
+    if len(busy) > 1:
+        raise NoSession(
+            f"say which with --session: {', '.join(entry.label for entry in busy)} run or do not answer"
+        )
+    return busy[0] if busy else None

@@ -1,0 +1,68 @@
+"""`acpella chat`: a conversation with an agent in the terminal."""
+
+import argparse
+import asyncio
+import shlex
+import sys
+from importlib.util import find_spec
+
+from .. import exits
+from ..options import check_session, declare_conversation
+from ..terminal.output import say
+
+__all__ = ["declare", "parse", "run"]
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = "Talk with an agent. /help lists the commands; Ctrl-D leaves."
+    declare_conversation(parser)
+
+
+def parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
+    """Read the command line; what contradicts itself is said."""
+    arguments = parser.parse_args(words)
+    check_session(parser, arguments)
+    return arguments
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; gives the exit code."""
+    from acpella.errors import AcpellaError
+
+    from ..terminal.rows import is_smart
+
+    if not (sys.stdin.isatty() and is_smart(sys.stdout)):
+        return _fail("chat needs a terminal; `acpella run` does without", exits.USAGE)
+    for library in ("prompt_toolkit", "rich"):
+        if find_spec(library) is None:
+            return _fail(f"chat needs {library}: pip install 'acpella[standard]'", exits.USAGE)
+    try:
+        return asyncio.run(_run(arguments))
+    except (AcpellaError, TimeoutError, OSError, ValueError) as error:
+        from ..failures import report
+
+        return report(error, silent="it took too long")
+    except KeyboardInterrupt:
+        return exits.CANCELLED
+
+
+def _fail(text: str, code: int) -> int:
+    say(text)
+    return code
+
+
+async def _run(arguments: argparse.Namespace) -> int:
+    from ..chat.conversation import Conversation
+    from ..session.lookup import find_settings, named_session, settings_of
+    from ..state.agents import default_agent
+    from ..state.catalogue import Catalogue
+
+    settings = find_settings(arguments.settings, arguments.cwd, agent=arguments.agent, yes=arguments.yes)
+    entry = named_session(arguments, settings, Catalogue())
+    if entry is None:
+        return await Conversation(arguments, settings, arguments.agent or default_agent(settings)).run()
+    arguments.cwd = entry.cwd
+    target = entry.target or arguments.agent or entry.agent
+    target = target if isinstance(target, str) else shlex.join(target)
+    return await Conversation(arguments, settings_of(entry, settings), target, entry).run()

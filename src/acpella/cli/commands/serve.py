@@ -1,0 +1,298 @@
+"""`acpella serve`: an agent for people elsewhere, over HTTP and WebSocket."""
+
+import argparse
+import asyncio
+import errno
+import importlib
+import importlib.util
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import exits
+
+if TYPE_CHECKING:
+    from acpella.server import AuthHook, ServerSettings
+
+__all__ = ["declare", "run"]
+
+_EPILOG = """\
+examples:
+  acpella serve                                 the built-in agent
+  acpella serve myagent:agent                   the object `agent` of the module `myagent`
+  acpella serve ./hello.py:agent                the same from a file
+  acpella serve hello.py                        a program that speaks ACP on stdio when it is run
+  acpella serve -- npx some-agent --acp         any agent that speaks ACP on stdio; a process per connection
+  ACPELLA_TOKEN=$(openssl rand -hex 32) acpella serve --host 0.0.0.0 --certfile c.pem --keyfile k.pem my:agent
+
+what is served (below the address that is printed):
+  /acp                 the official transport: Streamable HTTP, and WebSocket on the same path
+  /acp/ws, /message    plain WebSockets
+  /acp/rpc, /acp/sse   POST and events by ?client_id=
+  /acp/ticket          POST for a ticket, with which a web page can connect without its token in a URL
+  /healthz, /readyz    for load balancers; no credentials needed
+  /metrics             for Prometheus; needs the scope `admin`
+
+Clients connect with `acpella connect URL`, acpella.connect(URL), or any ACP client with a remote transport.
+Every limit is a line of the --config file (TOML) or a variable ACPELLA_SERVER_NAME; see docs/hosting.md.
+SIGTERM and Ctrl-C let running turns end first; a second Ctrl-C does not wait.
+"""
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = "Host an agent over HTTP, server-sent events and WebSocket."
+    parser.usage = "acpella serve [options] [MODULE:NAME | FILE.py:NAME | -- COMMAND ARG...]"
+    parser.epilog = _EPILOG
+    add = parser.add_argument
+    add("target", nargs="*", metavar="TARGET", help="what to host; default: the built-in agent")
+    add("--host", default="127.0.0.1", help="address to listen on; default: %(default)s, this machine only")
+    add(
+        "--port", type=_port, default=8000, help="port to listen on, 0 for any free one; default: %(default)s"
+    )
+    who = parser.add_argument_group("who may connect")
+    who.add_argument(
+        "--token",
+        metavar="TOKEN",
+        help="bearer token that every client must send, 32 characters or more; better in ACPELLA_TOKEN, "
+        "where other users of the machine do not see it",
+    )
+    who.add_argument(
+        "--token-file",
+        metavar="PATH",
+        help="several users: the file that `acpella tokens` writes, lines of USER sha256:HASH [until=DATE] "
+        "[scopes=prompt,approve,read,admin]; read again when it changes",
+    )
+    who.add_argument(
+        "--plain-http",
+        action="store_true",
+        help="take tokens without TLS from other machines: something else encrypts, such as a proxy",
+    )
+    who.add_argument(
+        "--trust-proxy",
+        action="append",
+        default=[],
+        metavar="ADDRESS",
+        help="believe X-Forwarded-For of this proxy, an address or a network; may be repeated",
+    )
+    who.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="answer to this name in the Host header; may be repeated; * for any",
+    )
+    who.add_argument(
+        "--allow-origin",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="let web pages of this origin connect; may be repeated",
+    )
+    who.add_argument(
+        "--root",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="sessions may only work below this directory; may be repeated",
+    )
+    who.add_argument(
+        "--mcp-commands",
+        choices=("auto", "yes", "no"),
+        default=None,
+        help="whether clients may name MCP servers that are programs to start here; auto: without a token",
+    )
+    who.add_argument(
+        "--mcp-urls",
+        choices=("auto", "yes", "no"),
+        default=None,
+        help="whether clients may name MCP servers by URL, to be reached from here; auto: without a token",
+    )
+    how = parser.add_argument_group("how it runs")
+    how.add_argument(
+        "--config", metavar="PATH", help="settings in TOML; the environment and options go before"
+    )
+    how.add_argument("--log-format", choices=("text", "json"), default="text", help="default: %(default)s")
+    how.add_argument("--log-level", default="INFO", choices=("DEBUG", "INFO", "WARNING", "ERROR"))
+    how.add_argument("--no-finish-turns", action="store_true", help="cancel a turn when its client goes away")
+    how.add_argument("--cwd", metavar="PATH", help="working directory of a hosted command")
+    how.add_argument("--certfile", metavar="PATH", help="TLS certificate (PEM)")
+    how.add_argument("--keyfile", metavar="PATH", help="its key (PEM)")
+
+
+def _port(text: str) -> int:
+    if text.isdigit() and int(text) < 65536:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a port; 0 to 65535 are")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; gives the exit code."""
+    from acpella.errors import AcpellaError
+
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:
+        return exits.CANCELLED
+    except (ImportError, AcpellaError, TypeError, ValueError, OSError) as error:
+        print(f"acpella: {_explained(arguments, error)}", file=sys.stderr)  # noqa: T201 - for the operator
+        return exits.NOT_FOUND if isinstance(error, ImportError) else exits.USAGE
+
+
+def _explained(arguments: argparse.Namespace, error: BaseException) -> str:
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        return f"port {arguments.port} is in use; choose another with --port, or stop what uses it"
+    if isinstance(error, OSError) and error.errno == errno.EADDRNOTAVAIL:
+        return f"{arguments.host} is no address of this machine"
+    if isinstance(error, OSError) and error.errno == errno.EACCES and arguments.port < 1024:
+        return f"port {arguments.port} needs privileges; choose one from 1024 on"
+    return str(error)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from acpella.server import Runner
+    from acpella.server.access.gate import describe, is_loopback
+    from acpella.server.logs import set_up_logging
+
+    set_up_logging(arguments.log_format, level=arguments.log_level)
+    settings = _settings(arguments)
+    auth = _auth(arguments)
+    target = _target(arguments.target, arguments.cwd, settings)
+    options: dict[str, Any] = {}
+    if arguments.certfile or arguments.keyfile:
+        options = {"ssl_certfile": arguments.certfile, "ssl_keyfile": arguments.keyfile}
+    runner = Runner(target, host=arguments.host, port=arguments.port, settings=settings, auth=auth, **options)
+    runner.bind()
+    _say(f"acpella serves {_name(arguments.target)} at {runner.url}  ({describe(auth)})")
+    if not is_loopback(arguments.host):
+        if not options:
+            _say("  without TLS, tokens can be read on the way, unless a proxy or the network encrypts them")
+        if arguments.host in ("0.0.0.0", "::") and not arguments.allow_host and not settings.allowed_origins:
+            _say(f"  it answers to {', '.join(settings.allowed_hosts)}; --allow-host adds a name")
+        if not settings.roots:
+            _say("  sessions may work in any directory of this machine; --root limits them")
+    asyncio.run(runner.run())
+    return exits.DONE
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)  # noqa: T201 - for the operator
+
+
+def _settings(arguments: argparse.Namespace) -> "ServerSettings":
+    from acpella.server import ServerSettings
+
+    settings = ServerSettings.load(arguments.config)
+    changes: dict[str, Any] = {}
+    if arguments.allow_host:
+        changes["allowed_hosts"] = (*settings.allowed_hosts, *arguments.allow_host)
+    if arguments.allow_origin:
+        changes["allowed_origins"] = (*settings.allowed_origins, *arguments.allow_origin)
+    if arguments.plain_http:
+        changes["plain_http"] = True
+    if arguments.trust_proxy:
+        changes["trusted_proxies"] = (*settings.trusted_proxies, *arguments.trust_proxy)
+    if arguments.root:
+        changes["roots"] = (*settings.roots, *(str(Path(root).absolute()) for root in arguments.root))
+    if arguments.mcp_commands is not None:
+        changes["mcp_commands"] = arguments.mcp_commands
+    if arguments.mcp_urls is not None:
+        changes["mcp_urls"] = arguments.mcp_urls
+    if arguments.no_finish_turns:
+        changes["finish_turns"] = False
+    return settings.but(**changes)
+
+
+def _auth(arguments: argparse.Namespace) -> "AuthHook | None":
+    from acpella.server import Tokens
+
+    for name in ("ACPELLA_TOKEN", "ACPELLA_TOKEN_FILE"):
+        if os.environ.get(name) == "":  # perhaps a secret that did not arrive: nobody wants to serve without
+            raise ValueError(
+                f"{name} is set, but empty; give it a value, or unset it to ask nobody for credentials"
+            )
+    if arguments.token == "" or arguments.token_file == "":
+        raise ValueError("--token and --token-file need a value")
+    file = arguments.token_file or os.environ.get("ACPELLA_TOKEN_FILE")
+    token = arguments.token or os.environ.get("ACPELLA_TOKEN")
+    if arguments.token and arguments.token_file:
+        raise ValueError("give either --token or --token-file")
+    if file and not arguments.token:
+        return Tokens.from_file(file)
+    return Tokens.single(token) if token else None
+
+
+def _name(words: list[str]) -> str:
+    return "the built-in agent" if not words else words[0]
+
+
+def _target(words: list[str], cwd: str | None, settings: "ServerSettings") -> Any:
+    from acpella.server.targets import CommandTarget
+
+    if not words:
+        return _built_in()
+    if len(words) == 1 and _is_reference(words[0]):
+        return _imported(words[0])
+    if len(words) == 1 and words[0].endswith(".py"):
+        if not Path(words[0]).is_file():
+            raise ImportError(f"there is no file {words[0]}")
+        words = [sys.executable, str(Path(words[0]).absolute())]
+    elif shutil.which(words[0], path=None if os.sep not in words[0] else cwd or ".") is None:
+        raise ValueError(f"{words[0]} is no program that can be started here; check the name or the path")
+    return CommandTarget(words, cwd=cwd, settings=settings)
+
+
+def _is_reference(word: str) -> bool:
+    module, colon, name = word.rpartition(":")
+    return bool(colon) and name.isidentifier() and (module.endswith(".py") or _is_dotted(module))
+
+
+def _is_dotted(name: str) -> bool:
+    return all(part.isidentifier() for part in name.split("."))
+
+
+def _built_in() -> Any:
+    from acpella.coder import agent
+
+    return agent()
+
+
+def _imported(reference: str) -> Any:
+    """The agent that `module:name` or `file.py:name` means."""
+    where, _, name = reference.rpartition(":")
+    module: Any = _module_of_file(Path(where)) if where.endswith(".py") else _module(where)
+    agent = getattr(module, name, None)
+    if agent is None:
+        names = [str(name) for name in dir(module)]
+        known = [name for name in names if callable(getattr(getattr(module, name), "serve_on", None))]
+        hint = f"; it has: {', '.join(known)}" if known else ""
+        if where.endswith(".py") and not known:
+            hint = f"; `acpella serve {where}` hosts it as a program, if it is one"
+        raise ValueError(f"{where} has no {name!r}{hint}")
+    if not callable(getattr(agent, "serve_on", None)):
+        raise ValueError(f"{reference} is a {type(agent).__name__}, not an acpella.Agent")
+    return agent
+
+
+def _module(name: str) -> Any:
+    sys.path.insert(0, os.getcwd())
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
+            raise ImportError(f"there is no module {name!r} here or among the installed ones") from None
+        raise ImportError(f"{name} cannot be imported: {error}") from error
+
+
+def _module_of_file(path: Path) -> Any:
+    if not path.is_file():
+        raise ImportError(f"there is no file {path}")
+    sys.path.insert(0, str(path.parent.absolute()))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module

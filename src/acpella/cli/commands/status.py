@@ -1,0 +1,136 @@
+"""`acpella status`: what runs in the sessions of this repository."""
+
+import argparse
+from typing import Any
+
+from .. import exits
+from ..daemon import client as owners
+from ..daemon.background import results
+from ..session.lookup import SHORTEST_START
+from ..state import paths as places
+from ..state.catalogue import Catalogue, Entry
+from ..terminal.output import ago, one_line, say, show, show_json
+
+__all__ = ["declare", "run"]
+
+SHOWN = 20
+"""Sessions that are listed; `acpella sessions list` has them all."""
+
+SHOWN_LEFT = 3
+"""Prompts left with --no-wait that are listed for a session; `--json` has them all."""
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "Show what is going on in this repository: sessions that have a name or are alive, what runs in "
+        "them, what waits, and how prompts ended that were left with --no-wait."
+    )
+    add = parser.add_argument
+    add("-s", "--session", metavar="NAME", help="this session only, by name or id")
+    add("--all", action="store_true", help="of every repository")
+    add("--stop", action="store_true", help="end the processes that keep the sessions alive")
+    add("--json", action="store_true", help="as JSON")
+    add("--cwd", default=".", metavar="PATH", help="a directory of the repository")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; gives the exit code."""
+    catalogue = Catalogue()
+    owners.sweep()
+    root = None if arguments.all else str(places.repository(arguments.cwd))
+    entries = catalogue.entries(root=root)
+    if arguments.session:
+        entries = [e for e in entries if e.name == arguments.session] or [
+            e
+            for e in entries
+            if e.session_id == arguments.session
+            or (len(arguments.session) >= SHORTEST_START and e.session_id.startswith(arguments.session))
+        ]
+        if not entries:
+            say(f"no session {arguments.session!r} in this repository; `acpella sessions list` shows them")
+            return exits.USAGE
+    if arguments.stop:
+        stopped = [entry for entry in entries if owners.stop(entry.key)]
+        say(f"ended {', '.join(entry.label for entry in stopped)}" if stopped else "nothing was running")
+        return exits.DONE
+    told = [(entry, _describe(entry)) for entry in entries]
+    if not arguments.session:  # a single prompt that has ended is of no interest, `sessions list` has it
+        told = [(entry, state) for entry, state in told if entry.name or state["alive"] or state["left"]]
+    told = told[:SHOWN]
+    if arguments.json:
+        show_json([state for _, state in told])
+        return exits.DONE
+    for entry, state in told:
+        _show(entry, state, everywhere=arguments.all)
+    if not told and entries:
+        say("nothing runs or waits here; `acpella sessions list` shows the sessions that there were")
+    elif not told:
+        say("no sessions here yet; `acpella run -s NAME` begins one that stays")
+    return exits.DONE
+
+
+def _describe(entry: Entry) -> dict[str, Any]:
+    state = owners.ask(entry.key, "_owner/status")
+    return {
+        "name": entry.name or None,
+        "sessionId": entry.session_id,
+        "agent": entry.agent,
+        "root": entry.root,
+        "title": entry.title,
+        "alive": state is not None,
+        "stuck": bool(state and state.get("stuck")),
+        "pid": (state.get("pid") or owners.pid_of(entry.key)) if state else None,
+        "running": state.get("running") if state else None,
+        "queue": state.get("queue", []) if state else [],
+        "lastActivity": (state or {}).get("lastActivity") or entry.updated_at,
+        "left": [
+            {
+                "prompt": kept.prompt,
+                "at": kept.at,
+                "stopReason": kept.stop_reason or None,
+                "error": kept.error or None,
+                "text": kept.text,
+            }
+            for kept in results(entry.key)
+        ],
+    }
+
+
+def _show(entry: Entry, state: dict[str, Any], *, everywhere: bool) -> None:
+    doing = "asleep"
+    if state["stuck"]:
+        doing = f"does not answer (process {state['pid']})"
+    elif state["running"]:
+        running = state["running"]
+        verb = "cancelling" if running.get("cancelling") else "running"
+        doing = f"{verb} since {ago(running['since']).removesuffix(' ago')}: {one_line(running['prompt'])}"
+    elif state["alive"]:
+        doing = "ready"
+    where = f"  {entry.root}" if everywhere else ""
+    show(f"{one_line(entry.label)}  {entry.agent}  {ago(state['lastActivity'])}  {doing}{where}")
+    for number, waiting in enumerate(state["queue"], 1):
+        show(f"  {number}. waits: {one_line(waiting['prompt'])}")
+    shown = _worth_showing(state["left"])
+    for left in shown:
+        reason = left["stopReason"]
+        end = (left["error"] or left["text"] or "").strip().splitlines()
+        told = one_line(end[0], 100) if end else (reason or "")
+        why = f" ({reason})" if end and not left["error"] and reason != "end_turn" else ""
+        show(f"  {_mark(left)} {ago(left['at'])}: {one_line(left['prompt'])} → {told}{why}")
+    if more := len(state["left"]) - len(shown):
+        show(f"  … {more} more; `acpella status --json` shows all")
+
+
+def _mark(left: dict[str, Any]) -> str:
+    """As `run` would have ended: ✓ for the code 0, · for what was cut short, ✗ for what failed."""
+    if left["error"] or left["stopReason"] == "refusal":
+        return "✗"
+    return "✓" if left["stopReason"] == "end_turn" else "·"
+
+
+def _worth_showing(left: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The last few, in order; what went wrong does not disappear behind what went well."""
+    failed = [n for n, one in enumerate(left) if _mark(one) == "✗"][1 - SHOWN_LEFT :]
+    others = [n for n in range(len(left)) if n not in failed][len(failed) - SHOWN_LEFT :]
+    return [left[n] for n in sorted([*failed, *others])]

@@ -1,0 +1,289 @@
+"""The agent that an owner process keeps, and what is known of the session that is open there."""
+
+import os
+import re
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import msgspec
+
+from acpella.errors import AuthRequired, ConnectionClosed, RpcError, TransportError, Unsupported
+from acpella.rpc import Channel
+from acpella.rpc.message import Envelope
+from acpella.transport import ProcessChannel
+
+from ..state.agents import startup_of
+from .client import Config, table
+from .frames import AgentEnd
+from .history import History
+
+__all__ = ["Listener", "OwnedAgent"]
+
+OPEN = 60.0
+"""Seconds for it to make or resume the session."""
+
+LOAD = 300.0
+"""Seconds for it to load the session, which replays it whole."""
+
+QUIET = 0.25
+"""Seconds without an update after which a session that was loaded counts as told."""
+
+QUIET_TRIES = 40
+"""How often that is waited for at most."""
+
+_STATE = re.compile(
+    rb'"sessionUpdate"\s*:\s*"'
+    rb"(current_mode_update|config_option_update|available_commands_update|session_info_update"
+    rb'|user_message_chunk)"'
+)
+
+
+class Listener(Protocol):
+    """Who hears what the agent sends."""
+
+    @property
+    def is_loading(self) -> bool: ...
+    def on_update(self, frame: bytes) -> None: ...
+    def on_request(self, frame: bytes, method: str, request_id: bytes, envelope: Envelope) -> None: ...
+    def on_notification(self, frame: bytes, method: str, envelope: Envelope) -> None: ...
+    def on_noise(self, text: str) -> None: ...
+    def on_stderr(self, data: bytes) -> None: ...
+    def on_full(self, full: bool) -> None: ...
+    def on_agent_lost(self, reason: ConnectionClosed) -> None: ...
+
+
+class OwnedAgent:
+    """Starts the agent, opens the session, and does both again when needed."""
+
+    def __init__(
+        self,
+        config: Config,
+        listener: Listener,
+        *,
+        on_started: Callable[[int], None],
+        remember: Callable[..., None],
+    ) -> None:
+        self.end: AgentEnd | None = None
+        """The way to it; None while there is none."""
+        self.pid: int | None = None
+        self.session_id = config.session_id
+        self.session: dict[str, Any] = {}
+        """Modes and options: what a resume answers."""
+        self.told: dict[str, bytes] = {}
+        """The last commands and title, as the frames they came in."""
+        self.history = History()
+        """What was said, for clients that come later."""
+        self.refusal: RpcError | None = None
+        """Why the agent made no session; a login may be missing."""
+        self.greeting = b""
+        """The params of `initialize` that it got."""
+        self._hello: dict[str, Any] = {}
+        self._opening = False
+        self._config = config
+        self._listener = listener
+        self._on_started = on_started
+        self._remember = remember
+        self._replayed = 0  # updates that tell of the conversation
+
+    @property
+    def resumes(self) -> bool:
+        sessions = table(table(self._hello.get("agentCapabilities")).get("sessionCapabilities"))
+        return sessions.get("resume") is not None
+
+    @property
+    def loads(self) -> bool:
+        return bool(table(self._hello.get("agentCapabilities")).get("loadSession"))
+
+    def hello(self) -> dict[str, Any]:
+        """The answer to a client's `initialize`: the agent's, and how to attach to the session."""
+        own = {
+            "sessionId": self.session_id,
+            "pid": os.getpid(),
+            "agent": self._config.agent,
+            "identity": self._config.identity,
+        }
+        capabilities = table(self._hello.get("agentCapabilities"))
+        sessions = table(capabilities.get("sessionCapabilities")) | {"resume": table(None)}
+        return {
+            **self._hello,
+            # the owner tells a conversation again by itself, see `history`
+            "agentCapabilities": {**capabilities, "loadSession": True, "sessionCapabilities": sessions},
+            "_meta": {**table(self._hello.get("_meta")), "acpella.owner": own},
+        }
+
+    # -- starting ------------------------------------------------------------------------------
+
+    async def start(self, greeting: bytes) -> None:
+        """Start the agent, greet it as the client does, open the session.
+
+        Raises:
+            TransportError, ConnectionClosed, Unsupported, SettingsError, RpcError
+        """
+        listener = self._listener
+        channel = self._channel()
+        end = AgentEnd(
+            channel,
+            on_update=self._update,
+            on_request=listener.on_request,
+            on_notification=listener.on_notification,
+            on_noise=listener.on_noise,
+            on_lost=lambda reason: self._lost(end, reason),
+        )
+        end.on_full = listener.on_full
+        await end.open()
+        self.pid = getattr(channel, "pid", None)
+        if self.pid is not None:
+            self._on_started(self.pid)
+        try:
+            await self._greet(end, greeting, tail=lambda: getattr(channel, "stderr_tail", ""))
+            await self.open_session(end)
+        except BaseException:
+            await end.close()
+            raise
+        self.end = end
+
+    def _channel(self) -> Channel:
+        config, on_stderr = self._config, self._listener.on_stderr
+        if config.command:
+            return ProcessChannel(
+                config.command, cwd=config.where, env=config.env or None, on_stderr=on_stderr
+            )
+        from acpella.client.targets import open_target
+
+        if config.url:
+            return open_target(config.url, headers=config.headers)[1]
+        _, channel = open_target(config.target, cwd=config.where, on_stderr=on_stderr)
+        return channel
+
+    async def _greet(self, end: AgentEnd, greeting: bytes, *, tail: Callable[[], str]) -> None:
+        limit = startup_of(self._config.command)
+        try:
+            self._hello = table(await end.call("initialize", greeting, timeout=limit))
+        except TimeoutError:
+            text = f"{self._config.agent} did not answer within {limit:g} s; is it an ACP agent?"
+            raise TransportError(text, stderr_tail=tail()) from None
+        except ConnectionClosed as error:
+            error.reason += " before it said anything; is it an ACP agent?"
+            raise
+        self.greeting = greeting
+
+    async def open_session(self, end: AgentEnd) -> None:
+        """Open the session, or note why the agent does not; after a login it may."""
+        self.refusal = None
+        self._opening = True
+        again = bool(self.session_id)
+        try:
+            self.session = await self._open(end)
+        except RpcError as error:
+            if again and not isinstance(error, AuthRequired):
+                error.message += "; --new with -s NAME begins another session under that name"
+            self.refusal = error  # for whoever attaches
+        finally:
+            self._opening = False
+
+    async def _open(self, end: AgentEnd) -> dict[str, Any]:
+        params: dict[str, Any] = {"cwd": self._config.cwd, "mcpServers": self._config.mcp_servers}
+        if not self.session_id:
+            answer = table(await end.call("session/new", params, timeout=OPEN))
+            self.session_id = str(answer.pop("sessionId", ""))
+            if not self.session_id:
+                raise TransportError(f"{self._config.agent} made a session without an id")
+            self._remember(session_id=self.session_id)
+            self.history.begin()
+            return answer
+        params["sessionId"] = self.session_id
+        if self.resumes:
+            return table(await end.call("session/resume", params, timeout=OPEN))
+        if self.loads:
+            before = self.history.take()
+            try:
+                answer = table(await end.call("session/load", params, timeout=LOAD))
+            except BaseException:
+                self.history.restore(before)
+                raise
+            await self.until_replayed()
+            return answer
+        raise Unsupported(
+            f"{self._config.agent} can neither load nor resume sessions, so this one ended with the process "
+            "that held it; begin afresh (--new with -s NAME)"
+        )
+
+    def must_hear(self, greeting: bytes) -> bool:
+        """Whether a client lets the agent do other things than it was told, and it can be told anew."""
+        if not (self.resumes or self.loads):
+            return False
+        one, other = (
+            table(table(msgspec.json.decode(text)).get("clientCapabilities"))
+            for text in (greeting, self.greeting)
+        )
+        return any(one.get(part) != other.get(part) for part in ("fs", "terminal"))
+
+    async def restart(self, greeting: bytes) -> None:
+        """Agents hear once what clients offer: start it again, with the session as it is."""
+        await self.close()
+        await self.start(greeting)
+
+    def note_descendants(self) -> None:
+        """Remember which processes it has started, for them to end with it."""
+        if self.end is not None and (note := getattr(self.end.channel, "note_descendants", None)) is not None:
+            note()
+
+    async def close(self) -> None:
+        end, self.end = self.end, None
+        if end is not None:
+            await end.close()
+
+    def _lost(self, end: AgentEnd, reason: ConnectionClosed) -> None:
+        if self.end is end:
+            self._listener.on_agent_lost(reason)  # else whoever waits for the start is told
+
+    # -- what is true of the session ---------------------------------------------------------------
+
+    def _update(self, frame: bytes) -> None:
+        found = _STATE.search(frame)
+        if found is None or not self._note(found[1].decode(), frame):
+            self._replayed += 1
+            self.history.add(frame)
+        if not self._opening:  # what a load tells again is no news for anybody
+            self._listener.on_update(frame)
+
+    async def until_replayed(self) -> None:
+        """Wait for what a load still tells after its answer, as it is no part of the next turn."""
+        from acpella.client.replay import until_quiet
+
+        await until_quiet(lambda: self._replayed)
+
+    def _note(self, kind: str, frame: bytes) -> bool:
+        """Keep what whoever attaches later must know; False if it is something that was said."""
+        update = table(table(table(msgspec.json.decode(frame)).get("params")).get("update"))
+        if update.get("sessionUpdate") != kind:
+            return False  # only mentioned in a text
+        if kind == "user_message_chunk":
+            return not (self._opening or self._listener.is_loading)  # a prompt that the agent repeats
+        if kind == "current_mode_update":
+            self._set_mode(update.get("currentModeId"))
+        elif kind == "config_option_update":
+            self.session["configOptions"] = update.get("configOptions")
+        else:
+            self.told[kind] = frame
+            if kind == "session_info_update" and update.get("title"):
+                self._remember(title=str(update["title"])[:200])
+        return True
+
+    def learn(self, method: str, params: bytes, answer: Envelope) -> None:
+        """A client changed the mode or an option; not every agent tells the others."""
+        if method == "session/set_mode":
+            self._set_mode(table(msgspec.json.decode(params)).get("modeId"))
+        elif method == "session/set_config_option":
+            result = table(msgspec.json.decode(answer.result))
+            if "configOptions" in result:
+                self.session["configOptions"] = result["configOptions"]
+        elif method == "session/set_model":
+            models = table(self.session.get("models"))
+            if models:
+                models["currentModelId"] = table(msgspec.json.decode(params)).get("modelId")
+
+    def _set_mode(self, mode: Any) -> None:
+        modes = table(self.session.get("modes"))
+        if modes:
+            modes["currentModeId"] = mode

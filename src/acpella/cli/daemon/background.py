@@ -1,0 +1,108 @@
+"""A prompt that nobody waits for: the owner is its client, with what `run` was allowed to do."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ..state import paths as places
+from ..state.catalogue import now
+
+if TYPE_CHECKING:
+    from acpella.rpc import Channel
+
+    from .client import Config
+
+__all__ = ["Background", "Queued", "results"]
+
+MAX_TEXT = 64 * 1024
+"""Characters of an answer that are kept."""
+
+MAX_RESULTS = 20
+"""Answers that are kept for each session."""
+
+
+class Queued(msgspec.Struct, kw_only=True):
+    """What `_owner/queue` takes."""
+
+    request: msgspec.Raw
+    """A `PromptRequest`."""
+    write: bool = False
+    yolo: bool = False
+
+
+class Kept(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """How such a prompt ended."""
+
+    prompt: str
+    at: str
+    stop_reason: str = ""
+    error: str = ""
+    text: str = ""
+
+
+class Background:
+    """Runs one prompt inside the owner and keeps how it ended."""
+
+    def __init__(self, config: "Config", session_id: str, wanted: Queued) -> None:
+        self._config = config
+        self._session_id = session_id
+        self._wanted = wanted
+        self.queued: asyncio.Future[int | BaseException] = asyncio.get_running_loop().create_future()
+        """Done when the prompt waits for its turn: how many are before it."""
+
+    async def run(self, channel: "Channel") -> None:
+        from acpella.client import ClientSettings, connect
+        from acpella.errors import AcpellaError, TransportError
+        from acpella.schema import methods
+
+        from ..session.capabilities import offers
+
+        what = ""
+        try:
+            blocks = methods.PROMPT.read_params(self._wanted.request).prompt
+            what = " ".join(" ".join(getattr(block, "text", "") for block in blocks).split())
+            agent = connect(
+                channel,
+                settings=ClientSettings(),
+                notifications={"_owner/queued": self._told},
+                **offers(write=self._wanted.write, yolo=self._wanted.yolo),
+            )
+            agent.name = self._config.agent
+            async with agent:
+                session = await agent.resume_session(self._session_id, self._config.cwd)
+                result = await session.prompt(blocks)
+            kept = Kept(
+                prompt=what[:200], at=now(), stop_reason=result.stop_reason or "", text=result.text[:MAX_TEXT]
+            )
+        except (AcpellaError, TimeoutError, OSError, ValueError, msgspec.MsgspecError) as error:
+            self._tell(error)
+            kept = Kept(prompt=what[:200], at=now(), error=str(error)[:MAX_TEXT])
+        finally:
+            self._tell(TransportError("the prompt could not be queued; the owner's log says why"))
+        keep(self._config.key, kept)
+
+    def _told(self, params: dict[str, int]) -> None:
+        self._tell(params["before"])
+
+    def _tell(self, news: int | BaseException) -> None:
+        if not self.queued.done():
+            self.queued.set_result(news)
+
+
+def _file(key: str) -> Path:
+    return places.owners() / f"{key}.results"
+
+
+def results(key: str) -> list[Kept]:
+    """How prompts that nobody waited for ended, the oldest first."""
+    try:
+        return msgspec.json.decode(_file(key).read_bytes(), type=list[Kept])
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return []
+
+
+def keep(key: str, kept: Kept) -> None:
+    data = msgspec.json.encode([*results(key), kept][-MAX_RESULTS:])
+    places.write_private(_file(key), data)

@@ -1,0 +1,366 @@
+"""Owner processes seen from outside: finding one, starting one, asking one."""
+
+import contextlib
+import logging
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from acpella.errors import AcpellaError, ConnectionClosed, RpcError, TransportError, Unsupported
+
+from ..state import paths as places
+from ..state.file_locks import try_lock
+
+__all__ = [
+    "Address",
+    "Config",
+    "InUse",
+    "NotWanted",
+    "ask",
+    "find",
+    "from_wire",
+    "log_tail",
+    "pid_of",
+    "reach",
+    "started_ticks",
+    "sweep",
+    "tell_noise",
+]
+
+log = logging.getLogger(__name__)
+
+IDLE = 300.0
+"""Seconds after which an owner that nobody uses ends."""
+
+START_WITHIN = 20.0
+"""Seconds for an owner to be there; it is, long before its agent is."""
+
+ANSWER_WITHIN = 2.0
+"""Seconds for an owner to answer about itself."""
+
+READY_WITHIN = 400.0
+"""Seconds for an owner to have its agent ready; its own limits are shorter."""
+
+ATTACH_TRIES = 5
+"""How often an owner that ended just when it was found is started anew."""
+
+MAX_LOG = 256 * 1024
+"""Bytes of an owner's log that are kept."""
+
+
+class Config(msgspec.Struct, kw_only=True):
+    """What an owner needs to know. Handed over through a pipe: nobody else sees it, and no file holds it."""
+
+    key: str
+    agent: str
+    target: str | list[str]
+    command: list[str] = []
+    """What the target means, with its environment; empty for one that is not a command."""
+    env: dict[str, str] = {}
+    url: str = ""
+    """Where an agent of the settings is, if it is no command."""
+    headers: dict[str, str] = {}
+    cwd: str
+    where: str
+    session_id: str = ""
+    mcp_servers: list[dict[str, Any]] = []
+    idle: float = IDLE
+
+    @property
+    def identity(self) -> str:
+        """What tells the agent from all others; two programs may have one short name."""
+        from acpella.client.targets import identity_of
+
+        if self.target == self.agent:  # a name of the settings, or a command that is just a word
+            return self.agent
+        return identity_of(self.target, cwd=self.where) or self.agent
+
+
+class InUse(TransportError):
+    """The session is open in a command that has its agent to itself."""
+
+
+class NotWanted(Exception):
+    """Another shell has cancelled what waited."""
+
+
+class Address(msgspec.Struct, kw_only=True):
+    """Where an owner is reached, and what must be ended should it be killed."""
+
+    pid: int
+    ticks: int
+    socket: str
+    agent_pid: int = 0
+    agent_ticks: int = 0
+
+    @staticmethod
+    def read(path: Path) -> "Address | None":
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Address)
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            return None
+
+    def write(self, path: Path) -> None:
+        places.write_private(path, msgspec.json.encode(self))
+
+    @staticmethod
+    def end_leftovers(path: Path) -> None:
+        """The owner of this address is dead: end its agent, should that not have noticed."""
+        address = Address.read(path)
+        if address is None:
+            return
+        if address.agent_ticks and started_ticks(address.agent_pid) == address.agent_ticks:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(address.agent_pid, signal.SIGKILL)
+        place = Path(address.socket)
+        place.unlink(missing_ok=True)
+        if place.parent != path.parent:
+            with contextlib.suppress(OSError):
+                place.parent.rmdir()  # others may be there
+        path.unlink(missing_ok=True)
+
+
+def started_ticks(pid: int) -> int:
+    """When a process was started; 0 if that cannot be told. With the pid it names one process for good."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def sweep() -> None:
+    """Clean up after owners that were killed."""
+    try:
+        addresses = list(places.owners().glob("*.json"))
+    except OSError:
+        return
+    for path in addresses:
+        with contextlib.suppress(OSError):
+            held = try_lock(path.with_suffix(".lock"))
+            if held is not None:
+                try:
+                    Address.end_leftovers(path)
+                finally:
+                    os.close(held)
+
+
+def find(key: str) -> socket.socket | None:
+    """A connection to the owner of a session, if it has one."""
+    address = Address.read(places.owners() / f"{key}.json")
+    if address is None:
+        return None
+    connected = socket.socket(socket.AF_UNIX)
+    connected.settimeout(ANSWER_WITHIN)
+    try:
+        connected.connect(address.socket)
+    except OSError:
+        connected.close()
+        return None
+    return connected
+
+
+def reach(
+    config: Config,
+    *,
+    on_wait: Callable[[str], None] | None = None,
+    within: float | None = None,
+    prompt: str = "",
+) -> socket.socket:
+    """A connection to the owner of a session, which is started if there is none.
+
+    A command that has the session to itself is waited for, up to `within` seconds, if `on_wait` can be told;
+    `prompt` is what waits.
+
+    Raises:
+        InUse: there is such a command.
+        NotWanted: the prompt was cancelled while it waited.
+        TransportError: the owner cannot be started; says why.
+        TimeoutError: the command did not end.
+    """
+    deadline = time.monotonic() + START_WITHIN
+    while True:
+        connected = find(config.key)
+        if connected is not None:
+            told = ask(config.key, "_owner/status") or {}
+            if "alone" in told:
+                with connected:
+                    _wait_for(told, connected, on_wait, within, prompt)
+                deadline = time.monotonic() + START_WITHIN
+                continue
+            if told.get("stuck"):
+                connected.close()
+                raise TransportError("the session's owner does not answer; `acpella status --stop` ends it")
+            connected.setblocking(False)
+            return connected
+        sweep()
+        said = _start(config)
+        if said.startswith("error"):
+            raise TransportError(f"the session cannot be kept alive: {said.removeprefix('error ')}")
+        if said == "busy":  # another shell has just started one, or one is about to end
+            time.sleep(0.03)
+        if time.monotonic() > deadline:
+            raise TransportError(
+                f"the owner of the session does not answer; its log is {places.owners() / config.key}.log"
+            )
+
+
+def _wait_for(
+    told: dict[str, Any],
+    connected: socket.socket,
+    on_wait: Callable[[str], None] | None,
+    within: float | None,
+    prompt: str,
+) -> None:
+    """Until a command has ended that has the session to itself."""
+    text = f"the session is open in `{told['alone']}` (process {told.get('pid')})"
+    if on_wait is None:
+        raise InUse(f"{text}; close that first")
+    on_wait(text)
+    connected.settimeout(within or None)
+    request = {"jsonrpc": "2.0", "id": 0, "method": "_owner/wait", "params": {"prompt": prompt}}
+    with contextlib.suppress(ConnectionError):
+        connected.sendall(msgspec.json.encode(request) + b"\n")
+        if connected.recv(1):  # an answer, before the end
+            raise NotWanted
+
+
+def _start(config: Config) -> str:
+    """Start an owner that outlives this process; gives what it said."""
+    try:
+        log = places.private(places.owners()) / f"{config.key}.log"
+        if log.exists() and log.stat().st_size > MAX_LOG:
+            log.replace(log.with_suffix(".log.1"))
+        stderr = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError as error:
+        raise TransportError(f"sessions cannot be kept: {error}; set XDG_STATE_HOME") from None
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "acpella.cli.daemon.process"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            start_new_session=True,  # Ctrl-C in this terminal is not for it
+        )
+    finally:
+        os.close(stderr)
+    assert process.stdin is not None and process.stdout is not None
+    with process.stdout, contextlib.suppress(BrokenPipeError):
+        with process.stdin:
+            process.stdin.write(msgspec.json.encode(config))
+        ready, _, _ = select.select([process.stdout], [], [], START_WITHIN)
+        said = process.stdout.readline().decode("utf-8", "replace").strip() if ready else ""
+        if said in ("busy", "") or said.startswith("error"):
+            _reap(process)
+        else:
+            process.returncode = 0  # it stays; nobody here waits for it
+        if said:
+            return said
+    return f"error the owner could not be started:\n{log_tail(config.key)}".rstrip()
+
+
+def _reap(process: "subprocess.Popen[bytes]") -> None:
+    try:
+        process.wait(timeout=2)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(timeout=2)
+
+
+def log_tail(key: str, lines: int = 10) -> str:
+    """The last lines of an owner's log."""
+    try:
+        text = (places.owners() / f"{key}.log").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    return "\n".join(text.splitlines()[-lines:])
+
+
+def ask(key: str, method: str, params: dict[str, Any] | None = None) -> dict[str, Any] | None:
+    """Ask an owner about itself, without an event loop; None if there is none."""
+    connected = find(key)
+    if connected is None:
+        return None
+    with connected:
+        try:
+            request = {"jsonrpc": "2.0", "id": 0, "method": method, "params": params or {}}
+            connected.sendall(msgspec.json.encode(request) + b"\n")
+            data = b""
+            while not data.endswith(b"\n") and (piece := connected.recv(65536)):
+                data += piece
+        except TimeoutError:
+            return {"stuck": True}
+        except OSError:
+            return None
+    try:
+        answer = msgspec.json.decode(data)
+        return cast("dict[str, Any] | None", answer.get("result"))
+    except (msgspec.DecodeError, AttributeError):
+        return None
+
+
+def pid_of(key: str) -> int | None:
+    """The process that has a session, which may not answer; None if nobody says to have it."""
+    address = Address.read(places.owners() / f"{key}.json")
+    return None if address is None else address.pid
+
+
+def stop(key: str, *, within: float = 10.0) -> bool:
+    """End the owner of a session and its agent; False if there was none."""
+    address = places.owners() / f"{key}.json"
+    told = ask(key, "_owner/stop")
+    if told is None:
+        sweep()
+        return False
+    deadline = time.monotonic() + (0 if told.get("stuck") else within)
+    while address.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    if address.exists():  # stuck: its agent is ended by `sweep`
+        found = Address.read(address)
+        if found is not None and found.ticks and started_ticks(found.pid) == found.ticks:
+            os.kill(found.pid, signal.SIGKILL)
+            while started_ticks(found.pid) == found.ticks and time.monotonic() < deadline + within:
+                time.sleep(0.02)
+        sweep()
+    return True
+
+
+def table(value: Any) -> dict[str, Any]:
+    """An object of plain JSON; what is none counts as empty."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def tell_noise(told: dict[str, Any]) -> None:
+    """The agent behind an owner printed what is no message."""
+    log.warning("skipped what is no message: %s", told.get("text"))
+
+
+def from_wire(error: RpcError) -> AcpellaError | TimeoutError:
+    """The error that an owner told of, as if it had happened here."""
+    told = table(table(error.data).get("acpella"))
+    if not told:
+        return error
+    text, tail = str(told.get("text", "")), str(told.get("stderr") or "")
+    kind = told.get("kind")
+    if kind == "ConnectionClosed":
+        return ConnectionClosed(
+            text, exit_code=told.get("exitCode"), signal=told.get("signal"), stderr_tail=tail
+        )
+    if kind == "Unsupported":
+        return Unsupported(text)
+    if kind == "TimeoutError":
+        return TimeoutError(text)
+    if kind == "SettingsError":
+        from acpella.client import SettingsError
+
+        return SettingsError(text)
+    return TransportError(text, stderr_tail=tail)

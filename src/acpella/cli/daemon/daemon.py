@@ -1,0 +1,684 @@
+"""The owner of a session: a small process that keeps one agent and one session alive.
+
+It speaks plain ACP on a Unix socket. Whoever attaches sends prompts as to the agent itself; they are
+answered one after the other. What the agent asks for goes to whoever sent the prompt that is running.
+Started by `owners.reach` when a session is used, and gone again when nobody has used it for a while.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from acpella.errors import AcpellaError, ConnectionClosed, TransportError, Unsupported
+from acpella.rpc.message import ABSENT, Envelope
+from acpella.transport import UnixChannel, memory_pair
+
+from ..state.catalogue import Catalogue, now
+from .agent import OwnedAgent
+from .client import Config, table
+from .frames import ClientEnd, error_body, has_error
+from .history import History
+from .lock import MAX_CLIENTS
+
+__all__ = ["Owner"]
+
+log = logging.getLogger(__name__)
+
+MAX_QUEUE = 64
+"""Prompts that may wait. Without it, a loop in a script would fill the memory."""
+
+MAX_QUEUED_BYTES = 256 * 1024 * 1024
+"""Of the prompts that wait, for those with large images."""
+
+FIRST_WITHIN = 10.0
+"""Seconds for whoever started the owner to be there, however short the idle time is."""
+
+CANCEL_GRACE = 10.0
+"""Seconds for a cancelled turn to be answered, before the agent counts as hung and is ended."""
+
+STOP_WITHIN = 2.0
+"""The same when the owner is told to end: whoever does that may not wait long."""
+
+LINGER = 1.0
+"""Seconds in which clients that failed read why, before the owner ends."""
+
+UNHEARD = 10
+"""Lines that are no messages, kept for the next client. Most agents that print do so at their start."""
+
+EXCERPT = 60
+"""Characters of a prompt that `acpella status` shows."""
+
+_EXCLUSIVE = ("session/prompt", "session/load")
+
+
+class Job:
+    """A prompt that waits for its turn, or has it. (A load, too: it replays, so it must be alone.)"""
+
+    def __init__(self, client: ClientEnd, request_id: bytes, method: str, params: bytes) -> None:
+        self.client: ClientEnd | None = client  # None when it went away
+        self.request_id = request_id
+        self.method = method
+        self.params = params
+        self.what = _excerpt(params) if method == "session/prompt" else "(the conversation is read again)"
+        self.since = now()
+        self.started = ""
+        self.cancelled = False
+        self.deaf = False  # cancelled from outside: its client need not read on for the agent to go on
+        self.background = client.background
+        self.ended = asyncio.Event()
+        self.before: History | None = None  # what was known before a load tells it again
+
+
+class Owner:
+    """One agent, one session, and whoever is attached."""
+
+    def __init__(self, config: Config, listener: socket.socket, *, on_agent: Callable[[int], None]) -> None:
+        self._config = config
+        self._listener = listener
+        self._catalogue = Catalogue(warn=log.warning)
+        self._agent = OwnedAgent(config, self, on_started=on_agent, remember=self._remember)
+        self._failure: BaseException | None = None  # why there is no agent
+        self._starting = asyncio.Lock()
+        self._clients: set[ClientEnd] = set()
+        self._queue: deque[Job] = deque()
+        self._job: Job | None = None
+        self._asked: dict[bytes, tuple[ClientEnd, str]] = {}  # requests of the agent that clients work on
+        self._passed: dict[tuple[ClientEnd, bytes], bytes] = {}  # calls that were passed on, by their ids
+        self._unheard: deque[str] = deque(maxlen=UNHEARD)  # what the agent printed while nobody was here
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._left_here: set[asyncio.Task[None]] = set()  # prompts that nobody waits for
+        self._ending = asyncio.Event()
+        self._killer: asyncio.TimerHandle | None = None
+        self._idler: asyncio.TimerHandle | None = None
+        self._used = 0.0  # when somebody was here last; who only asks for the status is nobody
+        self._last = now()
+
+    # -- life ------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Serve until told to end, idle for too long, or without an agent."""
+        loop = asyncio.get_running_loop()
+        self._loop = loop
+        self._used = loop.time() + FIRST_WITHIN
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, self._ending.set)
+        accepting = loop.create_task(self._accept())
+        self._rest()
+        try:
+            await self._ending.wait()
+        finally:
+            accepting.cancel()
+            self._listener.close()
+            await self._end()
+
+    async def _accept(self) -> None:
+        while True:
+            try:
+                connected, _ = await self._loop.sock_accept(self._listener)
+            except OSError as error:
+                log.warning("cannot accept a client: %s", error)
+                await asyncio.sleep(0.1)
+                continue
+            if len(self._clients) >= MAX_CLIENTS:
+                connected.close()
+                continue
+            await self._attach(ClientEnd(UnixChannel(connected), on_frame=self._frame, on_lost=self._left))
+
+    async def _attach(self, client: ClientEnd) -> None:
+        self._clients.add(client)
+        client.on_full = lambda full: self._client_full(client, full)
+        self._rest()
+        await client.open()
+
+    async def _end(self) -> None:
+        self._failure = self._failure or TransportError("the session's owner process is ending")
+        for job in list(self._queue):
+            self._finish(job, cancelled=True)
+        if self._job is not None:
+            await self._stop_job(self._job)
+        for timer in (self._killer, self._idler):
+            if timer is not None:
+                timer.cancel()
+        if self._left_here:  # each notes how it ended
+            await asyncio.wait(self._left_here, timeout=LINGER)
+        for task in list(self._tasks):
+            task.cancel()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(10):
+                await asyncio.gather(
+                    *(client.close() for client in self._clients),
+                    self._agent.close(),
+                    return_exceptions=True,
+                )
+
+    async def _stop_job(self, job: Job) -> None:
+        """Let the agent stop the turn and the commands of it, which it knows best."""
+        if job.method == "session/prompt":
+            self._cancel(job)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(STOP_WITHIN):
+                    await job.ended.wait()
+        self._finish(job, cancelled=True)
+
+    def _rest(self) -> None:
+        """(Re)start the time after which an unused owner ends."""
+        if self._idler is not None:
+            self._idler.cancel()
+            self._idler = None
+        if not self._clients and self._job is None and not self._queue:
+            self._idler = self._loop.call_at(self._used + self._config.idle, self._ending.set)
+
+    def _spawn(self, work: Awaitable[None]) -> asyncio.Task[None]:
+        task = self._loop.create_task(_quietly(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    # -- what clients send -------------------------------------------------------------------
+
+    def _frame(self, client: ClientEnd, frame: bytes, envelope: Envelope) -> None:
+        method = envelope.method
+        if method is None:  # the answer to something that the agent asked
+            asked = self._asked.get(bytes(envelope.id))
+            if asked is not None and asked[0] is client and self._agent.end is not None:
+                del self._asked[bytes(envelope.id)]
+                self._agent.end.send(frame)
+            return
+        params = bytes(envelope.params) or b"{}"
+        if envelope.id == ABSENT:
+            self._hear(client, method, params, frame)
+            return
+        request_id = bytes(envelope.id)
+        own = self._OWN.get(method)
+        if own is not None:
+            own(self, client, request_id, params)
+        elif method == "initialize":
+            self._spawn(self._greet(client, request_id, params))
+        elif not client.attached:
+            client.fail(request_id, {"code": -32600, "message": "initialize first"})
+        elif method == "session/load" and self._tells_itself(params):
+            self._replay(client, request_id)
+        elif method in _EXCLUSIVE:
+            self._enqueue(Job(client, request_id, method, params))
+        elif method == "session/resume" and _session_of(params) in (self._agent.session_id, "new"):
+            self._resume(client, request_id)
+        elif method == "session/close" and _session_of(params) == self._agent.session_id:
+            client.answer(request_id, b"{}")  # it leaves; the session stays
+        elif method == "session/new":
+            client.fail(
+                request_id, {"code": -32600, "message": "this process owns one session, and it is open"}
+            )
+        else:
+            self._pass_on(client, request_id, method, params)
+
+    def _hear(self, client: ClientEnd, method: str, params: bytes, frame: bytes) -> None:
+        if method == "session/cancel":
+            for job in [self._job, *self._queue]:
+                if job is not None and job.client is client:
+                    self._cancel(job)
+        elif method == "$/cancel_request":
+            wanted = table(msgspec.json.decode(params)).get("requestId")
+            passed = self._passed.get((client, msgspec.json.encode(wanted)))
+            if passed is not None and self._agent.end is not None:
+                self._agent.end.notify(method, {"requestId": msgspec.json.decode(passed)})
+        elif self._agent.end is not None and client.attached:
+            self._agent.end.send(frame)
+
+    def _left(self, client: ClientEnd) -> None:
+        """A client went away: what it waited for is cancelled."""
+        self._clients.discard(client)
+        if client.attached:
+            self._used = self._loop.time()
+        for job in [job for job in self._queue if job.client is client]:
+            self._queue.remove(job)
+        if self._job is not None and self._job.client is client:
+            log.info("the client went away; its turn is cancelled")
+            self._cancel(self._job)
+            self._job.client = None
+            self._client_full(client, False)
+        for request_id, (whose, method) in list(self._asked.items()):
+            if whose is client:
+                del self._asked[request_id]
+                self._refuse(request_id, method)
+        if not self._clients and (self._failure is not None or self._agent.refusal is not None):
+            self._ending.set()  # everybody knows why; the next one tries anew
+        self._rest()
+
+    def _client_full(self, client: ClientEnd, full: bool) -> None:
+        """A client that reads slowly slows the agent down, while it is the client's turn."""
+        if self._agent.end is None or self._job is None or self._job.client is not client:
+            return
+        if full and not self._job.deaf:
+            self._agent.end.channel.pause_reading()
+        else:
+            self._agent.end.channel.resume_reading()
+
+    # -- the agent ---------------------------------------------------------------------------
+
+    async def _greet(self, client: ClientEnd, request_id: bytes, params: bytes) -> None:
+        try:
+            async with self._starting:
+                if self._failure is not None:
+                    raise self._failure
+                if self._agent.end is None:
+                    await self._agent.start(params)
+        except (AcpellaError, TimeoutError, OSError, ValueError) as error:
+            self._fail_all(error)
+            client.fail(request_id, error_body(error))
+            return
+        client.attached = True
+        client.greeting = params
+        client.answer(request_id, self._agent.hello())
+        while self._unheard:
+            client.notify("_owner/noise", {"text": self._unheard.popleft()})
+
+    def on_agent_lost(self, reason: ConnectionClosed) -> None:
+        """The agent died. Who waits in the queue gets a new one; then each death costs one of them."""
+        log.warning("the agent is gone: %s", reason.reason)
+        end, self._agent.end = self._agent.end, None
+        if end is not None:
+            self._spawn(end.close())  # reaps it, and what it left behind
+        self._asked.clear()
+        job = self._job
+        if self._queue and (self._agent.resumes or self._agent.loads):
+            if job is not None:
+                self._finish(job, error=reason)
+            return
+        self._failure = reason
+        for waiting in [job, *self._queue]:
+            if waiting is not None:
+                self._finish(waiting, error=reason)
+        self._ending.set()
+
+    def _fail_all(self, error: BaseException) -> None:
+        """There is no agent, and there will be none."""
+        self._failure = error
+        for job in [self._job, *self._queue]:
+            if job is not None:
+                self._finish(job, error=error)
+        self._loop.call_later(LINGER, self._ending.set)
+
+    async def _prepare(self, job: Job) -> None:
+        """Start the agent (again) for a job: it died, or the client allows other things than the last one."""
+        assert job.client is not None
+        try:
+            greeting = job.client.greeting
+            async with self._starting:
+                if self._agent.end is None or self._agent.must_hear(greeting):
+                    await self._agent.restart(greeting)
+            if self._agent.refusal is not None:
+                raise self._agent.refusal
+        except (AcpellaError, TimeoutError, OSError, ValueError) as error:
+            self._fail_all(error)
+            return
+        if job is not self._job:
+            return  # cancelled meanwhile
+        if job.cancelled:
+            self._finish(job, cancelled=True)
+        else:
+            self._begin(job)
+
+    def on_noise(self, text: str) -> None:
+        """The agent printed something: whoever waits for it hears of that, or whoever comes next."""
+        if self._job is not None:
+            hearers = [self._job.client] if self._job.client is not None else []
+        else:
+            hearers = [client for client in self._clients if client.attached]
+            if not hearers:
+                self._unheard.append(text)
+        for client in hearers:
+            client.notify("_owner/noise", {"text": text})
+
+    def on_stderr(self, data: bytes) -> None:
+        if self._job is not None and self._job.client is not None and not self._job.background:
+            self._job.client.notify("_owner/stderr", {"text": data.decode("utf-8", "replace")})
+
+    def on_full(self, full: bool) -> None:
+        for client in self._clients:
+            if full:
+                client.channel.pause_reading()
+            else:
+                client.channel.resume_reading()
+
+    # -- what the agent sends ------------------------------------------------------------------
+
+    def on_update(self, frame: bytes) -> None:
+        job = self._job
+        if job is not None:
+            if job.client is not None and not job.deaf:
+                job.client.send(frame)
+            return
+        waiting = {job.client for job in self._queue}
+        for client in self._clients:
+            if client.attached and client not in waiting:
+                client.send(frame)
+
+    def on_request(self, frame: bytes, method: str, request_id: bytes, envelope: Envelope) -> None:
+        """The agent asks for something: the sender of the running prompt answers."""
+        job = self._job
+        question = method in ("session/request_permission", "elicitation/create")
+        if job is None or job.client is None or (job.cancelled and question):  # R-208
+            self._refuse(request_id, method)
+            return
+        self._asked[request_id] = (job.client, method)
+        job.client.send(frame)
+
+    def on_notification(self, frame: bytes, method: str, envelope: Envelope) -> None:
+        if method == "$/cancel_request":
+            wanted = msgspec.json.encode(table(msgspec.json.decode(envelope.params)).get("requestId"))
+            asked = self._asked.get(wanted)
+            if asked is not None:
+                asked[0].send(frame)
+        elif self._job is not None:
+            if self._job.client is not None:
+                self._job.client.send(frame)
+        else:
+            for client in self._clients:
+                if client.attached:
+                    client.send(frame)
+
+    def _refuse(self, request_id: bytes, method: str) -> None:
+        """Nobody is there to answer the agent."""
+        if self._agent.end is None:
+            return
+        head = b'{"jsonrpc":"2.0","id":%b,' % request_id
+        if method == "session/request_permission":
+            self._agent.end.send(head + b'"result":{"outcome":{"outcome":"cancelled"}}}')
+        elif method == "elicitation/create":
+            self._agent.end.send(head + b'"result":{"action":"cancel"}}')
+        else:
+            self._agent.end.send(head + b'"error":{"code":-32603,"message":"the client has gone"}}')
+
+    # -- prompts, one after the other ------------------------------------------------------------
+
+    def _enqueue(self, job: Job) -> None:
+        assert job.client is not None
+        if self._agent.refusal is not None:
+            job.client.fail(job.request_id, error_body(self._agent.refusal))
+            return
+        if self._failure is not None:
+            job.client.fail(job.request_id, error_body(self._failure))
+            return
+        size = len(job.params) + sum(len(waiting.params) for waiting in self._queue)
+        if len(self._queue) >= MAX_QUEUE or (self._queue and size > MAX_QUEUED_BYTES):
+            text = f"{len(self._queue)} prompts wait already; try again later, or `acpella cancel --all`"
+            job.client.fail(job.request_id, {"code": -32001, "message": text})
+            return
+        before = len(self._queue) + (self._job is not None)
+        self._queue.append(job)
+        if before or job.background:
+            job.client.notify("_owner/queued", {"before": before})
+        self._next()
+
+    def _next(self) -> None:
+        if self._job is not None or not self._queue or self._failure is not None:
+            return
+        job = self._job = self._queue.popleft()
+        assert job.client is not None
+        job.started = self._last = now()
+        prompt = job.method == "session/prompt"
+        if self._agent.end is None or (prompt and self._agent.must_hear(job.client.greeting)):
+            self._spawn(self._prepare(job))
+        else:
+            self._begin(job)
+
+    def _begin(self, job: Job) -> None:
+        self._remember()
+        if self._agent.end is None:
+            return
+        if job.method == "session/load":
+            job.before = self._agent.history.take()
+        else:
+            self._agent.history.add_prompt(job.params)
+        self._agent.end.start(job.method, job.params, lambda answer: self._answered(job, answer))
+
+    def _answered(self, job: Job, answer: Envelope | ConnectionClosed) -> None:
+        failed = isinstance(answer, ConnectionClosed) or has_error(answer)
+        if job.before is not None and failed:
+            self._agent.history.restore(job.before)
+        if isinstance(answer, ConnectionClosed):
+            self._finish(job, error=answer)
+        elif job.method == "session/load":
+            self._spawn(self._finish_load(job, answer))
+        else:
+            self._finish(job, answer=answer)
+
+    async def _finish_load(self, job: Job, answer: Envelope) -> None:
+        await self._agent.until_replayed()
+        self._finish(job, answer=answer)
+
+    def _finish(
+        self,
+        job: Job,
+        *,
+        answer: Envelope | None = None,
+        error: BaseException | None = None,
+        cancelled: bool = False,
+    ) -> None:
+        if job is self._job:
+            self._job = None
+            if self._killer is not None:
+                self._killer.cancel()
+                self._killer = None
+            if self._agent.end is not None:
+                self._agent.end.channel.resume_reading()
+            for request_id in [i for i, (client, _) in self._asked.items() if client is job.client]:
+                del self._asked[request_id]
+            if answer is not None and not has_error(answer):
+                self._remember()
+        elif job in self._queue:
+            self._queue.remove(job)
+        else:
+            return  # was finished before
+        job.ended.set()
+        self._last = now()
+        if job.client is not None:
+            if answer is not None:
+                if has_error(answer):
+                    job.client.fail(job.request_id, bytes(answer.error))
+                else:
+                    job.client.answer(job.request_id, bytes(answer.result) or b"null")
+            elif cancelled:
+                job.client.notify("_owner/cancelled", {})
+                job.client.answer(job.request_id, b'{"stopReason":"cancelled"}')
+            else:
+                job.client.fail(job.request_id, error_body(error or TransportError("the owner has ended")))
+        self._next()
+        self._rest()
+
+    def _cancel(self, job: Job) -> None:
+        if job is not self._job:
+            self._finish(job, cancelled=True)
+            return
+        if job.cancelled:
+            return
+        job.cancelled = True
+        if job.client is not None:
+            job.client.notify("_owner/cancelled", {})
+        if self._agent.end is None:
+            return  # being started; the job ends when it is
+        self._agent.note_descendants()
+        self._agent.end.notify("session/cancel", {"sessionId": self._agent.session_id})
+        self._killer = self._loop.call_later(CANCEL_GRACE, self._kill, job)
+
+    def _kill(self, job: Job) -> None:
+        if job is not self._job or self._agent.end is None:
+            return
+        text = f"{self._config.agent} did not stop within {CANCEL_GRACE:g} s and was ended"
+        self._agent.end.ended(ConnectionClosed(text))
+
+    def _resume(self, client: ClientEnd, request_id: bytes) -> None:
+        if self._agent.refusal is not None:
+            client.fail(request_id, error_body(self._agent.refusal))  # it may log in, or leave
+            return
+        client.answer(request_id, self._agent.session)
+        for frame in self._agent.told.values():
+            client.send(frame)
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether the agent tells a conversation again."""
+        return self._job is not None and self._job.method == "session/load"
+
+    def _tells_itself(self, params: bytes) -> bool:
+        """Whether a load needs no agent: many refuse to load what is open already."""
+        own = _session_of(params) == self._agent.session_id
+        return own and (self._agent.history.complete or not self._agent.loads)
+
+    def _replay(self, client: ClientEnd, request_id: bytes) -> None:
+        if self._agent.refusal is None and not self._agent.history.complete:
+            text = f"the beginning of this conversation is not known, and {self._config.agent} cannot load it"
+            client.fail(request_id, error_body(Unsupported(text)))
+            return
+        if self._agent.refusal is None:
+            for frame in self._agent.history.frames():
+                client.send(frame)
+        self._resume(client, request_id)
+
+    def _pass_on(self, client: ClientEnd, request_id: bytes, method: str, params: bytes) -> None:
+        if self._agent.end is None:
+            client.fail(request_id, error_body(self._failure or TransportError("the agent is being started")))
+            return
+
+        def answered(answer: Envelope | ConnectionClosed) -> None:
+            self._passed.pop((client, request_id), None)
+            if isinstance(answer, ConnectionClosed):
+                client.fail(request_id, error_body(answer))
+            elif has_error(answer):
+                client.fail(request_id, bytes(answer.error))
+            else:
+                self._agent.learn(method, params, answer)
+                result = bytes(answer.result) or b"null"
+                if method == "authenticate" and self._agent.refusal is not None:
+                    self._spawn(self._logged_in(client, request_id, result))
+                else:
+                    client.answer(request_id, result)
+
+        self._passed[client, request_id] = self._agent.end.start(method, params, answered)
+
+    async def _logged_in(self, client: ClientEnd, request_id: bytes, result: bytes) -> None:
+        """The agent knows its user now, and may open the session that it refused."""
+        async with self._starting:
+            if self._agent.end is not None:
+                await self._agent.open_session(self._agent.end)
+        client.answer(request_id, result)
+
+    # -- what is asked of the owner itself ---------------------------------------------------------
+
+    def _status(self, client: ClientEnd, request_id: bytes, params: bytes) -> None:
+        job = self._job
+        client.answer(
+            request_id,
+            {
+                "pid": os.getpid(),
+                "agentPid": self._agent.pid,
+                "sessionId": self._agent.session_id,
+                "agent": self._config.agent,
+                "running": None
+                if job is None
+                else {
+                    "prompt": job.what,
+                    "since": job.started,
+                    "cancelling": job.cancelled,
+                    "waitedFor": not job.background,
+                },
+                "queue": [{"prompt": waiting.what, "since": waiting.since} for waiting in self._queue],
+                "lastActivity": self._last,
+            },
+        )
+
+    def _cancel_all(self, client: ClientEnd, request_id: bytes, params: bytes) -> None:
+        everything = bool(msgspec.json.decode(params).get("all"))
+        running, queued = self._job, list(self._queue) if everything else []
+        for job in queued:
+            self._finish(job, cancelled=True)
+        if running is not None:
+            running.deaf = True  # its client may have stopped reading
+            if running.client is not None:
+                self._client_full(running.client, False)
+            self._cancel(running)  # before the answers: to an agent they would look like a plain no
+            for asked, (whose, method) in list(self._asked.items()):
+                if whose is running.client:
+                    del self._asked[asked]
+                    self._refuse(asked, method)
+        client.answer(request_id, {"running": running is not None, "queued": len(queued)})
+
+    def _stop(self, client: ClientEnd, request_id: bytes, params: bytes) -> None:
+        client.answer(request_id, b"{}")
+        self._loop.call_soon(self._ending.set)
+
+    def _queue_up(self, client: ClientEnd, request_id: bytes, params: bytes) -> None:
+        """A prompt that nobody waits for: the owner is its client itself."""
+        from .background import Background, Queued
+
+        if not client.attached:
+            client.fail(request_id, {"code": -32600, "message": "initialize first"})
+            return
+        wanted = msgspec.json.decode(params, type=Queued)
+        here, there = memory_pair()
+        inner = ClientEnd(here, on_frame=self._frame, on_lost=self._left, background=True)
+        work = Background(self._config, self._agent.session_id, wanted)
+
+        async def go() -> None:
+            await self._attach(inner)
+            await work.run(there)
+
+        async def tell() -> None:
+            before = await work.queued
+            if isinstance(before, BaseException):
+                client.fail(request_id, error_body(before))
+            else:
+                client.answer(request_id, {"before": before})
+
+        running = self._spawn(go())
+        self._left_here.add(running)
+        running.add_done_callback(self._left_here.discard)
+        self._spawn(tell())
+
+    _OWN = {
+        "_owner/status": _status,
+        "_owner/cancel": _cancel_all,
+        "_owner/stop": _stop,
+        "_owner/queue": _queue_up,
+    }
+
+    # -- memory ------------------------------------------------------------------------------
+
+    def _remember(self, **values: Any) -> None:
+        try:
+            self._catalogue.update(self._config.key, **values)
+        except OSError as error:
+            log.warning("the session cannot be remembered: %s", error)
+
+
+async def _quietly(work: Awaitable[None]) -> None:
+    try:
+        await work
+    except Exception:
+        log.exception("a task of the owner failed")
+
+
+def _session_of(params: bytes) -> str:
+    try:
+        return str(msgspec.json.decode(params)["sessionId"])
+    except (msgspec.DecodeError, KeyError, TypeError):
+        return ""
+
+
+def _excerpt(params: bytes) -> str:
+    """The start of a prompt, for people."""
+    try:
+        blocks = msgspec.json.decode(params)["prompt"]
+        text = " ".join(str(table(block).get("text", "")) for block in blocks)
+    except (msgspec.DecodeError, KeyError, TypeError):
+        return ""
+    text = " ".join(text.split())
+    return text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"

@@ -1,0 +1,65 @@
+"""What an owner has heard of its session, to tell it again without the agent."""
+
+from collections import deque
+from typing import Any
+
+import msgspec
+
+from .client import table
+
+__all__ = ["History"]
+
+MAX_BYTES = 16 * 1024 * 1024
+"""Of the frames that are kept. Without it, a session of days fills the memory; the oldest go first."""
+
+
+class History:
+    """The updates of a session as the frames they came in, and what users said between them."""
+
+    def __init__(self) -> None:
+        self.complete = False
+        """Whether this is the whole conversation: it was begun or loaded here, and nothing was dropped."""
+        self._frames: deque[bytes] = deque()
+        self._size = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._frames)
+
+    def frames(self) -> list[bytes]:
+        return list(self._frames)
+
+    def begin(self) -> None:
+        """The conversation begins, or is told again from its start."""
+        self.complete = True
+        self._frames = deque()
+        self._size = 0
+
+    def add(self, frame: bytes) -> None:
+        self._frames.append(frame)
+        self._size += len(frame)
+        while self._size > MAX_BYTES:
+            self._size -= len(self._frames.popleft())
+            self.complete = False
+
+    def add_prompt(self, params: bytes) -> None:
+        """What a user said: agents do not repeat it."""
+        try:
+            request = table(msgspec.json.decode(params))
+            blocks: list[Any] = request["prompt"]
+        except (msgspec.DecodeError, KeyError):
+            return  # the agent will complain
+        for block in blocks:
+            update = {"sessionUpdate": "user_message_chunk", "content": block}
+            told = {"sessionId": request.get("sessionId"), "update": update}
+            self.add(msgspec.json.encode({"jsonrpc": "2.0", "method": "session/update", "params": told}))
+
+    def take(self) -> "History":
+        """What there is until now; this one is begun anew."""
+        before = History()
+        before.complete, before._frames, before._size = self.complete, self._frames, self._size
+        self.begin()
+        return before
+
+    def restore(self, before: "History") -> None:
+        """Go back to what `take` gave."""
+        self.complete, self._frames, self._size = before.complete, before._frames, before._size

@@ -1,0 +1,172 @@
+"""A command whose agent is its own: other shells see its session, cancel its turn, wait for its end."""
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from acpella.errors import TransportError
+
+from ..state.catalogue import now
+from .lock import MAX_CLIENTS, Hold
+
+__all__ = ["Alone"]
+
+MAX_LINE = 64 * 1024
+"""Bytes of a question. The answers need few."""
+
+
+class _Request(msgspec.Struct):
+    method: str = ""
+    id: Any = None
+    params: dict[str, Any] = {}
+
+
+class _Waiting(NamedTuple):
+    """A prompt of another shell, which waits for the end of this command."""
+
+    id: Any
+    prompt: str
+    since: str
+
+
+def _reply(request_id: Any, **body: Any) -> bytes:
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": request_id, **body})
+
+
+class Alone:
+    """Answers for the session that this process has to itself, where else an owner would answer."""
+
+    def __init__(
+        self,
+        command: str,
+        agent: str,
+        *,
+        cancel: Callable[[], None],
+        stop: Callable[[], None],
+        queued: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
+        """`cancel` ends the turn, `stop` the command; `queued` lists prompts that wait inside it."""
+        self.running: dict[str, Any] | None = None
+        """What `acpella status` shows of the turn; None between turns."""
+        self._command = command
+        self._agent = agent
+        self._cancel = cancel
+        self._queued = queued
+        self._waiting: dict[asyncio.StreamWriter, _Waiting] = {}  # prompts of other shells
+        self._stop = stop
+        self._key = self._session_id = ""
+        self._hold: Hold | None = None
+        self._server: asyncio.Server | None = None
+        self._clients: dict[asyncio.StreamWriter, asyncio.Task[Any]] = {}
+        self._last = now()
+
+    async def hold(self, key: str, session_id: str, *, agent_pid: int | None) -> None:
+        """Be found under this session from now on. Does without, where nothing can be kept."""
+        if key == self._key:
+            return
+        await self.release()
+        self._key, self._session_id = key, session_id
+        try:
+            self._hold = Hold.take(key)
+            if self._hold is None:
+                return  # its owner is there, and asks for it in vain; the agent decides who may have it
+            if agent_pid is not None:
+                self._hold.tell_agent(agent_pid)
+            self._server = await asyncio.start_unix_server(
+                self._serve, sock=self._hold.listener, limit=MAX_LINE
+            )
+        except (OSError, TransportError):
+            await self.release()
+
+    async def release(self) -> None:
+        """Let others have the session; those that wait for it notice."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        if self._hold is not None:
+            self._hold.release()
+            self._hold = None
+        self._key = ""
+        for client in self._clients:
+            client.transport.abort()
+        if self._clients:  # asyncio logs those that are cancelled with the loop
+            await asyncio.wait(list(self._clients.values()), timeout=1)
+
+    def begin(self, prompt: str) -> None:
+        """A turn begins."""
+        self._last = now()
+        self.running = {"prompt": prompt, "since": self._last, "cancelling": False, "waitedFor": True}
+
+    def end(self) -> None:
+        """It is over."""
+        self._last = now()
+        self.running = None
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._clients) >= MAX_CLIENTS:
+            writer.close()
+            return
+        task = asyncio.current_task()
+        assert task is not None
+        self._clients[writer] = task
+        try:
+            while line := await reader.readline():
+                answer = self._answer(line, writer)
+                if answer is not None:
+                    writer.write(answer + b"\n")
+                    await writer.drain()
+        except (OSError, ValueError):  # it left, or sends without end
+            pass
+        finally:
+            del self._clients[writer]
+            self._waiting.pop(writer, None)
+            writer.close()
+
+    def _answer(self, line: bytes, writer: asyncio.StreamWriter) -> bytes | None:
+        try:
+            request = msgspec.json.decode(line, type=_Request)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            request = _Request()
+        if request.method == "_owner/wait":  # answered when it is cancelled; else the end is the answer
+            self._waiting[writer] = _Waiting(request.id, str(request.params.get("prompt", "")), now())
+            return None
+        own = self._OWN.get(request.method)
+        if own is None:
+            text = f"the session is open in `{self._command}` (process {os.getpid()})"
+            return _reply(request.id, error={"code": -32600, "message": text})
+        return _reply(request.id, result=own(self, request.params))
+
+    def _status(self, params: dict[str, Any]) -> dict[str, Any]:
+        queue = [{"prompt": prompt, "since": self._last} for prompt in self._queued()]
+        queue += [{"prompt": waiting.prompt, "since": waiting.since} for waiting in self._waiting.values()]
+        return {
+            "pid": os.getpid(),
+            "alone": self._command,
+            "sessionId": self._session_id,
+            "agent": self._agent,
+            "running": self.running,
+            "queue": queue,
+            "lastActivity": self._last,
+        }
+
+    def _cancel_turn(self, params: dict[str, Any]) -> dict[str, Any]:
+        running = self.running
+        if running is not None:
+            running["cancelling"] = True
+            self._cancel()
+        queued = 0
+        if params.get("all"):
+            queued = len(self._queued()) + len(self._waiting)  # its own ones end with the turn
+            for writer, waiting in self._waiting.items():
+                writer.write(_reply(waiting.id, result={"stopReason": "cancelled"}) + b"\n")
+            self._waiting.clear()
+        return {"running": running is not None, "queued": queued}
+
+    def _leave(self, params: dict[str, Any]) -> dict[str, Any]:
+        asyncio.get_running_loop().call_soon(self._stop)  # after the answer
+        return {}
+
+    _OWN = {"_owner/status": _status, "_owner/cancel": _cancel_turn, "_owner/stop": _leave}

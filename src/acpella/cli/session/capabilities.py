@@ -1,0 +1,148 @@
+"""What the command line lets an agent do, by what the user allowed."""
+
+import inspect
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from acpella.client import ConnectedAgent, Permissions, Rule, Terminals, Timeouts, Workspace
+from acpella.client.permissions import Ask
+from acpella.errors import RpcError
+from acpella.schema import (
+    Diff,
+    PermissionOption,
+    ReadTextFileRequest,
+    ReadTextFileResponse,
+    RequestPermissionRequest,
+    ToolCallUpdate,
+    WriteTextFileRequest,
+    WriteTextFileResponse,
+)
+from acpella.sessions import RememberedPermissions
+
+from ..daemon.client import table
+from ..state import paths as places
+
+__all__ = ["offers"]
+
+
+class ReadEverywhere(Workspace):
+    """Reads go anywhere but to secrets; writes stay inside the session's directories."""
+
+    async def read(
+        self, roots: Sequence[Path], request: ReadTextFileRequest, **options: Any
+    ) -> ReadTextFileResponse:
+        return await super().read([Path("/")], request, **options)
+
+
+WRITES = ("edit", "delete", "move")
+
+
+class AskedWorkspace(Workspace):
+    """Writes what the user has allowed: when the agent asked for it, or now."""
+
+    def __init__(self, ask: Ask) -> None:
+        super().__init__(write=True)
+        self._ask = ask
+        self._allowed: dict[str, str | None] = {}
+        """By real path, the text that the question showed; None if it named the file alone."""
+
+    def allow(self, call: ToolCallUpdate) -> None:
+        """The user said yes to a change. One that names no file is asked about again when it comes."""
+        for location in call.locations or []:
+            self._allowed[os.path.realpath(location.path)] = None
+        for item in call.content or []:
+            if isinstance(item, Diff):
+                self._allowed[os.path.realpath(item.path)] = item.new_text
+
+    async def write(
+        self, roots: Sequence[Path], request: WriteTextFileRequest, **options: Any
+    ) -> WriteTextFileResponse:
+        path = os.path.realpath(request.path)  # noqa: ASYNC240 - quick
+        is_shown = path in self._allowed and self._allowed.pop(path) in (None, request.content)
+        if not is_shown and not await self._may(roots, request):
+            raise RpcError(f"the user does not want {request.path} to be written")
+        return await super().write(roots, request, **options)
+
+    async def _may(self, roots: Sequence[Path], request: WriteTextFileRequest) -> bool:
+        try:
+            before = (await self.read(roots, ReadTextFileRequest(session_id="", path=request.path))).content
+        except RpcError:
+            before = None
+        call = ToolCallUpdate(
+            tool_call_id="write",
+            title=f"Write {request.path}",
+            kind="edit",
+            content=[Diff(path=request.path, old_text=before, new_text=request.content)],
+        )
+        options = [
+            PermissionOption(option_id="yes", name="Allow", kind="allow_once"),
+            PermissionOption(option_id="no", name="Reject", kind="reject_once"),
+        ]
+        asking = RequestPermissionRequest(session_id=request.session_id, tool_call=call, options=options)
+        answer = self._ask(asking)
+        chosen = await answer if inspect.isawaitable(answer) else answer
+        return chosen is options[0]
+
+
+class NotedPermissions(Permissions):
+    """Tells the workspace which changes were allowed, by whomever."""
+
+    workspace: AskedWorkspace | None = None
+
+    async def decide(
+        self, agent: str, request: RequestPermissionRequest, **options: Any
+    ) -> PermissionOption | None:
+        chosen = await super().decide(agent, request, **options)
+        if chosen is not None and chosen.kind.startswith("allow") and request.tool_call.kind in WRITES:
+            if self.workspace is not None:
+                self.workspace.allow(request.tool_call)
+        return chosen
+
+
+def offers(
+    *,
+    write: bool,
+    yolo: bool,
+    ask: Ask | None = None,
+    tell: Callable[[str], None] | None = None,
+    interactive: bool = False,
+) -> dict[str, Any]:
+    """The options of `connect`. With an `interactive` `ask`, writes need no option: they are asked about.
+
+    `tell` gets a line for the user when a remembered answer decides.
+    """
+
+    def recalled(request: RequestPermissionRequest, decision: str, what: str) -> None:
+        from ..terminal.reveal import reveal
+
+        if tell is not None:
+            did = "allowed" if decision == "allow" else "refused"
+            tell(f"{did}, as you answered before: {reveal(what)}; `acpella permissions` lists and revokes")
+
+    files = ReadEverywhere(write=True, hooks=True) if yolo else Workspace(write=write)
+    permissions = NotedPermissions(
+        "allow-all" if yolo else "allow-reads",
+        rules=[Rule("allow", kinds=["edit", "move"])] if write else [],
+        ask=ask,
+        remembered=RememberedPermissions(places.permissions()),
+        on_remembered=recalled,
+    )
+    if interactive and ask is not None and not (write or yolo):
+        files = permissions.workspace = AskedWorkspace(ask)
+    return {
+        "files": files,
+        "terminals": Terminals() if yolo else False,
+        "permissions": permissions,
+        "timeouts": Timeouts(cancel=5),
+        "remembered_as": _remembered_as,
+    }
+
+
+def _remembered_as(agent: ConnectedAgent) -> str:
+    """Whose answers are meant. A session's owner tells which program its agent is; that agent cannot."""
+    if agent.identity:
+        return agent.identity
+    told = table(table(agent.hello.meta).get("acpella.owner"))
+    return str(told.get("identity") or f"{agent.name}, of an owner that does not tell")

@@ -1,0 +1,310 @@
+"""Which session a command is about: the last one of this repository, one by name, one by id."""
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ..daemon import client as owners
+from ..state import paths as places
+from ..state.agents import agent_name, command_of, default_agent, keepable, with_builtin
+from ..state.catalogue import Catalogue, Entry, new_key
+
+if TYPE_CHECKING:
+    from acpella.client.settings import ClientSettings
+
+__all__ = [
+    "SHORTEST_START",
+    "NoAgent",
+    "NoSession",
+    "check_name",
+    "check_no_id",
+    "find_settings",
+    "idle_seconds",
+    "kept_session",
+    "named_session",
+    "new_entry",
+    "owner_config",
+    "resolve",
+    "settings_of",
+]
+
+
+class NoSession(ValueError):
+    """The command names a session that is not there."""
+
+
+class NoAgent(ValueError):
+    """The command names no agent where it should."""
+
+
+SHORTEST_START = 8
+"""Characters of an id that stand for it with `-s`. Shorter words are names."""
+
+MAX_NAME = 100
+"""Characters of a session's name, so that lists stay lists."""
+
+
+def find_settings(
+    path: str | None,
+    cwd: str | os.PathLike[str] = ".",
+    *,
+    agent: str | None = None,
+    yes: bool = False,
+) -> "ClientSettings":
+    """The settings that were named, or of the project together with those of the user.
+
+    Raises:
+        NoAgent: an empty word stands for the agent.
+        SettingsError: a file is missing although it was named, or is malformed.
+        TransportError: an agent that is known by name is not installed.
+    """
+    from ..state.settings import find
+
+    if agent is not None and not agent.strip():
+        raise NoAgent(
+            "the agent is an empty word; is a variable not set? Without --agent it is the default one"
+        )
+    return with_builtin(find(path, cwd), agent, yes=yes)
+
+
+def named_session(
+    arguments: argparse.Namespace, settings: "ClientSettings", catalogue: Catalogue
+) -> Entry | None:
+    """The session that the command line names, if an owner process keeps it or shall keep it.
+
+    Raises:
+        NoSession: there is none to go on with, or nothing can be remembered here.
+    """
+    if arguments.resume:
+        known = [entry for entry in catalogue.entries() if entry.session_id == arguments.resume]
+        return next((e for e in known if owners.ask(e.key, "_owner/status") is not None), None)
+    if arguments.session is None and not arguments.last:
+        return None
+    try:
+        return kept_session(
+            catalogue,
+            settings,
+            cwd=arguments.cwd,
+            agent=arguments.agent,
+            name=arguments.session,
+            new=arguments.new,
+        )
+    except OSError as error:
+        raise NoSession(f"sessions cannot be remembered: {error}; set XDG_STATE_HOME") from None
+
+
+def kept_session(
+    catalogue: Catalogue,
+    settings: "ClientSettings",
+    *,
+    cwd: str,
+    agent: str | None,
+    name: str | None,
+    new: bool = False,
+) -> Entry:
+    """The session of that name in this repository, made if there is none; without a name, the last one.
+
+    The id of a session, or the start of it, is as good as a name.
+
+    Raises:
+        NoSession: there is none to go on with, or it belongs to another agent.
+        OSError: nothing can be remembered.
+    """
+    root = str(places.repository(cwd))
+    if name is None:
+        return _last(catalogue, settings, root, agent)
+    check_name(name)
+    entry = catalogue.named(root, name)
+    if entry is not None and entry.session_id and new:
+        owners.stop(entry.key)
+        catalogue.update(entry.key, name="", updated_at=entry.updated_at)
+        entry = None
+    if entry is None or not entry.session_id:
+        entry = _by_id(catalogue, root, name, None if agent is None else (agent, settings), new=new) or entry
+    if entry is not None and entry.session_id:
+        if agent is not None and not _same_agent(entry, agent, settings):
+            raise NoSession(
+                f"the session {name!r} of this repository belongs to {entry.agent}; "
+                f"--new begins another one under that name"
+            )
+        return entry
+    return catalogue.add(new_entry(settings, cwd=cwd, agent=agent or default_agent(settings), name=name))
+
+
+def check_name(name: str) -> None:
+    """Raises `NoSession` if a session cannot be called that."""
+    if not name.strip() or len(name) > MAX_NAME:
+        raise NoSession(f"a session's name has 1 to {MAX_NAME} characters")
+    joined = name.translate({0x200C: None, 0x200D: None})  # which some scripts, and emoji, are written with
+    if not joined.isprintable():
+        raise NoSession(f"a session's name is one line of readable characters, not {name!r}")
+
+
+def _by_id(
+    catalogue: Catalogue, root: str, word: str, whose: "tuple[str, ClientSettings] | None", *, new: bool
+) -> Entry | None:
+    """The session of this repository with that id, or with an id that begins so."""
+    known = catalogue.entries()
+    if new or not any(entry.root == root and entry.session_id == word for entry in known):
+        check_no_id(known, word, root)
+    if new:
+        return None
+    matches = [e for e in known if e.root == root and e.session_id == word] or [
+        e for e in known if e.root == root and len(word) >= SHORTEST_START and e.session_id.startswith(word)
+    ]
+    if len(matches) > 1 and whose is not None:  # two agents may have the same id
+        matches = [e for e in matches if _same_agent(e, *whose)] or matches
+    if len(matches) > 1:
+        which = ", ".join(f"{e.session_id} ({e.agent})" for e in matches[:5])
+        raise NoSession(f"{word!r} may be any of {which}; write more of the id, or name the --agent")
+    return matches[0] if matches else None
+
+
+def check_no_id(known: Sequence[Entry], word: str, root: str) -> None:
+    """Raises `NoSession` if a name would be the id of a session: nobody could tell them apart."""
+    same = next((entry for entry in known if entry.session_id == word), None)
+    if same is None:
+        return
+    where = "" if same.root == root else f" of {same.root}"
+    raise NoSession(f"{word!r} is the id of a session{where} and cannot be a name; choose another one")
+
+
+def _last(catalogue: Catalogue, settings: "ClientSettings", root: str, agent: str | None) -> Entry:
+    for entry in catalogue.entries(root=root):
+        if agent is None or _same_agent(entry, agent, settings):
+            return entry
+    whose = f" with {agent}" if agent else ""
+    raise NoSession(f"no session{whose} in {root} yet to go on with; leave out --continue to begin one")
+
+
+def new_entry(settings: "ClientSettings", *, cwd: str, agent: str, name: str = "") -> Entry:
+    """A session that is about to be made."""
+    from ..state.settings import origin
+
+    return Entry(
+        key=new_key(),
+        root=str(places.repository(cwd)),
+        cwd=os.path.abspath(cwd),
+        agent=agent_name(agent, settings),
+        target=keepable(agent, settings),
+        settings=str(origin(settings, agent) or ""),
+        where=os.getcwd(),
+        name=name,
+    )
+
+
+def _same_agent(entry: Entry, agent: str, settings: "ClientSettings") -> bool:
+    if entry.target and entry.target == keepable(agent, settings):
+        return True
+    return agent == entry.agent or (not entry.target and agent_name(agent, settings) == entry.agent)
+
+
+def owner_config(
+    entry: Entry, settings: "ClientSettings", *, agent: str | None = None, mcp_servers: Sequence[Any] = ()
+) -> owners.Config:
+    """What the owner of a session must know.
+
+    Raises:
+        NoSession: the agent's command was not kept, and is not named now.
+    """
+    target: str | list[str] = agent if agent and not entry.target else entry.target
+    if not target and owners.ask(entry.key, "_owner/status") is None:
+        raise NoSession(
+            f"the command of {entry.agent} held secrets, which are not kept; name it again with --agent"
+        )
+    known = settings_of(entry, settings)
+    command, env = command_of(target, known) if target else ([], {})
+    server = known.agents.get(target) if isinstance(target, str) else None
+    return owners.Config(
+        key=entry.key,
+        agent=entry.agent,
+        target=target,
+        command=command,
+        env=env,
+        url=server.url if server is not None else "",
+        headers=server.headers if server is not None else {},
+        cwd=entry.cwd,
+        where=entry.where or entry.cwd,
+        session_id=entry.session_id,
+        mcp_servers=[msgspec.to_builtins(server) for server in mcp_servers],
+        idle=idle_seconds(settings),
+    )
+
+
+def settings_of(entry: Entry, settings: "ClientSettings") -> "ClientSettings":
+    """The settings that name the session's agent.
+
+    Raises:
+        NoSession: they are gone, or do not name it any more.
+    """
+    from acpella.client.settings import ClientSettings, UntrustedSettings
+    from acpella.client.trust import is_project, read_trusted
+
+    from ..state.settings import origin
+
+    target = entry.target if isinstance(entry.target, str) else ""
+    if not entry.settings:
+        return with_builtin(ClientSettings(), target)
+    path = Path(entry.settings)
+    if origin(settings, target) == path:
+        return settings
+    whose = f"the agent {entry.agent!r} of this session"
+    if not path.is_file():
+        raise NoSession(f"{path}, which names {whose}, is gone; bring it back, or begin another session")
+    try:
+        found = (
+            ClientSettings.parse(read_trusted(path), path) if is_project(path) else ClientSettings.load(path)
+        )
+    except UntrustedSettings as error:
+        raise NoSession(str(error)) from None
+    if target not in found.agents:
+        raise NoSession(f"{path} does not name {whose} any more; add it again, or begin another session")
+    return found
+
+
+def idle_seconds(settings: "ClientSettings") -> float:
+    """`ACPELLA_OWNER_IDLE`, or `owner_idle` of the settings, or the default."""
+    value: Any = os.environ.get("ACPELLA_OWNER_IDLE")
+    where = "ACPELLA_OWNER_IDLE"
+    for path in () if value else getattr(settings, "files", ()):
+        from ..state.settings_file import SettingsFile
+
+        where = f"{path}: owner_idle"
+        value = SettingsFile(path).read().get("owner_idle")
+        if value not in (None, ""):
+            break
+    if value in (None, ""):
+        return owners.IDLE
+    try:
+        seconds = float(value)
+        if isinstance(value, bool) or not 0 <= seconds < float("inf"):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise ValueError(f"{where} must be a number of seconds, not {value!r}") from None
+    return seconds
+
+
+def resolve(
+    catalogue: Catalogue, reference: str | None, *, cwd: str, everywhere: bool = False
+) -> Entry | None:
+    """A session by its name, its id or the start of one; without a reference, the last of this repository."""
+    root = str(places.repository(cwd))
+    here = catalogue.entries(root=root)
+    if reference is None:
+        return here[0] if here else None
+    for entries in (here, catalogue.entries()):
+        for matches in (
+            [e for e in entries if e.name == reference and (everywhere or e.root == root)],
+            [e for e in entries if e.session_id == reference],
+            [e for e in entries if len(reference) >= 4 and e.session_id.startswith(reference)],
+        ):
+            if len(matches) > 1 and len({e.session_id for e in matches}) > 1:
+                ids = ", ".join(e.session_id for e in matches[:5])
+                raise NoSession(f"{reference!r} may be any of {ids}")
+            if matches:
+                return matches[0]
+    return None

@@ -1,0 +1,1 @@
+"""What the command line remembers in files of the user: paths, sessions, settings, agents."""

@@ -1,0 +1,63 @@
+"""The settings of a command: those of the project before those of the user, or the file that was named."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from acpella.client.settings import ClientSettings, UntrustedSettings, user_settings
+from acpella.client.trust import project_file, read_trusted
+
+from ..terminal.output import say
+
+__all__ = ["FoundSettings", "find", "origin"]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSettings(ClientSettings):
+    """What several files say together; knows which agent is of which file."""
+
+    origins: dict[str, Path] = field(default_factory=dict[str, Path])
+    files: tuple[Path, ...] = ()
+
+
+def find(path: str | os.PathLike[str] | None, cwd: str | os.PathLike[str] = ".") -> FoundSettings:
+    """The named file alone; without one, that of the project if the user agreed to it, and the user's own.
+
+    Raises:
+        SettingsError: a file is missing although it was named, or is malformed.
+    """
+    if path is not None:
+        return _merged([ClientSettings.load(Path(path))])
+    found: list[ClientSettings] = []
+    project = project_file(cwd)
+    if project is not None:
+        try:
+            found.append(ClientSettings.parse(read_trusted(project), project))
+        except UntrustedSettings as error:
+            say(str(error))
+    if user_settings().is_file():
+        found.append(ClientSettings.of_user())
+    return _merged(found)
+
+
+def origin(settings: ClientSettings, agent: str) -> Path | None:
+    """The file that names an agent; None for the built-in one, and for what no file names."""
+    if agent not in settings.agents:
+        return None
+    found = settings.origins.get(agent) if isinstance(settings, FoundSettings) else settings.path
+    return found.absolute() if found is not None else None
+
+
+def _merged(found: list[ClientSettings]) -> FoundSettings:
+    """The first file that has an agent or an MCP server of a name wins."""
+    files = tuple(read.path for read in found if read.path is not None)
+    together = FoundSettings(path=files[0].absolute() if files else None, files=files)
+    named: set[object] = set()
+    for read in found:
+        for name, server in read.agents.items():
+            if name not in together.agents and read.path is not None:
+                together.agents[name] = server
+                together.origins[name] = read.path
+        together.mcp_servers.extend(s for s in read.mcp_servers if s.get("name") not in named)
+        named |= {s.get("name") for s in read.mcp_servers}
+    return together

@@ -1,0 +1,503 @@
+"""Questions of agents to the user: permissions by key, forms, pages to open."""
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Protocol, cast
+
+from acpella.client.lasting import command_in, input_beside, span_of
+from acpella.schema import (
+    BooleanPropertySchema,
+    Content,
+    ContentBlock,
+    CreateElicitationRequest,
+    CreateElicitationResponse,
+    Diff,
+    ElicitationAcceptAction,
+    ElicitationCancelAction,
+    ElicitationDeclineAction,
+    ElicitationFormMode,
+    ElicitationPropertySchema,
+    ElicitationUrlMode,
+    EmbeddedResource,
+    MultiSelectPropertySchema,
+    PermissionOption,
+    RequestPermissionRequest,
+    ResourceLink,
+    TextContent,
+    TextResourceContents,
+    ToolCallUpdate,
+)
+
+from .clean import one_line
+from .facts import call_label, describe, relative_path, unfenced, whole_diff_rows
+from .forms import choices_of, read_value, show_value
+from .permission_kinds import kind_note
+from .reveal import CUT, MOST_ROWS, is_cut, is_hidden, reveal, reveal_rows
+from .rows import Row, cell_len, has_colour, paint, plain
+
+__all__ = ["Asker", "Stage", "refuse"]
+
+INVISIBLE = (
+    r"! Part of this would be invisible. It is shown as \x1b, \u202e and the like, or as a number of blanks."
+)
+
+INCOMPLETE = "! Not all of this is shown: it is too long."
+
+_LETTERS = {"allow_once": "a", "allow_always": "A", "reject_once": "r", "reject_always": "R"}
+_ALSO = {"y": "a", "Y": "a", "n": "r", "N": "r"}
+
+
+class Stage(Protocol):
+    """What must step aside while a question is asked."""
+
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+    def saw_diff(self, tool_call_id: str) -> None:
+        """The user has seen what a call will change; it need not be shown again when it has."""
+        ...
+
+
+class Asker:
+    """Asks one question after the other on the terminal; without one every answer is a visible no.
+
+    `room` gives the terminal over for a question, where pausing a stage is not enough. `tell` shows a line
+    beside the conversation.
+    """
+
+    def __init__(
+        self,
+        *,
+        cwd: str = "",
+        hint: str = "",
+        room: Callable[[], Any] | None = None,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        self.tell = tell
+        self.stage: Stage | None = None
+        self.cwd = cwd
+        self._hint = hint
+        self._room = room
+        self._lock: asyncio.Lock | None = None
+        self._waiting = 0
+
+    # -- permissions -------------------------------------------------------------------------
+
+    async def permission(self, request: RequestPermissionRequest) -> PermissionOption | None:
+        """Let the user choose an option; None if there is none to say no with."""
+        if not is_interactive():
+            async with self._floor():
+                return refuse(request, self._hint)
+        async with self._floor():
+            keys = _keys_for(request.options)
+            shown = self._call_rows(request)
+            choices: list[Row] = []
+            for index, option in enumerate(request.options):
+                letter = next((key for key, at in keys.items() if at == index and key.isalpha()), " ")
+                before = [(f"  {index + 1} {letter}  ", "cyan")]
+                choices += _whole(option.name, before, lines=False, note=_note(option, request.tool_call))
+            self._write(shown)
+            head = self._head_rows(request.tool_call)
+            if len(shown) > len(head) + 1 and len(shown) + len(choices) + 4 > _height():
+                self._write([[], *head])  # what it is about has scrolled away
+            self._warn([*shown, *choices])
+            self._write(choices)
+            chosen = await self._choose(request.options, keys)
+            option = None if chosen is None else request.options[chosen]
+            colour = "green" if option is not None and option.kind.startswith("allow") else "yellow"
+            answer = "no" if option is None else option.name
+            note = "" if option is None else _note(option, request.tool_call)
+            self._write(_whole(answer, [("  → ", "dim")], colour, lines=False, note=note))
+            return option
+
+    def _head_rows(self, call: ToolCallUpdate) -> list[Row]:
+        more = f"  ({self._waiting} more wait)" if self._waiting else ""
+        head = [("? ", "yellow bold"), (f"{reveal(call.kind or 'other')} ", "dim")]
+        return _whole(call.title or call.name or "go on", head, "bold", lines=False, note=more)
+
+    def _call_rows(self, request: RequestPermissionRequest) -> list[Row]:
+        """All that the call tells of itself; nothing of it is cut or left out without saying so."""
+        call = request.tool_call
+        title = call.title or call.name or "go on"
+        shown: list[Row] = [[], *self._head_rows(call)]
+        named = [relative_path(place.path, self.cwd) for place in call.locations or []]
+        for path in list(dict.fromkeys(named))[:MOST_ROWS]:
+            if path not in title.split():
+                shown += _whole(path, [("    ", "")], "dim", lines=False)
+        if len(named) > MOST_ROWS:
+            shown.append([("    ", ""), (f"… not all of {len(named)} paths are shown", CUT)])
+        command = command_in(call, self.cwd)
+        if command and command != title:
+            shown += _whole(command, [("    ", "")])
+        beneath: list[Row] = []
+        told = [title, *(place.path for place in call.locations or [])]
+        changes = False
+        for item in call.content or []:
+            if isinstance(item, Diff):
+                changes = True
+                told += [item.path, item.old_text or "", item.new_text]
+                beneath += whole_diff_rows(item, _width(), cwd=self.cwd, limit=MOST_ROWS)
+                if self.stage is not None:
+                    self.stage.saw_diff(call.tool_call_id)
+            elif isinstance(item, Content) and (text := _text_of(item.content)):
+                if command and unfenced(text).strip() == command.strip():
+                    continue  # the command again, for editors that do not show what goes into a call
+                told.append(text)
+                beneath += _whole(text.strip("\n"), [("    ", "")], "dim")
+        beside = input_beside(call)
+        if beside and not (changes and call.kind == "edit") and not _is_told(beside, told):
+            import json
+
+            for name, value in beside.items():
+                words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                shown += _whole(f"{name}: {words}", [("    ", "")], "dim")
+        return shown + beneath
+
+    async def _choose(self, options: Sequence[PermissionOption], keys: dict[str, int]) -> int | None:
+        """The index of the chosen option; Esc is the one that says no this once."""
+        from .keys import open_keys
+
+        no = next((i for i, option in enumerate(options) if option.kind == "reject_once"), None)
+        typed = ""
+        try:
+            async with open_keys() as pressed:
+                wide = f"  [1-{len(options)} or letter, Esc: no] " if options else "  [any key] "
+                self._prompt(wide if len(wide) < _width() else "  [Esc: no] ")
+                while True:
+                    key = await pressed.read()
+                    if key in ("", "\x1b", "\x04", "\x03"):
+                        return no
+                    key = _ALSO.get(key, key) if key not in keys else key
+                    if key in keys:
+                        return keys[key]
+                    if len(options) > 9 and (key.isdigit() or key == "\n"):
+                        if key == "\n" and typed and 1 <= int(typed) <= len(options):
+                            return int(typed) - 1
+                        typed = "" if key == "\n" else (typed + key)[-3:]
+                    if not options:
+                        return None
+        finally:
+            sys.stderr.write("\n")
+            sys.stderr.flush()
+
+    # -- elicitation -------------------------------------------------------------------------
+
+    async def elicitation(self, request: CreateElicitationRequest) -> CreateElicitationResponse:
+        """Fill in a form, or go to a page."""
+        if not is_interactive():
+            self._write([[(f"acpella: not answered: {one_line(getattr(request, 'message', ''))}", "")]])
+            return ElicitationCancelAction()
+        async with self._floor():
+            if isinstance(request, ElicitationFormMode):
+                return await self._form(request)
+            if isinstance(request, ElicitationUrlMode):
+                return await self._page(request)
+        return ElicitationCancelAction()
+
+    async def _page(self, request: ElicitationUrlMode) -> CreateElicitationResponse:
+        self._tell([[], *_whole(request.message, [("? ", "yellow bold")], "bold")])
+        self._say(request.url, "cyan")
+        if not request.url.startswith(("https://", "http://")):
+            self._say("this is no web page; it is not opened", "red")
+            return ElicitationDeclineAction()
+        match await self.yes_or_no("open it in the browser?"):
+            case None:
+                return ElicitationCancelAction()
+            case False:
+                return ElicitationDeclineAction()
+            case True:
+                import webbrowser
+
+                opened = await asyncio.to_thread(webbrowser.open, request.url)
+                if not opened:
+                    self._say("no browser here; open the address yourself", "yellow")
+                return ElicitationAcceptAction()
+
+    async def _form(self, request: ElicitationFormMode) -> CreateElicitationResponse:
+        schema = request.requested_schema
+        self._tell([[], *_whole(request.message, [("? ", "yellow bold")], "bold")])
+        for text in (schema.title, schema.description):
+            if text:
+                self._say(text, "dim")
+        self._say("Enter takes what is in brackets, !no declines, Ctrl-D cancels", "dim")
+        content: dict[str, Any] = {}
+        required = schema.required or []
+        for name, field in list(schema.properties.items())[:50]:
+            try:
+                value = await self._field(name, field, required=name in required)
+            except _Declined:
+                return ElicitationDeclineAction()
+            except EOFError:
+                sys.stderr.write("\n")
+                return ElicitationCancelAction()
+            if value is not None:
+                content[name] = value
+        return ElicitationAcceptAction(content=content)
+
+    async def _field(self, name: str, field: ElicitationPropertySchema, *, required: bool) -> Any:
+        title = getattr(field, "title", None) or name
+        if description := getattr(field, "description", None):
+            self._say(description, "dim")
+        choices = choices_of(field)
+        shown: list[Row] = []
+        for number, (_, words) in enumerate(choices, 1):
+            shown += _whole(words, [("    ", ""), (f"{number}  ", "cyan")], lines=False)
+        self._tell(shown)
+        default = getattr(field, "default", None)
+        note = "" if required or default is not None else " (optional)"
+        if default is not None:
+            note = f" [{show_value(default, choices)}]"
+        self._warn(reveal_rows(title + note, _width(), lines=False))
+        if isinstance(field, MultiSelectPropertySchema):
+            note += " numbers with commas"
+        elif isinstance(field, BooleanPropertySchema):
+            note += " y/n"
+        while True:
+            answer = await self.line(f"  {reveal(title + note)}: ")
+            if answer is None:
+                raise EOFError
+            if answer.strip() == "!no":
+                raise _Declined
+            if not answer.strip():
+                if default is not None:
+                    return default
+                if not required:
+                    return None
+            try:
+                return read_value(field, answer)
+            except ValueError as error:
+                self._say(str(error), "red")
+
+    # -- other questions, of the program itself ----------------------------------------------
+
+    async def yes_or_no(self, question: str, *, default: bool | None = None) -> bool | None:
+        """y, n, or None for Esc; Enter is the default, if there is one."""
+        from .keys import open_keys
+
+        choice = {True: "[Y/n]", False: "[y/N]", None: "[y/n]"}[default]
+        answer: bool | None = None
+        try:
+            async with open_keys() as pressed:
+                self._prompt(f"  {question} {choice} ")
+                while True:
+                    key = await pressed.read()
+                    if key in ("", "\x1b", "\x04", "\x03"):
+                        return answer
+                    if key in ("\n", "\r") and default is not None:
+                        key = "y" if default else "n"
+                    if key.lower() in ("y", "n"):
+                        answer = key.lower() == "y"
+                        return answer
+        finally:
+            sys.stderr.write({True: "yes\n", False: "no\n", None: "\n"}[answer])
+            sys.stderr.flush()
+
+    async def confirm(self, question: str, what: str) -> bool:
+        """Whether to go on with something that an agent names; all of it is shown."""
+        async with self._floor():
+            self._tell([*_whole(question, [("? ", "yellow bold")], "bold"), *_whole(what, [("    ", "")])])
+            return bool(await self.yes_or_no("go on?", default=False))
+
+    async def pick(
+        self,
+        question: str,
+        pairs: Sequence[tuple[str, str]],
+        *,
+        current: str | None = None,
+        show_id: bool = True,
+    ) -> str | None:
+        """One of several values by its number; None for Esc or nothing."""
+        async with self._floor():
+            shown: list[Row] = _whole(question, [("? ", "yellow bold")], "bold", lines=False)
+            for number, (value, about) in enumerate(pairs, 1):
+                before = [(f"  {'●' if value == current else ' '} {number:>2}  ", "cyan")]
+                if show_id:
+                    *rest, last = _whole(value, before, lines=False)
+                    shown += rest
+                    before = [*last, ("  ", "")]
+                    if cell_len(plain(last)) > _width() // 2:  # no room for more
+                        shown.append(last)
+                        before = [(" " * 8, "")]
+                shown += _whole(about, before, "dim", lines=False, indent=8)
+            self._tell(shown)
+            if len(pairs) > 9:
+                answer = (await self.line("  number: ") or "").strip()
+            else:
+                answer = await self._key(f"  [1-{len(pairs)}, Esc: none] ", "123456789"[: len(pairs)])
+            if answer.isdigit() and 1 <= int(answer) <= len(pairs):
+                return pairs[int(answer) - 1][0]
+            return None
+
+    async def _key(self, prompt: str, wanted: str) -> str:
+        from .keys import open_keys
+
+        key = ""
+        try:
+            async with open_keys() as pressed:
+                self._prompt(prompt)
+                while True:
+                    key = await pressed.read()
+                    if key in ("", "\x1b", "\x04", "\x03", "\n"):
+                        key = ""
+                        return key
+                    if key in wanted:
+                        return key
+        finally:
+            sys.stderr.write(f"{key}\n")
+            sys.stderr.flush()
+
+    async def line(self, question: str, *, secret: bool = False) -> str | None:
+        """A line of text; None for Ctrl-D."""
+        from .keys import read_line
+
+        self._prompt(question)
+        return await read_line(secret=secret)
+
+    def floor(self) -> AbstractAsyncContextManager[None]:
+        """The terminal, for one who asks something else."""
+        return self._floor()
+
+    @asynccontextmanager
+    async def _floor(self) -> AsyncGenerator[None]:
+        """The terminal, when those who asked before have their answers."""
+        if self._lock is None:
+            self._lock = asyncio.Lock()
+        self._waiting += 1
+        try:
+            await self._lock.acquire()
+        finally:
+            self._waiting -= 1
+        stage = self.stage
+        try:
+            if stage is not None:
+                stage.pause()
+            try:
+                if self._room is not None:
+                    async with self._room():
+                        yield
+                else:
+                    yield
+            finally:
+                if stage is not None:
+                    stage.resume()
+        finally:
+            self._lock.release()
+
+    def _prompt(self, text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+    def _say(self, text: str, style: str) -> None:
+        self._tell(_whole(text, [("    ", "")], style))
+
+    def _tell(self, rows: Sequence[Row]) -> None:
+        """Write what somebody decides on, and whether part of it could not be seen."""
+        self._write(rows)
+        self._warn(rows)
+
+    def _warn(self, rows: Sequence[Row]) -> None:
+        if is_cut(rows):
+            self._write(reveal_rows(INCOMPLETE, _width(), style=CUT))
+        if is_hidden(rows):
+            self._write(reveal_rows(INVISIBLE, _width(), style=CUT))
+
+    def _write(self, rows: Sequence[Row]) -> None:
+        for row in rows:
+            line = paint(row, _width(), colour=has_colour()) if sys.stderr.isatty() else plain(row)
+            sys.stderr.write(line + "\n")
+        sys.stderr.flush()
+
+
+class _Declined(Exception):
+    """The user does not want to answer."""
+
+
+def is_interactive() -> bool:
+    """Whether there is somebody to ask."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def refuse(request: RequestPermissionRequest, hint: str = "") -> PermissionOption | None:
+    """Say no, and that it was said."""
+    what = call_label(request.tool_call) or "what the agent wanted to do"
+    sys.stderr.write(f"acpella: refused: {what}{f' ({hint})' if hint else ''}\n")
+    sys.stderr.flush()
+    return next((option for option in request.options if option.kind == "reject_once"), None)
+
+
+def _keys_for(options: Sequence[PermissionOption]) -> dict[str, int]:
+    """Which key chooses which option: its number, and a letter if it is the only one of its kind."""
+    kinds = [option.kind for option in options]
+    keys = {str(i + 1): i for i in range(len(options))} if len(options) <= 9 else {}
+    for kind, letter in _LETTERS.items():
+        if kinds.count(kind) == 1:  # of two that allow for ever, no letter chooses one by chance
+            keys[letter] = kinds.index(kind)
+    return keys
+
+
+def _text_of(block: ContentBlock) -> str:
+    """What there is to read of content: its text, or where it is."""
+    if isinstance(block, TextContent):
+        return block.text
+    if isinstance(block, ResourceLink):
+        return f"[link {block.title or block.name}: {block.uri}]"
+    if isinstance(block, EmbeddedResource):
+        inner = block.resource
+        return f"[file {inner.uri}]\n{inner.text if isinstance(inner, TextResourceContents) else ''}"
+    return describe(block)
+
+
+def _is_told(value: Any, told: Sequence[str]) -> bool:
+    """Whether all that goes into a call stands in one of these texts."""
+    if isinstance(value, dict):
+        return all(_is_told(each, told) for each in cast("dict[str, Any]", value).values())
+    if isinstance(value, list):
+        return all(_is_told(each, told) for each in cast("list[Any]", value))
+    return isinstance(value, str) and any(value in text for text in told)
+
+
+def _note(option: PermissionOption, call: ToolCallUpdate) -> str:
+    """What an option does, where its name does not say so."""
+    note = kind_note(option.name, option.kind)
+    if option.kind.endswith("_always") and span_of(option, call) == "once":
+        note += "; " if note else ""
+        note += "acpella does not remember it: the agent does not say what it is about"
+    return f"  ({note})" if note else ""
+
+
+def _whole(
+    text: str,
+    before: Row,
+    style: str = "",
+    *,
+    lines: bool = True,
+    note: str = "",
+    indent: int | None = None,
+) -> list[Row]:
+    """All of a text, so that nobody says yes to what lies beyond the edge of the screen.
+
+    `note` is what this program says of it, in another style.
+    """
+    used = sum(map(len, (piece for piece, _ in before)))
+    margin = min(used, 6) if indent is None else indent
+    shown = reveal_rows(text, _width(), before=before, style=style, lines=lines, indent=margin)
+    if note:
+        *rest, last = shown
+        room = _width() - cell_len(plain(last))
+        if cell_len(note) <= room:
+            return [*rest, [*last, (note, "yellow")]]
+        shown += reveal_rows(note.strip(), _width(), before=[(" " * margin, "")], style="yellow")
+    return shown
+
+
+def _width() -> int:
+    import shutil
+
+    return max(shutil.get_terminal_size().columns - 1, 20)
+
+
+def _height() -> int:
+    import shutil
+
+    return shutil.get_terminal_size().lines
