@@ -27,7 +27,8 @@ def test_line_breaks_of_an_answer_are_kept() -> None:
 
 
 def test_the_status_line_has_the_agents_own_name_instead_of_the_scripts(shell: Shell) -> None:
-    with acpella("chat", "-a", RAW, cwd=shell.repo, **shell.env) as terminal:
+    # wide enough for the directory, which is left out where it does not fit
+    with acpella("chat", "-a", RAW, cwd=shell.repo, columns=200, **shell.env) as terminal:
         terminal.see("Raw Agent · ")
         assert "raw_agent.py" not in terminal.all()
 
