@@ -210,3 +210,34 @@ def test_another_spelling_is_the_same_file_on_some_systems() -> None:
 def test_settings_of_other_programs_are_files_that_programs_run_by_themselves(name: str) -> None:
     assert acting_name(f"/p/{name}/x", "/p") == name
     assert acting_name("/p/.github/x", "/p") is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(".Git", ".git.", ".acpella ", ".acpella::$INDEX_ALLOCATION", ".acpel\u200cla", "ACPELL~1", "git~2"),
+        *("MCP~1.JSO", ".v\u017fcode", "\uff0egit"),
+    ],
+)
+def test_other_spellings_of_acting_names_count_where_some_system_takes_them_for_one(name: str) -> None:
+    assert acting_name(f"/p/{name}/x", "/p") == name
+
+
+@pytest.mark.parametrize("name", ["git", "acpella", "config~1", "notes.git.md", "profile"])
+def test_names_that_only_look_like_acting_ones_are_left_alone(name: str) -> None:
+    assert acting_name(f"/p/{name}/x", "/p") is None
+
+
+@pytest.mark.parametrize("linked", [".acpella", ".acpella/settings.json"])
+def test_a_link_to_settings_that_were_agreed_to_elsewhere_is_not_trusted(
+    project: Path, tmp_path: Path, linked: str
+) -> None:
+    """Its commands would start from here: `./agent` is another program."""
+    agreed, other = project.parents[1], tmp_path / "other"
+    (other / linked).parent.mkdir(parents=True)
+    write(project, '{"agent_servers": {"x": {"command": "./agent"}}}')
+    trust(project, project.read_bytes())
+    (other / linked).symlink_to(agreed / linked)
+    assert ClientSettings.find(cwd=agreed).agents["x"].command == "./agent"
+    with pytest.raises(UntrustedSettings):
+        ClientSettings.find(cwd=other)

@@ -48,13 +48,13 @@ def read_trusted(path: Path) -> bytes:
 
 def is_trusted(path: Path, data: bytes) -> bool:
     """Whether the user agreed to these bytes as the content of that file."""
-    return _known().get(os.path.realpath(path)) == _digest(data)
+    return _known().get(_name(path)) == _digest(data)
 
 
 def trust(path: Path, data: bytes) -> None:
     """Agree to these bytes as the content of that file. Raises `OSError` where nothing can be remembered."""
     known = _known()
-    name = os.path.realpath(path)
+    name = _name(path)
     known.pop(name, None)
     known[name] = _digest(data)
     _write(known)
@@ -63,17 +63,27 @@ def trust(path: Path, data: bytes) -> None:
 def forget(path: Path) -> None:
     """The file is gone. Raises `OSError` where nothing can be remembered."""
     known = _known()
-    if known.pop(os.path.realpath(path), None) is not None:
+    if known.pop(_name(path), None) is not None:
         _write(known)
 
 
 def why_not(path: Path) -> str:
     """What to tell of a file that is not used."""
-    changed = " any more, since it was changed" if os.path.realpath(path) in _known() else ""
+    changed = " any more, since it was changed" if _name(path) in _known() else ""
     return (
         f"{path} is not used{changed}: it names commands, which would run as you; "
         "`acpella agents trust` shows it and asks whether you agree"
     )
+
+
+def _name(path: Path) -> str:
+    """The project's own name for its file, wherever a link leads.
+
+    The commands in it start from the project: whoever links to a file that was agreed to elsewhere would have
+    their own `./agent` started.
+    """
+    project = os.path.realpath(path.parent.parent)
+    return os.path.join(project, ".acpella", "settings.json")
 
 
 def _file() -> Path:

@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import stat
+import unicodedata
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -89,11 +90,19 @@ for any characters of a name; with a leading slash, that place and all beneath i
 
 
 ACTING_NAMES = frozenset(
-    ".git .gitmodules .hg .jj .husky .pre-commit-config.yaml .github/workflows .envrc .direnv .devcontainer "
-    ".vscode .idea .zed .cursor .acpella .claude .codex .gemini .mcp.json".split()
+    ".git .gitmodules .hg .jj .husky .pre-commit-config.yaml lefthook.yml .github/workflows .gitlab-ci.yml "
+    ".circleci .envrc .direnv .devcontainer .vscode .idea .zed .cursor .windsurf .acpella .claude .codex "
+    ".gemini .mcp.json .opencode opencode.json opencode.jsonc .qwen .vibe .kimi .kiro .roo .continue .crush "
+    "crush.json .crush.json .bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile "
+    ".zlogin .config/fish .config/autostart .config/systemd".split()
 )
 """Directories and files whose content programs run by themselves: a hook of git's, a task of an editor's, a
-command in the settings of an agent's. A slash joins names that follow each other."""
+command in the settings of an agent's, what shells read when they start. A slash joins names that follow each
+other."""
+
+_SHORT_NAMES = {name.lstrip(".").partition(".")[0][:6] for name in ACTING_NAMES if "/" not in name}
+_SHORT_NAME = re.compile(r"([^~]{1,6})~\d+(?:\..*)?")
+"""Windows gives such names, too: `ACPELL~1` is `.acpella`."""
 
 
 class JailError(AcpellaError):
@@ -473,13 +482,24 @@ def acting_name(path: str | Path, root: str | Path = os.sep) -> str | None:
     """The name in a path below `root` that programs run by themselves, if there is one (`ACTING_NAMES`)."""
     skipped = len(_names(os.fspath(root)))
     names = _names(os.fspath(path))[skipped:]
-    plain = [name.casefold().rstrip(" .") for name in names]  # some systems drop what is at the end
+    plain = [_plain(name) for name in names]
     for index, name in enumerate(names):
         if plain[index] in ACTING_NAMES:
+            return name
+        if (short := _SHORT_NAME.fullmatch(plain[index])) and short[1] in _SHORT_NAMES:
             return name
         if "/".join(plain[index : index + 2]) in ACTING_NAMES:
             return "/".join(names[index : index + 2])
     return None
+
+
+def _plain(name: str) -> str:
+    """A name as the most forgiving system reads it.
+
+    Some do not tell cases apart, some drop what is at the end or behind a colon, some what cannot be seen.
+    """
+    seen = "".join(char for char in name if char.isprintable())
+    return unicodedata.normalize("NFKC", seen.casefold().partition(":")[0]).rstrip(" .")
 
 
 def _check_spelling(path: str) -> None:
