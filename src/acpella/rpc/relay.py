@@ -30,7 +30,18 @@ from .message import (
     write_result,
 )
 
-__all__ = ["Frame", "Kind", "Pending", "Relay", "Reply", "Side", "read_frame", "update_session"]
+__all__ = [
+    "UPDATE_HEAD",
+    "Frame",
+    "Kind",
+    "Pending",
+    "Relay",
+    "Reply",
+    "Side",
+    "read_frame",
+    "session_of",
+    "update_session",
+]
 
 Kind: TypeAlias = Literal["request", "notification", "response", "noise"]
 
@@ -154,13 +165,29 @@ class Side:
     def ask(self, request: Frame, reply: Reply, *, sender: object = None) -> RequestId:
         """Pass a request on; gives the id that the peer knows it by."""
         assert request.id is not None
-        pending = Pending(request.method, request.session, request.id, reply, sender)
         if not self._own_ids:
-            self._pending[id_key(request.id)] = pending
+            self.expect(request, reply, sender=sender, session=request.session)
             self._write(request.data)
             return request.id
+        pending = Pending(request.method, request.session, request.id, reply, sender)
         params = request.envelope.params
         return self._send_request(pending, b"{}" if params == ABSENT else params)
+
+    def expect(self, request: Frame, reply: Reply, *, session: str | None, sender: object = None) -> None:
+        """A request reaches the peer in some other way, under the id that it has: keep it as `ask` does.
+
+        `session` is the one that it names, which the caller knows already.
+        """
+        assert request.id is not None
+        self._pending[id_key(request.id)] = Pending(request.method, session, request.id, reply, sender)
+
+    def redirect(self, request_id: RequestId, reply: Reply) -> bool:
+        """Let somebody else have the response to a request; False if nothing waits under that id."""
+        pending = self._pending.get(id_key(request_id))
+        if pending is None:
+            return False
+        self._pending[id_key(request_id)] = pending._replace(reply=reply)
+        return True
 
     def call(self, method: str, params: Any, reply: Reply) -> RequestId:
         """Ask something on the relay's own behalf."""

@@ -315,3 +315,25 @@ def test_an_answer_is_given_once() -> None:
     response = read_frame(write_result(b"7", {}))
     assert agent.settle(response) and not agent.settle(response)
     assert got == [response]
+
+
+def test_a_request_that_goes_another_way_is_kept_as_well() -> None:
+    sent: list[bytes] = []
+    client = Side(sent.append)
+    got: list[Frame] = []
+    client.expect(read_frame(write_request(b"7", "fs/read", {})), got.append, session="s")
+    assert sent == []
+    assert [(pending.method, pending.session) for pending in client.pending.values()] == [("fs/read", "s")]
+    assert client.settle(read_frame(write_result(b"7", {})))
+    assert len(got) == 1
+
+
+def test_a_response_can_be_redirected_while_it_is_awaited() -> None:
+    agent = Side(lambda data: None)
+    first: list[Frame] = []
+    second: list[Frame] = []
+    agent.ask(read_frame(write_request(b"7", "a", {})), first.append)
+    assert agent.redirect(b"7.0", second.append)
+    assert agent.settle(read_frame(write_result(b"7", {})))
+    assert (len(first), len(second)) == (0, 1)
+    assert not agent.redirect(b"7", second.append)
