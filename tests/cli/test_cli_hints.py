@@ -13,13 +13,14 @@ from cli.terminal import acpella
 LOGIN = f"{sys.executable} {HERE / 'login_agent.py'}"
 
 
-@pytest.mark.parametrize("words", [[], ["-s", "x"]])
+@pytest.mark.parametrize("words", [[], ["-s", "x"], ["-o", "jsonl"]])
 def test_a_login_says_how(shell: Shell, words: list[str]) -> None:
     """R-051, T-051"""
     ran = shell("run", *words, "-a", LOGIN, "hi")
     assert ran.returncode == 5
     first, second = ran.stderr.splitlines()
     assert "wants you to log in first with one of: web (On the web)" in first
+    assert ("term (In the terminal)" in first) == (words != ["-s", "x"])
     assert second == f"To log in: `acpella chat -a '{LOGIN}'`, and there /login"
 
 

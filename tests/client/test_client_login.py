@@ -4,14 +4,18 @@ import asyncio
 import os
 import pty
 import sys
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from scripting import Script
 
+from acpella.cli.terminal.mirror import Mirror
 from acpella.client import AgentServer, ClientSettings, TerminalCommand, connect, read_recording
+from acpella.client.record import Recorder
 from acpella.errors import AuthRequired, Unsupported
+from acpella.transport import ProcessChannel
 
 pytestmark = pytest.mark.anyio
 
@@ -218,3 +222,18 @@ async def test_an_agent_in_this_process_offers_no_terminal_login(tmp_path: Path)
     (conversation,) = read_recording(frames)
     hello = next(frame.message for frame in conversation if frame.direction == "out")
     assert not hello["params"]["clientCapabilities"]["auth"].get("terminal")
+
+
+async def test_a_login_in_a_terminal_through_a_channel_that_wraps_another(
+    gated: list[str], project: Path, tmp_path: Path
+) -> None:
+    """As `run -o jsonl` does: what the inner channel knows of its process is known through the outer ones."""
+    frames = BytesIO()
+    channel = Mirror(Recorder(ProcessChannel(gated), tmp_path / "frames.jsonl", agent="gated"), frames)
+    async with asyncio.timeout(20), connect(channel) as agent:
+        assert agent.pid is not None and agent.identity.endswith(gated[-1])
+        assert b'"auth":{"terminal":true}' in frames.getvalue()
+        with pytest.raises(Unsupported, match="cannot be started again from here; connect to it again"):
+            await agent.authenticate("term", run=run_quietly)
+    async with asyncio.timeout(20), connect(gated) as agent:  # so it was done
+        assert (await (await agent.new_session(project)).prompt("hi")).text == "spec"

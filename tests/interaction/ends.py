@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from acpella.errors import ConnectionClosed
-from acpella.rpc import Channel, Connection, Handler, Receiver
+from acpella.rpc import Channel, ChannelInfo, Connection, Handler, Receiver
 from acpella.transport import memory_pair
 from acpella.transport._pipes import Reader, Writer, open_reader, open_writer
 from interaction.wire import PLAIN, read_lines
@@ -22,6 +22,8 @@ Pair = Callable[[], tuple[Channel, Channel]]
 
 class FdChannel:
     """Two descriptors as a channel: what stdio and processes are made of, without either."""
+
+    about = ChannelInfo()
 
     def __init__(self, read: int, write: int) -> None:
         self._fds = [read, write]

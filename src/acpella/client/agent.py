@@ -128,6 +128,7 @@ class ConnectedAgent:
         self._on_noise = on_noise
         self._printed_first: list[str] = []  # lines that are no messages, before the first answer
         self._record = record
+        self._given_channel = isinstance(target, Channel)  # which cannot be opened a second time
         self._open_target = lambda: open_target(
             target, settings=settings, cwd=cwd, env=self._env or None, on_stderr=on_stderr
         )
@@ -171,7 +172,7 @@ class ConnectedAgent:
         return self
 
     async def _greet(self, connection: Connection) -> InitializeResponse:
-        offered = self._services.capabilities(terminal_logins=hasattr(self._channel, "command"))
+        offered = self._services.capabilities(terminal_logins=self._channel.about.process is not None)
         request = InitializeRequest(
             protocol_version=PROTOCOL_VERSION, client_capabilities=offered, client_info=self._info
         )
@@ -180,17 +181,15 @@ class ConnectedAgent:
         except MethodNotFound:
             raise TransportError(f"{self.name} does not know `initialize`; is it an ACP agent?") from None
         except ConnectionClosed as error:
-            failure = getattr(self._channel, "failure", None)
-            if isinstance(failure, TransportError):
+            if (failure := self._channel.about.failure) is not None:
                 raise failure from None  # there was never a connection
             error.reason += f" before it answered{self._printed()}; is it an ACP agent?"
             raise
         except TimeoutError:
-            tail = getattr(self._channel, "stderr_tail", "")
             raise TransportError(
                 f"{self.name} did not answer within {self.timeouts.startup:g} s{self._printed()}; "
                 "is it an ACP agent?",
-                stderr_tail=tail,
+                stderr_tail=self._channel.about.stderr_tail,
             ) from None
         if hello.protocol_version != PROTOCOL_VERSION:  # R-103
             theirs = hello.protocol_version
@@ -212,8 +211,8 @@ class ConnectedAgent:
 
     async def _start_again(self) -> None:
         """Start the agent again, for it to see a login (R-123). Sessions of before are to be opened again."""
-        if not hasattr(self._channel, "command"):
-            raise Unsupported(f"{self.name} was not started from here; connect to it again after the login")
+        if self._given_channel or self._channel.about.process is None:
+            raise Unsupported(f"{self.name} cannot be started again from here; connect to it again")
         await self.connection.close(grace=0)
         await self._services.close()
         self._hello = None
@@ -245,8 +244,8 @@ class ConnectedAgent:
 
     def note_descendants(self) -> None:
         """Remember which processes it has started, for them to end with it."""
-        if (note := getattr(self._channel, "note_descendants", None)) is not None:
-            note()
+        if (process := self._channel.about.process) is not None:
+            process.note_descendants()
 
     # -- what it is ------------------------------------------------------------------------
 
@@ -266,7 +265,8 @@ class ConnectedAgent:
     @property
     def pid(self) -> int | None:
         """The agent's process, which leads a group of its own; None if it is no child of this one."""
-        return getattr(self._channel, "pid", None)
+        process = self._channel.about.process
+        return None if process is None else process.pid
 
     @property
     def info(self) -> Implementation | None:
@@ -407,14 +407,7 @@ class ConnectedAgent:
         if method_id not in known:
             raise ValueError(f"no login {method_id!r}; there are: {', '.join(known) or 'none'}")
         method = known[method_id]
-        channel: Any = self._channel
-        command = terminal_command(
-            method,
-            getattr(channel, "command", None),
-            getattr(channel, "env", None),
-            cwd=getattr(channel, "cwd", None),
-            replace_args=replace_args,
-        )
+        command = terminal_command(method, self._channel.about.process, replace_args=replace_args)
         if command is not None:
             code = await run(command)
             if code != 0:

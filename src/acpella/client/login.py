@@ -12,6 +12,7 @@ import msgspec
 
 from acpella._redact import redact
 from acpella.errors import Unsupported
+from acpella.rpc import PeerProcess
 from acpella.schema import AuthMethod, AuthMethodEnvVar, AuthMethodTerminal, InitializeResponse, decode
 
 __all__ = ["RunLogin", "TerminalCommand", "methods_in", "missing_variables", "run_here", "terminal_command"]
@@ -36,41 +37,40 @@ class TerminalCommand:
 
 def terminal_command(
     method: AuthMethod,
-    command: Sequence[str] | None,
-    env: Mapping[str, str] | None = None,
+    agent: PeerProcess | None,
     *,
-    cwd: str | None = None,
     replace_args: bool = False,
 ) -> TerminalCommand | None:
     """The program of a login in a terminal; None if the method is another kind.
 
-    Most name arguments to add to the agent's own `command` (R-123); some, in `_meta`, a command of their own.
+    Most name arguments to add to the `agent`'s own command (R-123); some, in `_meta`, a command of their own.
     With `replace_args` the arguments stand instead of the agent's, as the agent registry has it.
 
     Raises:
-        Unsupported: the agent's command is not known, for it was not started from here (R-124).
+        Unsupported: the agent was not started from here, so that its command is not known (R-124).
     """
     meta = method.meta or {}
     own = meta.get("terminal-auth")
     if isinstance(own, dict):
-        told = cast("dict[str, Any]", own)
-        if isinstance(program := told.get("command"), str) and program:
-            words = [program, *_words(told.get("args"))]
-            label = told.get("label")
+        login = cast("dict[str, Any]", own)
+        if isinstance(program := login.get("command"), str) and program:
+            words = [program, *_words(login.get("args"))]
+            label = login.get("label")
             title = label if isinstance(label, str) else method.name
-            return TerminalCommand(words, _variables(told.get("env")), title, cwd)
+            cwd = None if agent is None else agent.cwd
+            return TerminalCommand(words, _variables(login.get("env")), title, cwd)
     if isinstance(method, AuthMethodTerminal):
         args, variables = list(method.args), dict(method.env)
     elif meta.get("type") == "terminal":
         args, variables = _words(meta.get("args")), _variables(meta.get("env"))
     else:
         return None
-    if not command:
+    if agent is None:
         raise Unsupported(
             f"the login {method.name!r} runs the agent's own program, which is not on this machine"
         )
-    words = [command[0], *args] if replace_args else [*command, *args]
-    return TerminalCommand(words, {**(env or {}), **variables}, method.name, cwd)
+    words = [agent.command[0], *args] if replace_args else [*agent.command, *args]
+    return TerminalCommand(words, {**agent.env, **variables}, method.name, agent.cwd)
 
 
 def missing_variables(method: AuthMethod, env: Mapping[str, str]) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Literal, cast
 import msgspec
 
 from acpella._redact import redact
-from acpella.rpc import Channel, Receiver
+from acpella.rpc import Channel, ChannelInfo, Receiver
 
 __all__ = ["Frame", "Recorder", "read_recording"]
 
@@ -58,8 +58,9 @@ class Recorder:
         self._began = 0.0
         self._unfinished: list[bytes] = []  # the pieces of a line that the agent has not ended yet
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._channel, name)  # what only some channels have: stderr_tail, command
+    @property
+    def about(self) -> ChannelInfo:
+        return self._channel.about
 
     async def open(self, receiver: Receiver, *, write_high: int) -> None:
         """Open the file (for the user alone), then the channel.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, runtime_checka
 
 from acpella._redact import redact
 from acpella.errors import TransportError
-from acpella.rpc import Channel
+from acpella.rpc import Channel, ChannelInfo
 from acpella.transport import ProcessChannel, memory_pair
 
 from .settings import ClientSettings
@@ -51,6 +51,7 @@ class InProcess:
     """A channel to an agent object, which is served for as long as the channel is open."""
 
     def __init__(self, agent: Servable) -> None:
+        self.about = ChannelInfo(identity=agent.name)
         self._agent = agent
         self._here, self._there = memory_pair()
         self._serving: asyncio.Task[None] | None = None
@@ -105,15 +106,17 @@ def find_endpoint(
     return endpoint.host, endpoint
 
 
-def open_endpoint(endpoint: "Endpoint", *, on_link: Callable[[bool], None] | None = None) -> Channel:
+def open_endpoint(
+    endpoint: "Endpoint", *, on_link: Callable[[bool], None] | None = None, identity: str = ""
+) -> Channel:
     """A new channel to a remote agent."""
     if endpoint.is_websocket:
         from acpella.transport.websocket import WebSocketChannel
 
-        return WebSocketChannel(endpoint, on_link=on_link)
+        return WebSocketChannel(endpoint, on_link=on_link, identity=identity)
     from acpella.transport.http import HttpChannel
 
-    return HttpChannel(endpoint, on_link=on_link)
+    return HttpChannel(endpoint, on_link=on_link, identity=identity)
 
 
 def open_target(
@@ -126,12 +129,20 @@ def open_target(
     headers: Mapping[str, str] | None = None,
     token: str | None = None,
 ) -> tuple[str, Channel]:
-    """A short name of the agent, and the channel to it, which bears the agent's `identity`."""
-    name, channel = _open_target(
-        target, settings=settings, cwd=cwd, env=env, on_stderr=on_stderr, headers=headers, token=token
-    )
-    if channel is not target:
-        cast("Any", channel).identity = identity_of(target, settings, cwd=cwd)
+    """A short name of the agent, and the channel to it, which tells the agent's `identity`."""
+    if isinstance(target, Servable):
+        return target.name, InProcess(target)
+    if isinstance(target, Channel):
+        return "agent", target
+    identity = identity_of(target, settings, cwd=cwd)
+    remote = find_endpoint(target, settings=settings, headers=headers, token=token)
+    if remote is not None:
+        return remote[0], open_endpoint(remote[1], identity=identity)
+    if headers or token is not None:
+        raise TransportError("headers and a token make sense only for an agent behind a URL")
+    name, command, own = command_of(target, settings)
+    overlay = {**own, **(env or {})}
+    channel = ProcessChannel(command, cwd=cwd, env=overlay or None, on_stderr=on_stderr, identity=identity)
     return name, channel
 
 
@@ -149,13 +160,13 @@ def identity_of(
     The name of the settings; otherwise the whole path or command, as other programs have the same short name.
     Empty for a channel of which nothing is known.
     """
-    if hasattr(target, "pause_reading"):
-        known: str = getattr(target, "identity", "")
-        if not known and isinstance(target, ProcessChannel):
-            return identity_of(target.command, cwd=target.cwd)
-        return known
     if isinstance(target, Servable):
         return target.name
+    if isinstance(target, Channel):
+        about = target.about
+        if not about.identity and about.process is not None:
+            return identity_of(about.process.command, cwd=about.process.cwd)
+        return about.identity
     if isinstance(target, str) and settings is not None and target in settings.agents:
         return target
     if isinstance(target, str) and target.lower().startswith(_SCHEMES):
@@ -170,30 +181,6 @@ def identity_of(
     # `python agent.py` is another program in another directory
     files = [os.path.normpath(os.path.join(where, word)) for word in words]
     return redact(shlex.join(f if os.path.isfile(f) else w for w, f in zip(words, files, strict=True)))
-
-
-def _open_target(
-    target: Target,
-    *,
-    settings: ClientSettings | None,
-    cwd: str | os.PathLike[str] | None,
-    env: Mapping[str, str] | None,
-    on_stderr: Callable[[bytes], None] | None,
-    headers: Mapping[str, str] | None,
-    token: str | None,
-) -> tuple[str, Channel]:
-    if isinstance(target, Servable):
-        return target.name, InProcess(target)
-    if hasattr(target, "pause_reading"):
-        return "agent", cast("Channel", target)
-    remote = find_endpoint(target, settings=settings, headers=headers, token=token)
-    if remote is not None:
-        return remote[0], open_endpoint(remote[1])
-    if headers or token is not None:
-        raise TransportError("headers and a token make sense only for an agent behind a URL")
-    name, command, own = command_of(cast("str | Path | Sequence[str]", target), settings)
-    overlay = {**own, **(env or {})}
-    return name, ProcessChannel(command, cwd=cwd, env=overlay or None, on_stderr=on_stderr)
 
 
 def command_of(

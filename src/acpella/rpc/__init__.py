@@ -1,6 +1,6 @@
 """JSON-RPC 2.0 without ACP: a sans-IO `Peer`, and a `Connection` that drives it over a `Channel`."""
 
-from .channel import Channel, Receiver
+from .channel import Channel, ChannelInfo, PeerProcess, Receiver
 from .connection import Connection, Handler, current_request
 from .framing import Framing
 from .limits import Limits
@@ -21,6 +21,7 @@ from .peer import (
 __all__ = [
     "CancelRequested",
     "Channel",
+    "ChannelInfo",
     "Connection",
     "Event",
     "Failure",
@@ -31,6 +32,7 @@ __all__ = [
     "Noise",
     "Notification",
     "Peer",
+    "PeerProcess",
     "Receiver",
     "Reply",
     "Request",

@@ -1,10 +1,12 @@
 """What a connection needs from a transport: a way to move bytes, and somebody to give them to."""
 
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
-from acpella.errors import ConnectionClosed
+from acpella.errors import ConnectionClosed, TransportError
 
-__all__ = ["Channel", "Receiver"]
+__all__ = ["Channel", "ChannelInfo", "PeerProcess", "Receiver"]
 
 
 class Receiver(Protocol):
@@ -27,12 +29,72 @@ class Receiver(Protocol):
         ...
 
 
+class PeerProcess(Protocol):
+    """The program at the other end of a channel, when it is a child of this process."""
+
+    @property
+    def command(self) -> Sequence[str]:
+        """The words that are executed."""
+        ...
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """What was laid over this process's environment."""
+        ...
+
+    @property
+    def cwd(self) -> str | None:
+        """Its working directory; None for this process's."""
+        ...
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id; None before it was started."""
+        ...
+
+    @property
+    def stderr_tail(self) -> str:
+        """The last lines of its stderr, without secrets."""
+        ...
+
+    def kill(self) -> None:
+        """End it and everything it started at once. Needs no event loop."""
+        ...
+
+    def note_descendants(self) -> None:
+        """Remember what it has started, so that it ends with it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelInfo:
+    """What a channel can tell about its other end. A channel that wraps another passes its info on."""
+
+    identity: str = ""
+    """What tells the peer from all others: a name, a path, a command or a URL. Empty if that is not known."""
+    process: PeerProcess | None = None
+    """The program at the other end; None unless this process started it."""
+    failure: TransportError | None = None
+    """Why no connection came about."""
+
+    @property
+    def stderr_tail(self) -> str:
+        """The last lines of the program's stderr; empty for a peer that is not a child."""
+        return "" if self.process is None else self.process.stderr_tail
+
+
+@runtime_checkable
 class Channel(Protocol):
     """A two-way stream of bytes to one peer, over whatever carries it.
 
     Opened once and closed once. After `close` the receiver gets no more calls, except `ended` if it had
     not been called yet.
     """
+
+    @property
+    def about(self) -> ChannelInfo:
+        """What is known about the other end now. `about = ChannelInfo()` will do if nothing is."""
+        ...
 
     async def open(self, receiver: Receiver, *, write_high: int) -> None:
         """Start reading into the receiver.

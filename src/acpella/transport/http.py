@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from acpella.errors import ConnectionClosed, LocalProtocolError, TransportError
-from acpella.rpc import Receiver
+from acpella.rpc import ChannelInfo, Receiver
 
 from ._resume import ACK_BYTES, ACK_MESSAGES, UNREADABLE, Backoff, Head, ack, missing, read_head
 from ._sse import Event, Overlong, SseParser
@@ -119,13 +119,15 @@ class HttpChannel:
         *,
         silent_after: float = SILENT_AFTER,
         on_link: Callable[[bool], None] | None = None,
+        identity: str = "",
     ) -> None:
-        """`on_link` hears False when a stream was cut, and True when all are back."""
+        """`on_link` hears False when a stream was cut, and True when all are back. `identity` is what the
+        channel tells about its peer."""
         self._endpoint = endpoint
         self._silent_after = silent_after
         self._on_link = on_link
-        self.failure: TransportError | None = None
-        """Why no connection came about."""
+        self._identity = identity
+        self._failure: TransportError | None = None  # why no connection came about
         self._client: httpx2.AsyncClient | None = None
         self._connection_id: str | None = None
         self._generation = ""  # of a server that can resume; empty for others
@@ -147,6 +149,11 @@ class HttpChannel:
         self._tasks: set[asyncio.Task[None]] = set()
         self._beat: asyncio.TimerHandle | None = None
         self._over = self._closing = False
+
+    @property
+    def about(self) -> ChannelInfo:
+        """Its identity, and why no connection came about."""
+        return ChannelInfo(identity=self._identity, failure=self._failure)
 
     @property
     def connection_id(self) -> str | None:
@@ -342,8 +349,8 @@ class HttpChannel:
                 response, body = await self._send(line, {"Acpella-Resume": "1"})
                 break
             except _Status as error:
-                self.failure = self._endpoint.refused(error.status, error.body, location=error.location)
-                raise self.failure from None
+                self._failure = self._endpoint.refused(error.status, error.body, location=error.location)
+                raise self._failure from None
             except TransportError as error:
                 import httpx2
 
@@ -352,7 +359,7 @@ class HttpChannel:
                 ):
                     await asyncio.sleep(0.05 * 2**tries)
                     continue
-                self.failure = error
+                self._failure = error
                 raise
         connection_id = response.headers.get("acp-connection-id")
         try:
@@ -361,11 +368,11 @@ class HttpChannel:
             answer = None
         if not connection_id or answer is None:
             detail = shown_body(body)
-            self.failure = TransportError(
+            self._failure = TransportError(
                 f"{self._endpoint.shown} does not answer like an ACP server"
                 + (f": {detail}" if detail else "")
             )
-            raise self.failure
+            raise self._failure
         self._connection_id = connection_id
         self._generation = response.headers.get("acpella-resume", "")
         if "error" in answer:  # T-021

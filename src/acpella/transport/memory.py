@@ -3,7 +3,7 @@
 import asyncio
 
 from acpella.errors import ConnectionClosed, LocalProtocolError
-from acpella.rpc import Receiver
+from acpella.rpc import ChannelInfo, Receiver
 
 __all__ = ["MemoryChannel", "memory_pair"]
 
@@ -18,6 +18,7 @@ def memory_pair() -> tuple["MemoryChannel", "MemoryChannel"]:
 class MemoryChannel:
     """One end of a `memory_pair`."""
 
+    about = ChannelInfo()
     _other: "MemoryChannel"
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from typing import IO
 
 from acpella._redact import redact
 from acpella.errors import ConnectionClosed, LocalProtocolError, TransportError
-from acpella.rpc import Receiver
+from acpella.rpc import ChannelInfo, Receiver
 
 from ._descendants import Descendants
 from ._pipes import Reader, Writer, open_reader, open_writer
@@ -70,12 +70,13 @@ class ProcessChannel:
         limits: ProcessLimits | None = None,
         eof_grace: float = EOF_GRACE,
         terminate_grace: float = TERMINATE_GRACE,
+        identity: str = "",
     ) -> None:
         """Prepare a command; opening the channel starts it.
 
         `env` is laid over this process's environment, where None takes a variable away; without `inherit_env`
         it is all there is. `on_stderr` gets what the child writes to stderr. `limits` hold from its first
-        moment on.
+        moment on. `identity` is what the channel tells about its peer.
         """
         if not command:
             raise LocalProtocolError("the command is empty")
@@ -89,6 +90,7 @@ class ProcessChannel:
         self._limits = limits
         self._eof_grace = eof_grace
         self._terminate_grace = terminate_grace
+        self._about = ChannelInfo(identity=identity, process=self)
 
         self._process: subprocess.Popen[bytes] | None = None
         self._descendants: Descendants | None = None
@@ -105,6 +107,11 @@ class ProcessChannel:
         self._talk_until = 0.0
         self._ended = False
         self._closing: asyncio.Task[None] | None = None
+
+    @property
+    def about(self) -> ChannelInfo:
+        """Its identity, and this channel itself as its process."""
+        return self._about
 
     @property
     def name(self) -> str:

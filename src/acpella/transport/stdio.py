@@ -4,7 +4,7 @@ import os
 import sys
 
 from acpella.errors import ConnectionClosed, LocalProtocolError, TransportError
-from acpella.rpc import Receiver
+from acpella.rpc import ChannelInfo, Receiver
 
 from ._pipes import Reader, Writer, open_reader, open_writer
 
@@ -17,6 +17,8 @@ class StdioChannel:
     While it is open, stdout belongs to the protocol (R-003): `print` and the output of child processes go
     to stderr, and child processes read an empty stdin. Both come back when it is closed.
     """
+
+    about = ChannelInfo()
 
     def __init__(self) -> None:
         self._guard: _Guard | None = None

@@ -7,7 +7,7 @@ import sys
 from typing import Any, cast
 
 from acpella.errors import ConnectionClosed, LocalProtocolError, TransportError
-from acpella.rpc import Receiver
+from acpella.rpc import ChannelInfo, Receiver
 
 from ._pipes import CLOSE_TIMEOUT, READ_SIZE
 
@@ -16,6 +16,8 @@ __all__ = ["UnixChannel"]
 
 class UnixChannel:
     """Connects to the socket at a path, or takes one that is connected already, as a listener gives them."""
+
+    about = ChannelInfo()
 
     def __init__(self, where: str | os.PathLike[str] | socket.socket, *, peer: str = "the peer") -> None:
         """`peer` names the other end in errors."""

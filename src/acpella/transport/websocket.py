@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from acpella.errors import ConnectionClosed, LocalProtocolError, TransportError
-from acpella.rpc import Receiver
+from acpella.rpc import ChannelInfo, Receiver
 from acpella.rpc.message import guess
 
 from ._resume import ACK_BYTES, ACK_MESSAGES, UNREADABLE, Backoff, Sent, ack, missing, read_head
@@ -51,8 +51,11 @@ class WebSocketChannel:
         *,
         ping_every: float = PING_EVERY,
         on_link: Callable[[bool], None] | None = None,
+        identity: str = "",
     ) -> None:
-        """`on_link` hears False when the connection was cut, and True when it is back."""
+        """`on_link` hears False when the connection was cut, and True when it is back. `identity` is what the
+        channel tells about its peer."""
+        self.about = ChannelInfo(identity=identity)
         self._endpoint = endpoint
         self._ping_every = ping_every
         self._on_link = on_link

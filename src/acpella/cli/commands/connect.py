@@ -144,7 +144,7 @@ class _Bridge:
                 pass
             finally:
                 await self._editor.close()
-        failure = getattr(self._server, "failure", None)
+        failure = self._server.about.failure
         if by_editor and failure is None:
             return exits.DONE
         say(str(failure or reason))

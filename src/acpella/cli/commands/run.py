@@ -180,14 +180,15 @@ async def _with_own_agent(
     target = arguments.agent or default_agent(settings)
     remote = find_endpoint(target, settings=settings)
     if remote is not None and arguments.output in ("text", "simple"):
-        name, channel = remote[0], target  # so that a lost connection is made again
+        name, channel, command_words = remote[0], target, ()  # so that a lost connection is made again
     else:
         name, channel = open_target(
             target, settings=settings, on_stderr=_pass_on if arguments.verbose else None
         )
-        arguments.interrupts.channel = channel
+        arguments.interrupts.process = channel.about.process
+        command_words = () if channel.about.process is None else channel.about.process.command
     command = settings.agents[target].command if target in settings.agents else name
-    startup = max(startup_of(getattr(channel, "command", ())), arguments.timeout)
+    startup = max(startup_of(command_words), arguments.timeout)
     async with _connect(arguments, channel, name, command, settings=settings, startup=startup) as agent:
         session = await _open(arguments, agent, settings)
         key = ""

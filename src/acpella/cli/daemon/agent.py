@@ -131,11 +131,12 @@ class OwnedAgent:
         )
         end.on_full = listener.on_full
         await end.open()
-        self.pid = getattr(channel, "pid", None)
+        process = channel.about.process
+        self.pid = None if process is None else process.pid
         if self.pid is not None:
             self._on_started(self.pid)
         try:
-            await self._greet(end, greeting, tail=lambda: getattr(channel, "stderr_tail", ""))
+            await self._greet(end, greeting, tail=lambda: channel.about.stderr_tail)
             await self.open_session(end)
         except BaseException:
             await end.close()
@@ -225,8 +226,8 @@ class OwnedAgent:
 
     def note_descendants(self) -> None:
         """Remember which processes it has started, for them to end with it."""
-        if self.end is not None and (note := getattr(self.end.channel, "note_descendants", None)) is not None:
-            note()
+        if self.end is not None and (process := self.end.channel.about.process) is not None:
+            process.note_descendants()
 
     async def close(self) -> None:
         end, self.end = self.end, None

@@ -4,9 +4,12 @@ import asyncio
 import os
 import signal
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import exits
+
+if TYPE_CHECKING:
+    from acpella.rpc import PeerProcess
 
 __all__ = ["Interrupts"]
 
@@ -30,8 +33,8 @@ class Interrupts:
         self.code = exits.CANCELLED
         self.turn: Any = None
         """The turn that the first Ctrl-C cancels; without one it ends the program."""
-        self.channel: Any = None
-        """To the agent; a child process dies with the second Ctrl-C."""
+        self.process: PeerProcess | None = None
+        """The agent's; it dies with the second Ctrl-C."""
         main = asyncio.current_task()
         assert main is not None
         self._main = main
@@ -85,8 +88,8 @@ class Interrupts:
         os._exit(self.code)
 
     def _kill(self) -> None:
-        if (kill := getattr(self.channel, "kill", None)) is not None:
-            kill()
+        if self.process is not None:
+            self.process.kill()
 
     # -- with it ---------------------------------------------------------------------------------
 

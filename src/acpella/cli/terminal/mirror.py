@@ -8,8 +8,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from acpella.errors import TransportError
-from acpella.rpc import Channel, Receiver
+from acpella.rpc import Channel, ChannelInfo, Receiver
 
 from .output import harmless_json
 
@@ -27,6 +26,10 @@ class Mirror:
         self._obeys = self._out.isatty()
         self._unfinished = b""  # of what the agent sent
         self._receiver: Receiver | None = None
+
+    @property
+    def about(self) -> ChannelInfo:
+        return self._channel.about
 
     def show(self, line: bytes) -> None:
         if self._obeys:
@@ -62,26 +65,10 @@ class Mirror:
     def resume_reading(self) -> None:
         self._channel.resume_reading()
 
-    def note_descendants(self) -> None:
-        if (note := getattr(self._channel, "note_descendants", None)) is not None:
-            note()
-
     async def close(self) -> None:
         await self._channel.close()
         self._show_frame(self._unfinished)
         self._unfinished = b""
-
-    @property
-    def identity(self) -> str:
-        return getattr(self._channel, "identity", "")
-
-    @property
-    def stderr_tail(self) -> str:
-        return getattr(self._channel, "stderr_tail", "")
-
-    @property
-    def failure(self) -> TransportError | None:
-        return getattr(self._channel, "failure", None)
 
 
 class _Tap:

@@ -45,7 +45,7 @@ async def examine(target: str, settings: ClientSettings, *, timeout: float = 30.
                 show(
                     f"! it wrote {len(noise)} lines to stdout that are no messages: {noise[0].excerpt[:80]!r}"
                 )
-            tail = getattr(channel, "stderr_tail", "").strip().splitlines()
+            tail = channel.about.stderr_tail.strip().splitlines()
             if tail:
                 show(f"· on stderr, last: {tail[-1][:100]}")
         return code
