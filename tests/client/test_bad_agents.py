@@ -259,6 +259,7 @@ async def test_terminals_do_not_get_the_tokens_of_this_program(
     script: Script, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ACPELLA_TOKEN", "secret-token")
+    monkeypatch.setenv("ACPELLA_STORE", "postgresql://me:secret-word@db/sessions")
     monkeypatch.setenv("PLAIN", "kept")
     command = script(
         """
@@ -273,7 +274,7 @@ async def test_terminals_do_not_get_the_tokens_of_this_program(
     )
     async with asyncio.timeout(30), connect(command, terminals=True) as agent:
         text = (await (await agent.new_session(project)).prompt("hi")).text
-    assert "PLAIN=kept" in text and "secret-token" not in text
+    assert "PLAIN=kept" in text and "secret-token" not in text and "secret-word" not in text
 
 
 async def test_the_output_of_all_terminals_is_kept_within_bounds(

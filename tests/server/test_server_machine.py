@@ -196,8 +196,9 @@ async def test_a_command_gets_the_variables_that_are_named(
         *("ACPELLA_DATABASE_URL", "ACPELLA_MODEL", "ONE_API_KEY", "OTHER_API_KEY", "PASSWORD"),
     ):
         monkeypatch.setenv(name, "1024")
+    monkeypatch.setenv("ACPELLA_STORE", "postgresql://me:secret@db/sessions")
     own = {"ACPELLA_TOKEN", "ACPELLA_TOKENS_FILE", "ACPELLA_SERVER_MAX_ID", "ACPELLA_STORE_DSN"}
-    own |= {"ACPELLA_DATABASE_URL"}
+    own |= {"ACPELLA_DATABASE_URL", "ACPELLA_STORE"}
     given = set((await _told(tmp_path))["env"])
     assert given >= {"PATH", "ONE_API_KEY", "OTHER_API_KEY", "PASSWORD", "ACPELLA_MODEL"}
     assert not given & own

@@ -138,7 +138,7 @@ class Terminals:
 
     A command that runs longer than `timeout` seconds is ended with all it started; 0 for no limit. `env` is
     laid over this program's environment, and what the agent asks for over that. Tokens for acpella's own
-    servers (`ACPELLA_TOKEN…`) stay here.
+    servers (`ACPELLA_TOKEN…`) and of the session database stay here.
     """
 
     def __init__(self, *, timeout: float = 0.0, env: Mapping[str, str] | None = None) -> None:
@@ -168,7 +168,7 @@ class Terminals:
                 request.command,
                 request.args,
                 cwd=cwd,
-                env={**_without_tokens(), **self._env, **{each.name: each.value for each in request.env}},
+                env={**self._env, **{each.name: each.value for each in request.env}},
                 output_byte_limit=request.output_byte_limit,
             )
         except (JailError, CommandError, OSError) as error:
@@ -249,10 +249,6 @@ def check_seconds(name: str, value: object) -> None:
         raise TypeError(f"{name} is a number of seconds (0 for no limit), not {value!r}")
     if not 0 <= value < float("inf"):
         raise ValueError(f"{name} is a number of seconds from 0 (no limit) on, not {value!r}")
-
-
-def _without_tokens() -> dict[str, str | None]:
-    return dict.fromkeys(name for name in os.environ if name.upper().startswith("ACPELLA_TOKEN"))
 
 
 def _check(path: str, refuse: Refuse | None) -> None:

@@ -397,7 +397,7 @@ def _spawn(
             stdout=writing,
             stderr=writing,
             cwd=cwd,
-            env=None if env is None else _laid_over(env),
+            env=_laid_over(env or {}),
             start_new_session=True,  # a group of its own, so that all of it can be ended
         )
     except (OSError, ValueError) as error:
@@ -409,8 +409,14 @@ def _spawn(
 
 
 def _laid_over(env: Mapping[str, str | None]) -> dict[str, str]:
-    whole: dict[str, str | None] = {**os.environ, **env}
+    ours = {name: value for name, value in os.environ.items() if not _is_secret(name.upper(), value)}
+    whole: dict[str, str | None] = {**ours, **env}
     return {name: value for name, value in whole.items() if value is not None}
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """Whether no command is to see it: it opens a server, or the database of sessions."""
+    return name.startswith("ACPELLA_TOKEN") or (name.startswith("ACPELLA_STORE") and "://" in value)
 
 
 def _exists(pid: int) -> bool:

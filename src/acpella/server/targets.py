@@ -188,8 +188,15 @@ def passed_on(environment: Mapping[str, str], allowed: Sequence[str]) -> dict[st
     wanted = _matching((*NEEDED, *allowed))
     kept = _matching(OURS)
     return {
-        name: value for name, value in environment.items() if wanted(name.upper()) and not kept(name.upper())
+        name: value
+        for name, value in environment.items()
+        if wanted(name.upper()) and not kept(name.upper()) and not _has_address(name.upper(), value)
     }
+
+
+def _has_address(name: str, value: str) -> bool:
+    """A store that is a file may be the command's own; a database's address has our password in it."""
+    return name.startswith("ACPELLA_STORE") and "://" in value
 
 
 def _matching(patterns: Sequence[str]) -> Callable[[str], object]:
