@@ -84,9 +84,7 @@ def test_any_name_gives_a_harmless_file_name(name: str, file: str) -> None:
 
 
 def test_an_unknown_name_lists_what_is_possible() -> None:
-    with pytest.raises(
-        ValueError, match='unknown store \'postgres\': use "memory", "sqlite", a path such as'
-    ):
-        open_store("postgres", name="fixer")
+    with pytest.raises(ValueError, match='unknown store \'oracle\': use "memory", "sqlite", a path such as'):
+        open_store("oracle", name="fixer")
     with pytest.raises(TypeError, match="not int"):
         open_store(3, name="fixer")  # type: ignore[arg-type]

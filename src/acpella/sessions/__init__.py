@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .memory import MemoryStore
+    from .postgres import PostgresStore
     from .registry import LiveSessions
     from .remembered import Decision, RememberedPermissions
     from .sqlite import SqliteStore
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         SessionRecord,
         Store,
         StoreError,
+        StoreUnavailable,
     )
     from .transfer import ImportedSession, InvalidDocument, export_session, import_session
 
@@ -43,6 +45,7 @@ _HOMES = {
     "LiveSessions": "registry",
     "MemoryStore": "memory",
     "Page": "store",
+    "PostgresStore": "postgres",
     "RememberedPermissions": "remembered",
     "SessionBusy": "store",
     "SessionChanges": "store",
@@ -52,6 +55,7 @@ _HOMES = {
     "SqliteStore": "sqlite",
     "Store": "store",
     "StoreError": "store",
+    "StoreUnavailable": "store",
     "export_session": "transfer",
     "import_session": "transfer",
 }
@@ -70,6 +74,7 @@ __all__ = [
     "LiveSessions",
     "MemoryStore",
     "Page",
+    "PostgresStore",
     "RememberedPermissions",
     "SessionBusy",
     "SessionChanges",
@@ -79,6 +84,7 @@ __all__ = [
     "SqliteStore",
     "Store",
     "StoreError",
+    "StoreUnavailable",
     "default_path",
     "export_session",
     "import_session",
@@ -99,10 +105,12 @@ def open_store(spec: "Store | str | os.PathLike[str] | None", *, name: str) -> "
     """The store that `spec` means, not opened yet.
 
     None: none. "memory": for this process. "sqlite": the file of the agent called `name` in the user's data
-    directory (see `default_path`). A path: that file. A `Store`: itself.
+    directory (see `default_path`), or the database that `ACPELLA_STORE` names. "postgresql://…": that
+    database. A path: that file. A `Store`: itself.
     """
     if spec is None:
         return None
+    from ._postgres_address import is_address
     from .memory import MemoryStore
     from .sqlite import SqliteStore
 
@@ -115,23 +123,32 @@ def open_store(spec: "Store | str | os.PathLike[str] | None", *, name: str) -> "
     if spec == "memory":
         return MemoryStore()
     if spec == "sqlite":
-        return SqliteStore(default_path(name))
+        if is_address(given := os.environ.get("ACPELLA_STORE", "")):
+            spec = given
+        else:
+            return SqliteStore(default_path(name))
+    if is_address(spec):
+        from .postgres import PostgresStore
+
+        return PostgresStore(spec)
     if spec.endswith((".db", ".sqlite")) or os.sep in spec or "/" in spec:
         return SqliteStore(spec)
     raise ValueError(
         f'unknown store {spec!r}: use "memory", "sqlite", a path such as "./sessions.db", '
-        "a Store object or None"
+        '"postgresql://…", a Store object or None'
     )
 
 
 def default_path(name: str) -> Path:
     """Where the sessions of the agent called `name` are kept.
 
-    `ACPELLA_STORE` names the file, or a directory for the files of all agents. Without it, the file is in the
-    user's data directory.
+    `ACPELLA_STORE` names the file, or a directory for the files of all agents. Without it, or if it names a
+    PostgreSQL database, the file is in the user's data directory.
     """
     file = (re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-") or "agent") + ".db"
-    if given := os.environ.get("ACPELLA_STORE"):
+    from ._postgres_address import is_address
+
+    if (given := os.environ.get("ACPELLA_STORE")) and not is_address(given):
         path = Path(given).expanduser()
         return path / file if path.is_dir() or given.endswith(("/", os.sep)) else path
     if sys.platform == "win32":

@@ -10,7 +10,7 @@ import msgspec
 
 from .store import InvalidCursor, StoreError
 
-__all__ = ["Clock", "decode_cursor", "encode_cursor", "json_bytes", "normal_stamp", "page_size"]
+__all__ = ["Clock", "decode_cursor", "encode_cursor", "json_bytes", "normal_stamp", "page_size", "stamp"]
 
 MAX_PAGE = 1000
 """Sessions in one page of a list. Without it, one request could load the whole catalogue."""
@@ -42,6 +42,11 @@ def normal_stamp(text: str) -> str:
         except OverflowError:
             raise ValueError(f"no such time: {text!r}") from None
     return _text(moment)
+
+
+def stamp(moment: datetime) -> str:
+    """The same spelling of a time that has a zone."""
+    return _text(moment.astimezone(UTC).replace(tzinfo=None))
 
 
 def _text(moment: datetime) -> str:

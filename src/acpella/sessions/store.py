@@ -28,6 +28,7 @@ __all__ = [
     "SessionRecord",
     "Store",
     "StoreError",
+    "StoreUnavailable",
 ]
 
 EventKind: TypeAlias = Literal["update", "turn"]
@@ -37,6 +38,10 @@ answer's JSON."""
 
 class StoreError(AcpellaError):
     """The store could not do what was asked; nothing was changed."""
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be reached just now. An append may be repeated; it counts once."""
 
 
 class SessionNotFound(StoreError):

@@ -1,0 +1,123 @@
+"""The tables of a PostgreSQL store: how they are made, brought up to date and checked.
+
+They live in a schema of their own, so that the database can have other tenants. No foreign keys: the locks of
+appends and deletes keep events and sessions together, and a key would be checked for every single event.
+"""
+
+import secrets
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ._postgres_address import Address
+from .store import StoreError
+
+if TYPE_CHECKING:
+    from asyncpg import Connection
+
+    AnyConnection: TypeAlias = Connection[Any]
+
+__all__ = ["VERSION", "prepare"]
+
+VERSION = 1
+"""The layout of the tables below. A database with a greater number is left alone."""
+
+OLDEST_SERVER = 130000
+"""PostgreSQL 13, as the server writes it."""
+
+_LOCK = 0x6163_7065_6C6C_61  # "acpella"
+"""The advisory lock of whoever makes or changes tables."""
+
+_STEPS: dict[int, tuple[str, ...]] = {
+    1: (
+        "CREATE TABLE meta (version integer NOT NULL, gen text NOT NULL)",
+        "INSERT INTO meta VALUES (1, '{gen}')",
+        # One counter for all sessions: no lease of a deleted session fits a later one of the same name.
+        "CREATE SEQUENCE epochs",
+        """CREATE TABLE nodes (
+            incarnation bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            name text NOT NULL UNIQUE,
+            started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+            seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+            lease_until timestamptz NOT NULL
+        )""",
+        # COLLATE "C": lists come in the same order on every server and in SQLite.
+        """CREATE TABLE sessions (
+            k bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            id text COLLATE "C" NOT NULL UNIQUE,
+            principal text COLLATE "C" NOT NULL,
+            cwd text COLLATE "C" NOT NULL,
+            title text,
+            created_at timestamptz NOT NULL,
+            updated_at timestamptz NOT NULL,
+            last_seq bigint NOT NULL,
+            epoch bigint NOT NULL,
+            owner bigint,
+            state bytea NOT NULL,
+            settings bytea NOT NULL
+        )""",
+        "CREATE INDEX sessions_newest ON sessions (principal, updated_at DESC, id DESC)",
+        "CREATE INDEX sessions_newest_in ON sessions (principal, cwd, updated_at DESC, id DESC)",
+        "CREATE INDEX sessions_owned ON sessions (owner) WHERE owner IS NOT NULL",
+        """CREATE TABLE events (
+            sid bigint NOT NULL,
+            seq bigint NOT NULL,
+            epoch bigint NOT NULL,
+            kind text NOT NULL,
+            body bytea NOT NULL,
+            PRIMARY KEY (sid, seq)
+        )""",
+    ),
+}
+"""What each version adds to the one before; a step that was released is never changed."""
+
+
+async def prepare(connection: "AnyConnection", address: Address) -> None:
+    """Make the tables if there are none, and bring older ones up to date. Raises `StoreError`."""
+    await _check_server(connection, address)
+    if await _version(connection, address) == VERSION:
+        return
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+        version = await _version(connection, address)  # somebody may have been faster
+        if await connection.fetchval("SELECT to_regnamespace($1) IS NULL", address.schema):
+            await connection.execute(f"CREATE SCHEMA {address.schema}")
+        for step in range(version + 1, VERSION + 1):
+            for statement in _STEPS[step]:
+                await connection.execute(statement.replace("{gen}", secrets.token_hex(4)))
+            await connection.execute("UPDATE meta SET version = $1", step)
+
+
+async def _check_server(connection: "AnyConnection", address: Address) -> None:
+    number, encoding = await connection.fetchrow(
+        "SELECT current_setting('server_version_num')::int, current_setting('server_encoding')"
+    ) or (0, "")
+    if number < OLDEST_SERVER:
+        raise StoreError(
+            f"{address.where} is too old: acpella needs PostgreSQL {OLDEST_SERVER // 10000} or newer"
+        )
+    if encoding != "UTF8":
+        raise StoreError(
+            f"{address.where} has the encoding {encoding}, which cannot hold every text; "
+            "make one with createdb --encoding=UTF8"
+        )
+
+
+async def _version(connection: "AnyConnection", address: Address) -> int:
+    """The layout that is there; 0 if there is none. Raises `StoreError` if it is not ours to use."""
+    rows = await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = $1", address.schema)
+    tables = {row[0] for row in rows}
+    if not tables:
+        return 0
+    place = f"the schema {address.schema} of {address.where}"
+    if not tables >= {"meta", "nodes", "sessions", "events"}:
+        raise StoreError(
+            f"{place} has tables of another program; name another schema (?schema=NAME) or database"
+        )
+    version = await connection.fetchval("SELECT version FROM meta")
+    if not isinstance(version, int) or version < 1:
+        raise StoreError(f"{place} has the unknown layout {version!r}; name another schema (?schema=NAME)")
+    if version > VERSION:
+        raise StoreError(
+            f"{place} was written by a newer acpella (layout {version}, this one knows {VERSION}); "
+            "upgrade acpella, or name another schema (?schema=NAME)"
+        )
+    return version
