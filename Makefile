@@ -7,7 +7,7 @@ PEERS := tests/peers/node_modules/.installed
 NEXT := .venv-official-next
 DEMO := .venv-demo
 
-.PHONY: demo test test-all check unit bench bench-next format clean
+.PHONY: demo test test-all check unit docs pictures bench bench-next format clean
 
 demo: $(DEMO)/.installed  ## a conversation with the built-in agent; needs no key
 	@$(DEMO)/bin/acpella demo
@@ -20,6 +20,13 @@ check: $(VENV)/.installed  ## format, lint, layers, types
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/pyright
+	$(MAKE) --no-print-directory docs
+
+docs: $(VENV)/.installed  ## the documentation, into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+pictures: $(VENV)/.installed  ## the pictures of terminal screens, from real runs
+	$(BIN)/python docs/site/screens.py
 
 test-all:  ## the tests on every Python from 3.11 to 3.14 that is here
 	@missing=""; failed=""; \
@@ -76,4 +83,4 @@ $(PEERS): tests/peers/package.json $(VENV)/.installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-3.* $(NEXT) $(DEMO) tests/peers/node_modules .pytest_cache .ruff_cache .hypothesis
+	rm -rf site $(VENV) $(VENV)-3.* $(NEXT) $(DEMO) tests/peers/node_modules .pytest_cache .ruff_cache .hypothesis

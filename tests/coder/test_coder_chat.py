@@ -1,4 +1,4 @@
-"""`acpella chat` with the coding agent, on a real terminal; docs/coder.md shows such a conversation."""
+"""`acpella chat` with the coding agent, on a real terminal."""
 
 import os
 import shlex

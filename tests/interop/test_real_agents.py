@@ -1,6 +1,6 @@
 """Agents that nobody here wrote: initialize, new, prompt, permission, cancel, with models on this machine.
 
-The ones that are installed run; `docs/agents-tried.md` has the settings of each, for use with a real model.
+The ones that are installed run; `docs/explanation/agents-tried.md` has their settings.
 """
 
 import asyncio

@@ -1,11 +1,11 @@
-"""Every rule that code and tests name stands in docs/protocol-rules.md, once."""
+"""Every rule that code and tests name stands in docs/reference/protocol-rules.md, once."""
 
 import re
 from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "protocol-rules.md"
+PAGE = ROOT / "docs" / "reference" / "protocol-rules.md"
 
 LISTED = re.compile(r"^- \*\*(.+?)\*\* ", re.MULTILINE)
 NAMED = re.compile(

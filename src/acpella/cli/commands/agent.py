@@ -17,7 +17,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Without a key the model is `offline`, which understands a few plain requests. Real ones come from\n"
         "ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY, or a local server\n"
-        "(ACPELLA_MODEL=ollama:NAME). See docs/coder.md."
+        "(ACPELLA_MODEL=ollama:NAME). See docs/how-to/models.md."
     )
     add = parser.add_argument
     add(

@@ -190,7 +190,7 @@ def _next_steps() -> list[str]:
         "ACPELLA_MODEL=ollama:NAME for one on this machine, then, in a project of yours:",
         f'    {command} run "what is this project about?"',
         "",
-        "An editor: Zed takes this in its settings (docs/editors.md has JetBrains, Neovim and Emacs, too):",
+        "An editor: Zed takes this in its settings (docs/how-to/editors.md has the others):",
         f"    {json.dumps(zed)}",
     ]
 

@@ -36,7 +36,7 @@ what is served (below the address that is printed):
   /metrics             for Prometheus; needs the scope `admin`
 
 Clients connect with `acpella connect URL`, acpella.connect(URL), or any ACP client with a remote transport.
-Every limit is a line of the --config file (TOML) or a variable ACPELLA_SERVER_NAME; see docs/hosting.md.
+Every limit is a line of the --config file (TOML) or a variable ACPELLA_SERVER_NAME; the reference lists them.
 SIGTERM and Ctrl-C let running turns end first; a second Ctrl-C does not wait.
 """
 

@@ -1,0 +1,18 @@
+import asyncio
+
+import acpella
+from acpella.schema import AgentMessageChunk, ToolCall
+
+
+async def main():
+    async with acpella.connect("hello.py") as agent:
+        session = await agent.new_session(cwd=".")
+        async for update in session.prompt("hi"):
+            if isinstance(update, AgentMessageChunk):
+                print(update.content.text, end="")
+            elif isinstance(update, ToolCall):
+                print(f"[{update.title}]")
+    print()
+
+
+asyncio.run(main())
