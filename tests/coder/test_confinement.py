@@ -126,3 +126,56 @@ def test_a_project_behind_a_link_keeps_its_name(here: Path) -> None:
     (here / "copy" / "x").write_text("there\n", encoding="utf-8")
     link = here / "link"
     assert confined(here, "cat", "x", f"{link}/x", str(here / "project" / "x"), project=link) == "there\n" * 3
+
+
+def test_a_confined_command_cannot_connect_to_an_owner_behind_a_link(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tools may lie on another disk, and the state beside them."""
+    (here / "disk").mkdir()
+    (here / "home" / ".cache").mkdir()
+    (here / "home" / ".cache" / "uv").symlink_to(here / "disk")
+    monkeypatch.setenv("XDG_STATE_HOME", str(here / "home" / ".cache" / "uv"))
+    directory = places.sockets()
+    directory.mkdir(parents=True)
+    monkeypatch.chdir(directory)
+    with socket.socket(socket.AF_UNIX) as owner:
+        owner.bind("s")
+        owner.listen()
+        said = confined(here, "sh", "-c", f'cd {directory}; exec python3 -c "$0" s', CONNECT)
+    assert "in\n" not in said, said
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        "DATABASE_URL=postgres://me:s3cret@db/x",
+        "SMTP_PASS=s3cret",
+        "GH_PAT=s3cret",
+        "PAT=s3cret",
+        "SENTRY_DSN=s3cret",
+        "PEM=-----BEGIN RSA PRIVATE s3cret",
+        "OLD_PWD_OF_DB=s3cret",
+    ],
+    ids=lambda variable: variable.split("=")[0],  # the name of the test is a variable, too
+)
+def test_a_confined_command_gets_no_secret_variable(
+    here: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(*variable.split("=", 1))
+    monkeypatch.setenv("DJANGO_SETTINGS_MODULE", "site.settings")
+    monkeypatch.setenv("PATHEXT_COMPATIBLE", "yes")
+    fence = confinement()
+    assert not isinstance(fence, str)
+    assert variable.split("=")[0] in fence.emptied()
+    said = confined(here, "env")
+    assert "s3cret" not in said
+    assert "DJANGO_SETTINGS_MODULE=site.settings" in said and "PATHEXT_COMPATIBLE=yes" in said
+
+
+def test_a_confined_command_reads_no_file_of_the_system_that_is_not_for_everybody(here: Path) -> None:
+    said = confined(
+        here, "sh", "-c", "find /etc -type f ! -perm -o=r -size +0; ls -A /etc/ssh /etc/ssl/private"
+    )
+    files = [line for line in said.splitlines() if line.startswith("/etc/") and not line.endswith(":")]
+    assert files == [], said

@@ -31,7 +31,7 @@ _PROSE = frozenset(
 _FILES = ("path", "file_path", "filePath", "file_text")
 _FILE_KINDS = ("read", "edit", "delete", "move")
 
-_SESSION = re.compile(r"\b(session|conversation|chat)\b", re.IGNORECASE)
+_SESSION = re.compile(r"\b(session|conversation|chat|thread|task|for now)\b", re.IGNORECASE)
 
 
 def command_in(call: ToolCallUpdate, cwd: str | Path = "") -> str:

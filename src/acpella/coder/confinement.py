@@ -8,6 +8,7 @@ import functools
 import os
 import re
 import shutil
+import stat
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -27,9 +28,8 @@ _SYSTEM = (
 )
 """Where systems keep programs and what they need."""
 
-_HIDDEN = ("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers")
-_HIDDEN_DIRECTORIES = ("/etc/ssh", "/etc/ssl/private", "/etc/sudoers.d", "/etc/acpella")
-"""What is not for everybody there; somebody who is root could read it."""
+_HIDDEN = ("/etc/ssh", "/etc/acpella")
+"""Directories there that no command needs."""
 
 _TOOLS = (
     *(".local/bin", ".local/lib", ".local/pipx", ".local/share/pipx", ".local/share/uv", ".local/share/mise"),
@@ -51,8 +51,11 @@ _TOOL_VARIABLES = (
 _EMPTY = ("/tmp", "/var/tmp", "/run")
 """Directories that programs expect, and that are empty here."""
 
-_SECRET = re.compile("KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
-"""Names of variables that a confined command does not get."""
+_SECRET_NAME = re.compile(
+    r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|COOKIE|DSN|(?:^|_)(?:PAT|PWD)(?:_|$)", re.IGNORECASE
+)
+_SECRET_VALUE = re.compile(r"://[^/?#\s]*@|-----BEGIN ")
+"""Names and values of variables that a confined command does not get: addresses may hold passwords, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +83,8 @@ class Fence:
         for root, copy in pairs:
             argv += ["--bind", str(copy), str(root)]
         roots = [root for root, _ in pairs]
-        for path in _own_directories():
-            if not any(root.is_relative_to(path) for root in roots):  # that is a copy
-                argv += ["--tmpfs", str(path)]
+        for path in _hidden([*map(Path, _SYSTEM), *shown, *roots], roots):
+            argv += ["--tmpfs", str(path)]
         for path in (Path(os.path.realpath(each)) for each in private):
             inside = (copy / path.relative_to(root) for root, copy in pairs if path.is_relative_to(root))
             if next(inside, path).is_file():
@@ -98,7 +100,11 @@ class Fence:
 
     def emptied(self) -> dict[str, str]:
         """What to lay over bubblewrap's own environment, which the command could read otherwise."""
-        return {name: "" for name in os.environ if _SECRET.search(name)}
+        return {
+            name: ""
+            for name, value in os.environ.items()
+            if name != "PWD" and (_SECRET_NAME.search(name) or _SECRET_VALUE.search(value))
+        }
 
     def base(self) -> list[str]:
         argv = [self.program]
@@ -109,14 +115,32 @@ class Fence:
                 argv += ["--ro-bind", path, path]
         argv += ["--dev", "/dev"]
         argv += ["--proc", "/proc"] if self.proc else ["--tmpfs", "/proc"]  # never that of this machine
-        for path in _HIDDEN_DIRECTORIES:
+        directories, files = _not_for_everybody("/etc")
+        for path in (*_HIDDEN, *directories):
             if os.path.isdir(path):
                 argv += ["--tmpfs", os.path.realpath(path)]
-        for path in _HIDDEN:
-            if os.path.isfile(path):
-                argv += ["--ro-bind", os.devnull, os.path.realpath(path)]
+        for path in files:
+            argv += ["--ro-bind", os.devnull, path]
         # Without capabilities: root could make everything writable again.
         return [*argv, "--unshare-all", "--cap-drop", "ALL", "--die-with-parent", "--new-session"]
+
+
+@functools.cache
+def _not_for_everybody(top: str) -> tuple[list[str], list[str]]:
+    """Directories and files that others may not read; somebody who is root could."""
+    directories: list[str] = []
+    files: list[str] = []
+    for place, below, names in os.walk(top):
+        for name in list(below):
+            mode = os.lstat(path := os.path.join(place, name)).st_mode
+            if stat.S_ISDIR(mode) and mode & 0o005 != 0o005:
+                directories.append(path)
+                below.remove(name)
+        for name in names:
+            mode = os.lstat(path := os.path.join(place, name)).st_mode
+            if stat.S_ISREG(mode) and not mode & 0o004:
+                files.append(path)
+    return directories, files
 
 
 def _homes() -> list[Path]:
@@ -145,6 +169,21 @@ def _tools(homes: list[Path]) -> Iterator[Path]:
             continue  # a whole home, or what lies around it
         if not any(path.is_relative_to(system) for system in _SYSTEM):
             yield path
+
+
+def _hidden(visible: list[Path], roots: list[Path]) -> list[Path]:
+    """The names under which directories of acpella's own would be seen; one may stand behind a link."""
+    names: set[Path] = set()
+    for own in _own_directories():
+        if any(root.is_relative_to(own) for root in roots):
+            continue  # that is a copy
+        for path in visible:
+            real = os.path.realpath(path)
+            if own.is_relative_to(real):
+                names.add(path / own.relative_to(real))
+            elif path.is_relative_to(own):
+                names.add(own)
+    return sorted(names)
 
 
 def _own_directories() -> Iterator[Path]:

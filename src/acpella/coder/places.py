@@ -231,7 +231,9 @@ def _copy_tree(source: Path, target: Path, jail: Jail, left: _Budget) -> None:
         try:
             jail.resolve(path)
         except SecretPath:
-            if (source.name, entry.name, entry.kind) == (".git", "config", "file"):
+            if (
+                entry.name == "config" and entry.kind == "file" and ".git" in source.parts
+            ):  # of submodules, too
                 _copy_git_config(path, target / entry.name)
             continue
         except JailError:

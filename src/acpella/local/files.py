@@ -57,10 +57,25 @@ SECRET_PATHS = (
     ".pypirc",
     ".npmrc",
     ".git-credentials",
-    ".git/config",
-    ".git/modules/*/config",
+    "*.git/config",
+    "*.git/modules/**/config",
+    "*.git/config.worktree",
+    ".hg/hgrc",
     ".htpasswd",
     ".vault-token",
+    ".my.cnf",
+    ".mylogin.cnf",
+    ".s3cfg",
+    ".boto",
+    ".dockercfg",
+    ".terraform.d",
+    ".cargo/credentials*",
+    ".gem/credentials",
+    ".m2/settings.xml",
+    ".config/rclone",
+    ".local/share/keyrings",
+    ".codex/auth.json",
+    ".claude/.credentials.json",
     "credentials.json",
     "service-account*.json",
     "terraform.tfstate",
@@ -86,7 +101,8 @@ SECRET_PATHS = (
     "/etc/sudoers",
 )
 """What a jail refuses with `secrets=True`: names below a root, in any case and at any depth, where `*` stands
-for any characters of a name; with a leading slash, that place and all beneath it unless a root lies in it."""
+for any characters of a name and `**` for any directories; with a leading slash, that place and all beneath it
+unless a root lies in it."""
 
 
 ACTING_NAMES = frozenset(
@@ -514,7 +530,10 @@ def _check_spelling(path: str) -> None:
 
 
 def _patterns(patterns: Sequence[str]) -> str:
-    return "|".join(re.escape(each.strip("/")).replace(r"\*", "[^/]*") for each in patterns)
+    return "|".join(
+        re.escape(each.strip("/")).replace(r"\*\*/", "(?:[^/]*/)*").replace(r"\*", "[^/]*")
+        for each in patterns
+    )
 
 
 _SECRET_NAME = re.compile(f"/({_patterns([each for each in SECRET_PATHS if each[0] != '/'])})/")
