@@ -77,7 +77,8 @@ async def test_questions_and_answers_come_after_what_precedes_them(store: Store)
             "agent_message_chunk",
             "tool_call",
             "session/request_permission",
-            "tool_call_update",
+            "tool_call_update",  # in progress, now that it may
+            "tool_call_update",  # completed
             "agent_message_chunk",
         ]
         assert order[-2:] == ["session_info_update", "session/prompt"]

@@ -100,7 +100,7 @@ async def test_tool_calls_that_were_never_announced_are_kept(script: Script, pro
     async with asyncio.timeout(20), connect(command, permissions="deny-all") as agent:
         result = await (await agent.new_session(project)).prompt("hi")
     assert [(c.id, c.title, c.status) for c in result.tool_calls.values()] == [
-        ("a", "Look", "in_progress"),
+        ("a", "Look", "unfinished"),
         ("b", "Delete", "failed"),
         ("c", "Read", "completed"),
     ]

@@ -164,22 +164,22 @@ async def test_a_deny_rule_holds_for_commands(script: Script, project: Path, rul
 
 
 @pytest.mark.parametrize(
-    "name", [".git/hooks/pre-commit", ".git/config", ".GIT/config", ".vscode/tasks.json", "way"]
+    "name", [".git/hooks/pre-commit", ".git/HEAD", ".GIT/HEAD", ".vscode/tasks.json", "way"]
 )
 async def test_files_that_programs_run_are_read_but_not_written(
     script: Script, project: Path, name: str
 ) -> None:
     for place in (".git", ".vscode"):
         (project / place).mkdir()
-    (project / ".git" / "config").write_text("old", encoding="utf-8")
-    (project / "way").symlink_to(".git/config")
+    (project / ".git" / "HEAD").write_text("old", encoding="utf-8")
+    (project / "way").symlink_to(".git/HEAD")
     params = {"path": str(project / name), "content": "new"}
     files = Workspace(write=True)
     text = await served(script(SERVED), project, "fs/write_text_file", params, files=files)
     assert "programs run by themselves" in text and "hooks=True" in text
-    assert (project / ".git" / "config").read_text(encoding="utf-8") == "old"
-    assert os.listdir(project / ".git") == ["config"] and os.listdir(project / ".vscode") == []
-    read = {"path": str(project / ".git" / "config")}
+    assert (project / ".git" / "HEAD").read_text(encoding="utf-8") == "old"
+    assert os.listdir(project / ".git") == ["HEAD"] and os.listdir(project / ".vscode") == []
+    read = {"path": str(project / ".git" / "HEAD")}
     assert "old" in await served(script(SERVED), project, "fs/read_text_file", read)
     files = Workspace(write=True, hooks=True)
     assert await served(script(SERVED), project, "fs/write_text_file", params, files=files) in ("null", "{}")

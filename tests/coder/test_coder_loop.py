@@ -216,7 +216,7 @@ async def test_no_means_no_and_the_model_is_told(project: Path, home: Path) -> N
     """B6"""
     async with FakeProvider([use("run", command="touch x"), "Then not."]) as provider:
         ran = await cli(project, environment(home, provider), "run it")
-    assert ran.code == 0 and "refused: Run touch x" in ran.err
+    assert ran.code == 10 and "refused: Run touch x" in ran.err
     assert "the user refused this" in told(provider) and not (project / "x").exists()
 
 
