@@ -14,6 +14,8 @@ pytestmark = pytest.mark.anyio
 
 MISSING = [
     {"content": ""},
+    {"content": None},
+    {},
     [],
     ResourceNotFound(),
     InternalError(),
@@ -60,6 +62,15 @@ async def test_a_file_that_is_there_is_not_written_when_its_read_failed(project:
         assert "EACCES: permission denied" in editor.said()
         (failed,) = [u for u in editor.updates() if u.get("status") == "failed"]
         assert "EACCES: permission denied" in str(failed["content"])
+
+
+async def test_an_answer_of_the_editor_that_cannot_be_read_is_told_and_not_taken_for_a_failure_of_ours(
+    project: Path,
+) -> None:
+    async with editing(coding_agent(model="offline", store=None), **FS) as editor:
+        editor.on["fs/read_text_file"] = {"content": ["line 1", "line 2"]}
+        await editor.prompt(await editor.new(cwd=str(project)), "read greet.py")
+        assert "fs/read_text_file" in editor.said() and "the log of the agent" not in editor.said()
 
 
 async def test_a_new_file_that_appears_meanwhile_is_not_overwritten(project: Path) -> None:

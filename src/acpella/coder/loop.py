@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from acpella.agent import Turn
 from acpella.agent.tool_call import ToolRun
-from acpella.errors import ConnectionClosed, LocalProtocolError, RpcError, Unsupported
+from acpella.errors import ConnectionClosed, LocalProtocolError, RemoteProtocolError, RpcError, Unsupported
 from acpella.local import CommandError, JailError
 from acpella.schema import StopReason
 
@@ -56,7 +56,16 @@ NAME_CHARS = 128
 
 StopWord = Literal["end", "tool_use", "max_tokens", "refusal"]
 
-_EXPECTED = (ToolError, JailError, CommandError, Unsupported, RpcError, OSError, TimeoutError)
+_EXPECTED = (
+    ToolError,
+    JailError,
+    CommandError,
+    Unsupported,
+    RpcError,
+    RemoteProtocolError,  # an answer of the editor that cannot be read
+    OSError,
+    TimeoutError,
+)
 """What a tool may fail with; the model is told and goes on."""
 
 

@@ -199,6 +199,14 @@ def _rename(value: Json, old: str, new: str) -> None:
         value[new] = value.pop(old)
 
 
+# -- fs/read_text_file -------------------------------------------------------------------
+
+
+def _read_text_file_result(result: Json) -> Json:
+    """No content at all reads as no text: some editors answer so for a file that is not there."""
+    return {**result, "content": ""} if result.get("content") is None else result
+
+
 OLD_PARAMS = {
     "initialize": OldShape(_initialize_params, b'"capabilities"'),
     "session/prompt": OldShape(_prompt_params),
@@ -207,4 +215,5 @@ OLD_PARAMS = {
 OLD_RESULTS = {
     "initialize": OldShape(_initialize_result, b'"authenticationMethods"'),
     "session/prompt": OldShape(_prompt_result, b'"done"'),
+    "fs/read_text_file": OldShape(_read_text_file_result),
 }
