@@ -82,13 +82,16 @@ def test_todays_capabilities_win_over_old_ones() -> None:
     assert params(methods.INITIALIZE, both).client_capabilities.terminal is True
 
 
-def test_a_protocol_version_given_as_a_string_is_read_as_a_number() -> None:
-    assert params(methods.INITIALIZE, {"protocolVersion": "1"}).protocol_version == 1
+@pytest.mark.parametrize("version", ["1", 1.0])
+def test_a_protocol_version_given_as_a_string_or_a_fraction_is_read_as_a_number(version: object) -> None:
+    assert params(methods.INITIALIZE, {"protocolVersion": version}).protocol_version == 1
     answer = {"protocolVersion": "1", "agentCapabilities": {}}
     assert methods.INITIALIZE.read_result(msgspec.json.encode(answer)).protocol_version == 1
 
 
-@pytest.mark.parametrize("version", ["", "one", "1.0", "-1", "²", "70000", "9" * 5000, None, True])
+@pytest.mark.parametrize(
+    "version", ["", "one", "1.0", "-1", "²", "70000", "9" * 5000, 1.5, -1.0, 1e300, None, True]
+)
 def test_a_protocol_version_that_is_no_number_is_refused(version: object) -> None:
     with pytest.raises(msgspec.ValidationError):
         params(methods.INITIALIZE, {"protocolVersion": version})
