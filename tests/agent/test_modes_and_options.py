@@ -268,7 +268,7 @@ async def announced(editor: FakeEditor) -> list[Json]:
 
 
 async def test_commands_are_announced_at_every_opening(store: Store) -> None:
-    """C22, R-310: the editor knows the session's id by then. A load is over with its answer, so before that."""
+    """C22, R-310: the editor knows the session's id by then. Before the answer to a load, which ends it."""
     async with editing(commanding(store=store)) as editor:
         session = await editor.new()
         (told,) = await announced(editor)

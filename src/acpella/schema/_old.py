@@ -59,7 +59,7 @@ def _initialize_result(result: Json) -> Json:
 
 
 def _with_numeric_version(value: Json) -> Json:
-    """The protocol version as a whole number; some peers send "1" or 1.0, which the official SDKs take for 1."""
+    """The protocol version as a number; some peers send "1" or 1.0, which the official SDKs take for 1."""
     version = value.get("protocolVersion")
     if isinstance(version, float) and version.is_integer():
         return {**value, "protocolVersion": int(version)}
