@@ -62,7 +62,7 @@ class Shell:
     # -- what is known of the processes in the background --------------------------------------
 
     def addresses(self) -> list[Path]:
-        return sorted((self.state / "owners").glob("*.json"))
+        return sorted((self.state / "daemons").glob("*.json"))
 
     def address(self) -> dict[str, Any]:
         (only,) = self.addresses()

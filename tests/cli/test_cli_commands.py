@@ -269,7 +269,7 @@ def test_an_answer_for_good_is_remembered_listed_and_revoked(shell: Shell) -> No
 
 @pytest.mark.parametrize("session", [[], ["-s", "work"]])
 def test_what_was_kept_for_a_program_holds_for_that_very_one(shell: Shell, session: list[str]) -> None:
-    """Alone, behind an owner, and when a prompt was left with that owner."""
+    """Alone, behind a daemon, and when a prompt was left with that daemon."""
     path = shell.home / "config" / "acpella" / "permissions.toml"
     path.parent.mkdir(parents=True)
     answer = f'"edit Do deploy: {shell.repo}/deploy (in {shell.repo})" = "allow"\n'
@@ -308,8 +308,8 @@ def test_words_that_look_like_options_are_explained(shell: Shell) -> None:
 
 
 def test_a_misspelt_variable_is_noticed(shell: Shell) -> None:
-    ran = shell("agents", "list", env={"ACPELLA_OWNER_IDEL": "1", "ACPELLA_SOMETHING_ELSE": "1"})
-    assert "ACPELLA_OWNER_IDEL is not known; did you mean ACPELLA_OWNER_IDLE?" in ran.stderr
+    ran = shell("agents", "list", env={"ACPELLA_DAEMON_IDEL": "1", "ACPELLA_SOMETHING_ELSE": "1"})
+    assert "ACPELLA_DAEMON_IDEL is not known; did you mean ACPELLA_DAEMON_IDLE?" in ran.stderr
     assert "SOMETHING_ELSE" not in ran.stderr
 
 

@@ -64,10 +64,10 @@ def test_being_told_to_end_cancels_the_turn_and_ends_the_agents_commands(
 def test_a_session_that_is_told_to_end_cancels_the_turn_and_ends_the_agents_commands(shell: Shell) -> None:
     process = shell.start("run", "-s", "work", "-a", shell.scripted, "command")
     command = command_pid(shell)
-    owner, agent = shell.address()["pid"], shell.address()["agent_pid"]
-    os.kill(owner, signal.SIGTERM)
+    daemon, agent = shell.address()["pid"], shell.address()["agent_pid"]
+    os.kill(daemon, signal.SIGTERM)
     process.communicate(timeout=20)
-    shell.until(lambda: not alive(owner), "the owner's end")
+    shell.until(lambda: not alive(daemon), "the daemon's end")
     assert ("cancelled", "command") in shell.events()
     assert not alive(agent) and not alive(command)
 
@@ -113,7 +113,7 @@ def test_the_page_about_the_command_line_has_every_exit_code_and_variable() -> N
     text = DOCS.read_text(encoding="utf-8")
     for code, meaning in exits.CODES.items():
         assert f"| {code} | {meaning} |" in text
-    for variable in ("ACPELLA_OWNER_IDLE", "ACPELLA_PERMISSION_FILE"):
+    for variable in ("ACPELLA_DAEMON_IDLE", "ACPELLA_PERMISSION_FILE"):
         assert variable in text and variable in VARIABLES
 
 

@@ -98,10 +98,10 @@ def test_chat_takes_ids_too_and_no_empty_agent(shell: Shell) -> None:
 def leave(shell: Shell, kept: list[dict[str, str]]) -> None:
     """As if prompts had been left with --no-wait and ended so."""
     (entry,) = json.loads((shell.state / "sessions.json").read_text(encoding="utf-8"))["sessions"]
-    (shell.state / "owners").mkdir(exist_ok=True)
+    (shell.state / "daemons").mkdir(exist_ok=True)
     at = "2026-01-01T00:00:00Z"
     text = json.dumps([{"at": at, **one} for one in kept])
-    (shell.state / "owners" / f"{entry['key']}.results").write_text(text, encoding="utf-8")
+    (shell.state / "daemons" / f"{entry['key']}.results").write_text(text, encoding="utf-8")
 
 
 def test_what_went_wrong_does_not_disappear_behind_what_went_well(shell: Shell) -> None:

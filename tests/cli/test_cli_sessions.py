@@ -102,7 +102,7 @@ def test_secrets_of_a_command_are_not_kept(shell: Shell) -> None:
         if path.is_file():
             text = path.read_bytes()
             assert b"hunter2hunter2" not in text and b"swordfish99" not in text, path
-    assert shell("run", "-s", "work", "two").returncode == 0  # the owner still knows
+    assert shell("run", "-s", "work", "two").returncode == 0  # the daemon still knows
     shell("sessions", "close", "work")
     ran = shell("run", "-s", "work", "three")
     assert ran.returncode == 2 and "name it again with --agent" in ran.stderr
@@ -243,7 +243,7 @@ def test_the_turn_of_a_client_that_vanishes_is_cancelled(shell: Shell, tmp_path:
 # -- trouble ---------------------------------------------------------------------------------------------
 
 
-def test_an_owner_that_is_killed_leaves_no_agent_and_the_session_goes_on(
+def test_a_daemon_that_is_killed_leaves_no_agent_and_the_session_goes_on(
     shell: Shell, tmp_path: Path
 ) -> None:
     text = f"wait {tmp_path / 'never'}"
@@ -252,14 +252,14 @@ def test_an_owner_that_is_killed_leaves_no_agent_and_the_session_goes_on(
     address = shell.address()
     os.kill(address["pid"], signal.SIGKILL)
     _, err = first.communicate(timeout=20)
-    assert first.returncode == 4 and "owner process hung up" in err
+    assert first.returncode == 4 and "background process hung up" in err
     second = shell("run", "-s", "work", "after it")
     assert second.stdout.startswith("after it by "), second.stderr
     assert not alive(address["agent_pid"])
     assert "> after it" in shell("sessions", "show", "work").stdout
 
 
-def test_an_agent_that_ignores_the_end_of_its_owner_is_ended_by_the_next_command(shell: Shell) -> None:
+def test_an_agent_that_ignores_the_end_of_its_daemon_is_ended_by_the_next_command(shell: Shell) -> None:
     first = shell.start("run", "-a", shell.scripted, "-s", "work", "stubborn")
     shell.until_event("begin", "stubborn")
     address = shell.address()
@@ -342,9 +342,9 @@ def test_a_stale_address_and_socket_are_cleaned(shell: Shell) -> None:
 
 def test_the_files_are_for_the_user_alone(shell: Shell) -> None:
     shell("run", "-a", shell.scripted, "-s", "work", "one")
-    owners = shell.state / "owners"
-    assert owners.stat().st_mode & 0o777 == 0o700
-    files = [shell.state / "sessions.json", *owners.iterdir()]
+    daemons = shell.state / "daemons"
+    assert daemons.stat().st_mode & 0o777 == 0o700
+    files = [shell.state / "sessions.json", *daemons.iterdir()]
     assert {oct(path.stat().st_mode & 0o777) for path in files} == {"0o600"}
     assert Path(shell.address()["socket"]).is_socket()
 
@@ -368,12 +368,14 @@ def test_the_runtime_directory_of_the_system_is_used(shell: Shell) -> None:
         shell("sessions", "close", "work")
 
 
-def test_an_idle_owner_ends_by_itself(shell: Shell) -> None:
-    idle = {"ACPELLA_OWNER_IDLE": "0.1"}
+def test_an_idle_daemon_ends_by_itself(shell: Shell) -> None:
+    idle = {"ACPELLA_DAEMON_IDLE": "0.1"}
     shell("run", "-a", shell.scripted, "-s", "work", "one", env=idle)
-    shell.until(lambda: not shell.addresses(), "the owner's end")
+    shell.until(lambda: not shell.addresses(), "the daemon's end")
     assert shell("run", "-s", "work", "two", env=idle).returncode == 0
-    ran = shell("run", "-s", "work", "three", env={"ACPELLA_OWNER_IDLE": "soon"})
+    ran = shell("run", "-s", "work", "three", env={"ACPELLA_DAEMON_IDLE": "soon"})
+    assert ran.returncode == 2 and "ACPELLA_DAEMON_IDLE must be a number of seconds" in ran.stderr
+    ran = shell("run", "-s", "work", "four", env={"ACPELLA_OWNER_IDLE": "later"})  # its name of old
     assert ran.returncode == 2 and "ACPELLA_OWNER_IDLE must be a number of seconds" in ran.stderr
 
 
@@ -388,7 +390,7 @@ def test_jsonl_of_a_kept_session_is_plain_acp(shell: Shell) -> None:
 
 
 class Raw:
-    """A client of an owner, frame by frame."""
+    """A client of a daemon, frame by frame."""
 
     def __init__(self, shell: Shell) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
@@ -396,7 +398,7 @@ class Raw:
         self._socket.connect(shell.address()["socket"])
         self._reading = self._socket.makefile("r", encoding="utf-8")
         self.send(id=0, method="initialize", params={"protocolVersion": 1})
-        self.session_id = self.read()["result"]["_meta"]["acpella.owner"]["sessionId"]
+        self.session_id = self.read()["result"]["_meta"]["acpella.daemon"]["sessionId"]
 
     def send(self, **frame: Any) -> None:
         self._socket.sendall(json.dumps({"jsonrpc": "2.0", **frame}).encode() + b"\n")
@@ -431,7 +433,7 @@ def test_a_full_queue_is_an_error_of_its_own(shell: Shell, raw: Raw, tmp_path: P
     raw.until(lambda frame: frame.get("method") == "session/update")
     for number in range(2, 66):
         raw.prompt(number, "x")
-        assert raw.read()["method"] == "_owner/queued"
+        assert raw.read()["method"] == "_daemon/queued"
     ran = shell("run", "-s", "work", "one too many")
     assert ran.returncode == 9 and "64 prompts wait already" in ran.stderr
     raw._socket.sendall(b"this is no JSON\n")
@@ -442,7 +444,7 @@ def test_a_full_queue_is_an_error_of_its_own(shell: Shell, raw: Raw, tmp_path: P
 
 
 def test_a_question_that_waits_is_answered_when_the_turn_is_cancelled(shell: Shell, raw: Raw) -> None:
-    """D6, R-208: by the owner, should the client not do it."""
+    """D6, R-208: by the daemon, should the client not do it."""
     raw.prompt(1, "ask deploy")
     raw.until(lambda frame: frame.get("method") == "session/request_permission")
     assert "cancelled work" in shell("cancel").stderr
@@ -463,7 +465,7 @@ def test_an_answer_to_a_question_of_others_is_not_passed_on(shell: Shell, raw: R
     allow = next(o["optionId"] for o in asked["params"]["options"] if o["kind"] == "allow_once")
     answer = {"outcome": {"outcome": "selected", "optionId": allow}}
     other.send(id=asked["id"], result=answer)
-    other.send(id=7, method="_owner/status", params={})
+    other.send(id=7, method="_daemon/status", params={})
     assert other.until(lambda frame: frame.get("id") == 7)["result"]["running"]["prompt"] == "ask deploy"
     other.close()
     raw.send(id=asked["id"], result=answer)
@@ -472,16 +474,16 @@ def test_an_answer_to_a_question_of_others_is_not_passed_on(shell: Shell, raw: R
 
 
 def test_asking_for_the_status_keeps_nobody_alive(shell: Shell) -> None:
-    shell("run", "-a", shell.scripted, "-s", "work", "one", env={"ACPELLA_OWNER_IDLE": "2"})
+    shell("run", "-a", shell.scripted, "-s", "work", "one", env={"ACPELLA_DAEMON_IDLE": "2"})
 
     def gone() -> bool:
         shell("status")
         return not shell.addresses()
 
-    shell.until(gone, "the owner's end")
+    shell.until(gone, "the daemon's end")
 
 
-def test_an_owner_that_is_stuck_is_noticed_and_can_be_ended(shell: Shell) -> None:
+def test_a_daemon_that_is_stuck_is_noticed_and_can_be_ended(shell: Shell) -> None:
     shell("run", "-a", shell.scripted, "-s", "work", "one")
     address = shell.address()
     os.kill(address["pid"], signal.SIGSTOP)
@@ -494,7 +496,7 @@ def test_an_owner_that_is_stuck_is_noticed_and_can_be_ended(shell: Shell) -> Non
 
 def test_a_prompt_that_was_left_is_told_of_even_if_its_agent_dies(shell: Shell) -> None:
     shell("run", "-a", shell.scripted, "-s", "work", "--no-wait", "die")
-    shell.until(lambda: not shell.addresses(), "the end of the owner")
+    shell.until(lambda: not shell.addresses(), "the end of the daemon")
     (told,) = json.loads(shell("status", "--json").stdout)
     assert told["left"][0]["prompt"] == "die" and "exited with code 7" in told["left"][0]["error"]
 
@@ -595,7 +597,7 @@ def test_a_command_can_be_stopped_from_another_shell(shell: Shell) -> None:
 def test_a_replay_behind_the_answer_to_a_load_is_shown_whole_and_not_as_an_answer(
     shell: Shell, tmp_path: Path
 ) -> None:
-    """The owner of a session loads it for an agent that was started again."""
+    """The daemon of a session loads it for an agent that was started again."""
     agent = tmp_path / "late.py"
     agent.write_text(
         """

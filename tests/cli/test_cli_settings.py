@@ -65,11 +65,11 @@ def test_removing_looks_where_the_list_looks(shell: Shell, user: Path) -> None:
 
 
 def test_a_file_that_says_more_stays(shell: Shell, user: Path, project: Path) -> None:
-    project.write_text('{"owner_idle": 9, "agent_servers": {"near": {"command": "x"}}}', encoding="utf-8")
+    project.write_text('{"daemon_idle": 9, "agent_servers": {"near": {"command": "x"}}}', encoding="utf-8")
     track(shell, project)
     shell("agents", "trust", "--yes")
     assert shell("agents", "remove", "--here", "near").returncode == 0
-    assert json.loads(project.read_text(encoding="utf-8")) == {"owner_idle": 9, "agent_servers": {}}
+    assert json.loads(project.read_text(encoding="utf-8")) == {"daemon_idle": 9, "agent_servers": {}}
     ran = shell("run", "hi")  # what was changed here is still agreed to
     assert (ran.stdout, ran.stderr) == ("You said: hi\n", "")
 

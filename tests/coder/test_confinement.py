@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from acpella.cli.state import paths as places
+from acpella.cli.state import paths
 from acpella.coder.confinement import confinement
 
 REPOSITORY = Path(__file__).parents[2]
@@ -68,7 +68,7 @@ def confined(here: Path, *words: str, private: list[Path] | None = None, project
         ("TMPDIR", "tools/bin"),
     ],
 )
-def test_a_confined_command_cannot_connect_to_the_owner_of_a_session(
+def test_a_confined_command_cannot_connect_to_the_daemon_of_a_session(
     here: Path, monkeypatch: pytest.MonkeyPatch, variable: str, place: str
 ) -> None:
     (here / "tools" / "bin").mkdir(parents=True)
@@ -76,12 +76,12 @@ def test_a_confined_command_cannot_connect_to_the_owner_of_a_session(
     if variable:
         (here / place).mkdir(parents=True, exist_ok=True)
         monkeypatch.setenv(variable, str(here / place))
-    directory = Path(os.environ["TMPDIR"]) / "acpella-1" if variable == "TMPDIR" else places.sockets()
+    directory = Path(os.environ["TMPDIR"]) / "acpella-1" if variable == "TMPDIR" else paths.sockets()
     directory.mkdir(parents=True, exist_ok=True)
     monkeypatch.chdir(directory)  # the path of a socket is short
-    with socket.socket(socket.AF_UNIX) as owner:
-        owner.bind("s")
-        owner.listen()
+    with socket.socket(socket.AF_UNIX) as daemon:
+        daemon.bind("s")
+        daemon.listen()
         said = confined(here, "sh", "-c", f'cd {directory}; exec python3 -c "$0" s', CONNECT)
     assert "ran\n" in said and "in\n" not in said, said
 

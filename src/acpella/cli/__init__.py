@@ -31,6 +31,7 @@ SHORT = ("run", "status", "cancel", "sessions", "agents", "permissions", "tokens
 """Commands that do one thing and end."""
 
 VARIABLES = (
+    "ACPELLA_DAEMON_IDLE",
     "ACPELLA_EDITOR_TIMEOUT",
     "ACPELLA_LOG",
     "ACPELLA_LOG_LEVEL",

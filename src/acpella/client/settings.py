@@ -15,7 +15,7 @@ from .jsonc import parse
 __all__ = ["AgentServer", "ClientSettings", "SettingsError", "UntrustedSettings"]
 
 
-_TOP = ("agent_servers", "mcp_servers", "owner_idle")
+_TOP = ("agent_servers", "mcp_servers", "daemon_idle", "owner_idle")
 _AGENT = ("command", "args", "env", "url", "headers")
 
 ALIKE = 0.8

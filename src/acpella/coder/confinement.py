@@ -187,7 +187,7 @@ def _hidden(visible: list[Path], roots: list[Path]) -> list[Path]:
 
 
 def _own_directories() -> Iterator[Path]:
-    """Where acpella keeps settings, sessions and the sockets of their owners, as far as they exist."""
+    """Where acpella keeps settings, sessions and the sockets of running sessions, as far as they exist."""
     bases = [
         (os.environ.get(variable, ""), Path.home() / default)
         for variable, default in (

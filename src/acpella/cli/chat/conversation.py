@@ -64,7 +64,7 @@ class Conversation:
         self.settings = settings
         self.target = target
         self.entry = entry
-        """The session that is kept alive by an owner; None if the agent is this chat's own."""
+        """The session that is kept alive by a daemon; None if the agent is this chat's own."""
         self.cwd = os.path.abspath(arguments.cwd)
         self.env: dict[str, str] = {}
         self.agent: ConnectedAgent | None = None
@@ -244,7 +244,7 @@ class Conversation:
         """Begin a session, or go on with one; `again` shows what was said in it."""
         if self.entry is not None and (session_id or "") != self.entry.session_id:
             self.entry = await asyncio.to_thread(kept.other, self.entry, session_id)
-            await self._start_agent()  # every session that stays has an owner of its own
+            await self._start_agent()  # every session that stays has a daemon of its own
             self._state = ""
         agent = self.need_agent()
         again = again and session_id is not None
@@ -295,7 +295,7 @@ class Conversation:
         except ConnectionClosed as error:
             self._died = self._died or error  # told by `_after_death`
         except RpcError as error:
-            told = from_wire(error)  # of an owner, which tells why its agent ended
+            told = from_wire(error)  # of a daemon, which tells why its agent ended
             if isinstance(told, ConnectionClosed):
                 self._died = self._died or told
             else:

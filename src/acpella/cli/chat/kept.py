@@ -1,4 +1,4 @@
-"""Sessions that stay, in a chat: which one is meant, the way to its owner, and what is remembered."""
+"""Sessions that stay, in a chat: which one is meant, the way to its daemon, and what is remembered."""
 
 import argparse
 import asyncio
@@ -15,10 +15,10 @@ from acpella.client import ClientSettings, ConnectedAgent, connect
 from acpella.errors import ConnectionClosed, RpcError
 from acpella.transport import UnixChannel
 
-from ..daemon import client as owners
+from ..daemon import client as daemon
 from ..session.capabilities import offers
-from ..session.lookup import owner_config
-from ..state import paths as places
+from ..session.lookup import daemon_config
+from ..state import paths
 from ..state.catalogue import MAX_TITLE, Catalogue, Entry, new_key
 from ..terminal.questions import Asker
 
@@ -27,7 +27,7 @@ __all__ = ["attach", "is_busy", "known", "other", "owned_session", "remember", "
 
 def known(cwd: str, agent: str) -> list[Entry]:
     """The sessions of this repository with an agent that are remembered here."""
-    return Catalogue(warn=lambda _: None).entries(root=places.repository(cwd), agent=agent)
+    return Catalogue(warn=lambda _: None).entries(root=paths.repository(cwd), agent=agent)
 
 
 def other(entry: Entry, session_id: str | None) -> Entry:
@@ -54,7 +54,7 @@ async def attach(
     on_queued: Callable[[int], None],
     on_stderr: Callable[[bytes], None] | None,
 ) -> ConnectedAgent:
-    """The agent behind the owner of a session, which is started if there is none."""
+    """The agent behind the daemon of a session, which is started if there is none."""
 
     def wait(told: Any) -> None:
         on_queued(int(told["before"]))
@@ -64,7 +64,7 @@ async def attach(
             on_stderr(str(told["text"]).encode())
 
     config = await asyncio.to_thread(
-        owner_config, entry, settings, agent=arguments.agent, mcp_servers=mcp_servers
+        daemon_config, entry, settings, agent=arguments.agent, mcp_servers=mcp_servers
     )
     config.env = {**config.env, **env}
     allowed = offers(
@@ -74,14 +74,18 @@ async def attach(
         tell=asker.tell,
         interactive=True,
     )
-    allowed["timeouts"] = dataclasses.replace(allowed["timeouts"], startup=owners.READY_WITHIN)
-    for _ in range(owners.ATTACH_TRIES):
-        connected = await asyncio.to_thread(owners.reach, config)
+    allowed["timeouts"] = dataclasses.replace(allowed["timeouts"], startup=daemon.READY_WITHIN)
+    for _ in range(daemon.ATTACH_TRIES):
+        connected = await asyncio.to_thread(daemon.reach, config)
         agent = connect(
-            _OwnerChannel(connected, config),
+            _DaemonChannel(connected, config),
             settings=ClientSettings(),
             on_elicit=asker.elicitation,
-            notifications={"_owner/queued": wait, "_owner/stderr": hear, "_owner/noise": owners.tell_noise},
+            notifications={
+                "_daemon/queued": wait,
+                "_daemon/stderr": hear,
+                "_daemon/noise": daemon.tell_noise,
+            },
             **allowed,
         )
         agent.name = entry.agent
@@ -92,34 +96,34 @@ async def attach(
             if known is not None:
                 config.session_id = entry.session_id = known.session_id
         except RpcError as error:
-            raise owners.from_wire(error) from None
-    raise ConnectionClosed("the session's owner ended again and again\n" + owners.log_tail(entry.key))
+            raise daemon.from_wire(error) from None
+    raise ConnectionClosed(daemon.ended_again_and_again(entry.key))
 
 
-class _OwnerChannel(UnixChannel):
-    """The way to an owner. Its agent's command is known here, so logins can run in this terminal."""
+class _DaemonChannel(UnixChannel):
+    """The way to a daemon. Its agent's command is known here, so logins can run in this terminal."""
 
-    def __init__(self, connected: socket.socket, config: owners.Config) -> None:
-        super().__init__(connected, peer="the session's owner process")
+    def __init__(self, connected: socket.socket, config: daemon.Config) -> None:
+        super().__init__(connected, peer="the session's background process")
         if config.command:
             self.command = config.command
 
 
 async def stop(entry: Entry) -> None:
-    """End the owner and its agent."""
-    await asyncio.to_thread(owners.stop, entry.key)
+    """End the daemon and its agent."""
+    await asyncio.to_thread(daemon.stop, entry.key)
 
 
 def is_busy(entry: Entry) -> bool:
     """Whether a prompt of somebody else runs."""
-    return (owners.ask(entry.key, "_owner/status") or {}).get("running") is not None
+    return (daemon.ask(entry.key, "_daemon/status") or {}).get("running") is not None
 
 
 def owned_session(agent: ConnectedAgent, entry: Entry) -> str:
-    """The id of the one session that an owner has; "new" if the agent has not made it yet."""
-    told = owners.table(owners.table(agent.hello.meta).get("acpella.owner"))
+    """The id of the one session that a daemon has; "new" if the agent has not made it yet."""
+    told = daemon.table(daemon.table(agent.hello.meta).get("acpella.daemon"))
     if not told.get("sessionId"):  # perhaps it was made since, after a login
-        told = owners.ask(entry.key, "_owner/status") or {}
+        told = daemon.ask(entry.key, "_daemon/status") or {}
     return str(told.get("sessionId") or "new")
 
 

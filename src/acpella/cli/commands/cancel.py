@@ -3,9 +3,9 @@
 import argparse
 
 from .. import exits
-from ..daemon import client as owners
+from ..daemon import client as daemon
 from ..session.lookup import NoSession, resolve
-from ..state import paths as places
+from ..state import paths
 from ..state.catalogue import Catalogue, Entry
 from ..terminal.output import say
 
@@ -33,10 +33,10 @@ def run(arguments: argparse.Namespace) -> int:
     if entry is None:
         say("nothing runs in this repository")
         return exits.DONE
-    told = owners.ask(entry.key, "_owner/cancel", {"all": arguments.all})
+    told = daemon.ask(entry.key, "_daemon/cancel", {"all": arguments.all})
     if told is not None and told.get("stuck"):
         say(
-            f"{entry.label} does not answer: process {owners.pid_of(entry.key)} may be stopped "
+            f"{entry.label} does not answer: process {daemon.pid_of(entry.key)} may be stopped "
             "(`fg` lets it go on); `acpella status --stop` ends it"
         )
         return exits.TIMEOUT
@@ -57,8 +57,8 @@ def _named(arguments: argparse.Namespace) -> Entry:
 
 def _running(arguments: argparse.Namespace) -> Entry | None:
     """The one session of this repository in which something runs. Raises `NoSession` if there are more."""
-    entries = Catalogue().entries(root=places.repository(arguments.cwd))
-    told = [(entry, owners.ask(entry.key, "_owner/status") or {}) for entry in entries]
+    entries = Catalogue().entries(root=paths.repository(arguments.cwd))
+    told = [(entry, daemon.ask(entry.key, "_daemon/status") or {}) for entry in entries]
     busy = [entry for entry, state in told if state.get("running")] or [
         entry for entry, state in told if state.get("stuck")
     ]

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import exits
 from ..daemon.client import table
-from ..state import paths as places
+from ..state import paths
 from ..terminal.output import columns, say, show_json
 
 __all__ = ["declare", "run"]
@@ -30,7 +30,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; gives the exit code."""
-    path = places.permissions()
+    path = paths.permissions()
     try:
         remembered: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -84,7 +84,7 @@ def _revoke(arguments: argparse.Namespace, remembered: dict[str, Any]) -> int:
         say(f"{what} {arguments.agent!r}; there are: {agents}")
         return exits.USAGE
     (agent,) = meant
-    memory = RememberedPermissions(places.permissions())
+    memory = RememberedPermissions(paths.permissions())
     wanted = " ".join(arguments.what)
     from ..terminal.reveal import reveal
 

@@ -235,23 +235,23 @@ async def _forget(agent: Any, session: Any, catalogue: "Catalogue", key: str) ->
 def _run_kept(arguments: argparse.Namespace, settings: Any, entry: "Entry", prompt: list[Any]) -> int:
     from acpella.errors import ConnectionClosed
 
-    from ..daemon import client as owners
-    from ..session.lookup import owner_config
+    from ..daemon import client as daemon
+    from ..session.lookup import daemon_config
 
-    config = owner_config(
+    config = daemon_config(
         entry, settings, agent=arguments.agent, mcp_servers=_mcp_servers(arguments, settings)
     )
-    if arguments.mcp and owners.ask(entry.key, "_owner/status") is not None:
+    if arguments.mcp and daemon.ask(entry.key, "_daemon/status") is not None:
         say("--mcp has no effect: the session is open already; `acpella sessions close` ends it")
-    for _ in range(owners.ATTACH_TRIES):
+    for _ in range(daemon.ATTACH_TRIES):
         try:
-            connected = owners.reach(
+            connected = daemon.reach(
                 config,
                 on_wait=None if arguments.no_wait else _tell_wait,
                 within=arguments.timeout,
                 prompt=_title(prompt),
             )
-        except owners.NotWanted:
+        except daemon.NotWanted:
             say("cancelled while it waited")
             return exits.CANCELLED
         try:
@@ -261,7 +261,7 @@ def _run_kept(arguments: argparse.Namespace, settings: Any, entry: "Entry", prom
         known = _refreshed(entry)
         if known is not None:
             config.session_id = known.session_id
-    raise ConnectionClosed("the session's owner ended again and again\n" + owners.log_tail(entry.key))
+    raise ConnectionClosed(daemon.ended_again_and_again(entry.key))
 
 
 def _tell_wait(text: str) -> None:
@@ -269,7 +269,7 @@ def _tell_wait(text: str) -> None:
 
 
 class _TooLate(Exception):
-    """The owner ended between being found and being asked for anything."""
+    """The daemon ended between being found and being asked for anything."""
 
 
 def _refreshed(entry: "Entry") -> "Entry | None":
@@ -279,25 +279,25 @@ def _refreshed(entry: "Entry") -> "Entry | None":
 
 
 async def _attached(arguments: argparse.Namespace, entry: "Entry", connected: Any, prompt: list[Any]) -> int:
-    """Talk to the owner as if it was the agent."""
+    """Talk to the daemon as if it was the agent."""
     from acpella.errors import ConnectionClosed
     from acpella.transport import UnixChannel
 
-    from ..daemon import client as owners
+    from ..daemon import client as daemon
 
-    channel = UnixChannel(connected, peer="the session's owner process")
+    channel = UnixChannel(connected, peer="the session's background process")
     agent = _connect(
         arguments,
         channel,
         entry.agent,
         entry.agent,
         notifications={
-            "_owner/queued": lambda told: _waiting(arguments, told),
-            "_owner/cancelled": lambda told: arguments.interrupts.note_cancelled(),
-            "_owner/noise": owners.tell_noise,
-            "_owner/stderr": lambda told: arguments.verbose and _pass_on(str(told["text"]).encode()),
+            "_daemon/queued": lambda told: _waiting(arguments, told),
+            "_daemon/cancelled": lambda told: arguments.interrupts.note_cancelled(),
+            "_daemon/noise": daemon.tell_noise,
+            "_daemon/stderr": lambda told: arguments.verbose and _pass_on(str(told["text"]).encode()),
         },
-        startup=owners.READY_WITHIN,
+        startup=daemon.READY_WITHIN,
     )
     try:
         await agent.__aenter__()
@@ -305,7 +305,7 @@ async def _attached(arguments: argparse.Namespace, entry: "Entry", connected: An
         raise _TooLate from error
     try:
         try:
-            own = owners.table(owners.table(agent.hello.meta).get("acpella.owner"))
+            own = daemon.table(daemon.table(agent.hello.meta).get("acpella.daemon"))
             session = await agent.resume_session(own.get("sessionId") or "new", entry.cwd)
         except ConnectionClosed as error:
             raise _TooLate from error
@@ -331,7 +331,7 @@ def _remember_title(entry: "Entry", title: str) -> None:
 
 
 async def _leave(arguments: argparse.Namespace, agent: Any, session: Any, prompt: list[Any]) -> int:
-    """Leave the prompt with the owner."""
+    """Leave the prompt with the daemon."""
     from acpella.client.session import to_blocks
     from acpella.schema import PromptRequest
 
@@ -339,7 +339,7 @@ async def _leave(arguments: argparse.Namespace, agent: Any, session: Any, prompt
     blocks = to_blocks(prompt, agent.capabilities.prompt_capabilities)
     request = PromptRequest(session_id=session.id, prompt=blocks)
     told = await agent.extension(
-        "_owner/queue", {"request": request, "write": arguments.write, "yolo": arguments.yolo}
+        "_daemon/queue", {"request": request, "write": arguments.write, "yolo": arguments.yolo}
     )
     before = told.get("before", 0)
     say(f"queued, {before} before it" if before else "started")

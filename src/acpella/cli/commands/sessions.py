@@ -10,10 +10,10 @@ from typing import Any
 from acpella.errors import AuthRequired, MethodNotFound, RpcError, Unsupported
 
 from .. import exits
-from ..daemon import client as owners
+from ..daemon import client as daemon
 from ..failures import guarded, report
 from ..session.lookup import NoSession, check_name, check_no_id, find_settings, new_entry, resolve
-from ..state import paths as places
+from ..state import paths
 from ..state.catalogue import Catalogue, Entry, new_key, now
 from ..terminal.output import ago, columns, say, show, show_json
 
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         "fork": _fork,
         "close": _close,
     }[arguments.action]
-    owners.sweep()
+    daemon.sweep()
     return guarded(lambda: work(arguments))
 
 
@@ -87,7 +87,7 @@ def _wanted(arguments: argparse.Namespace, catalogue: Catalogue) -> Entry:
 
 
 async def _list(arguments: argparse.Namespace) -> int:
-    root = None if arguments.all else str(places.repository(arguments.cwd))
+    root = None if arguments.all else str(paths.repository(arguments.cwd))
     settings = find_settings(arguments.settings, arguments.cwd, agent=arguments.agent)
     catalogue = Catalogue()
     rows = [_row(entry) for entry in catalogue.entries(root=root)]
@@ -148,7 +148,7 @@ def _row(entry: Entry) -> dict[str, Any]:
         "cwd": entry.cwd,
         "root": entry.root,
         "updatedAt": entry.updated_at,
-        "alive": owners.ask(entry.key, "_owner/status") is not None,
+        "alive": daemon.ask(entry.key, "_daemon/status") is not None,
     }
 
 
@@ -334,14 +334,14 @@ async def _delete(arguments: argparse.Namespace) -> int:
         raise NoSession("say which session to delete; `acpella sessions list` shows them")
     catalogue = Catalogue()
     entry = _wanted(arguments, catalogue)
-    owners.stop(entry.key)
+    daemon.stop(entry.key)
     try:
         async with reached(entry, agent=arguments.agent) as agent:
             await agent.delete_session(entry.session_id)
     except Unsupported as error:
         say(f"{error}; {entry.label} is forgotten here, the agent may still have it")
     catalogue.remove(entry.key)
-    for file in places.owners().glob(f"{entry.key}.*"):
+    for file in paths.daemons().glob(f"{entry.key}.*"):
         file.unlink(missing_ok=True)
     say(f"deleted {entry.label}")
     return exits.DONE
@@ -349,5 +349,5 @@ async def _delete(arguments: argparse.Namespace) -> int:
 
 async def _close(arguments: argparse.Namespace) -> int:
     entry = _wanted(arguments, Catalogue())
-    say(f"ended {entry.label}" if owners.stop(entry.key) else f"{entry.label} was not running")
+    say(f"ended {entry.label}" if daemon.stop(entry.key) else f"{entry.label} was not running")
     return exits.DONE

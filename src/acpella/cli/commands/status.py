@@ -4,10 +4,10 @@ import argparse
 from typing import Any
 
 from .. import exits
-from ..daemon import client as owners
+from ..daemon import client as daemon
 from ..daemon.background import results
 from ..session.lookup import SHORTEST_START
-from ..state import paths as places
+from ..state import paths
 from ..state.catalogue import Catalogue, Entry
 from ..terminal.output import ago, one_line, say, show, show_json
 
@@ -37,8 +37,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; gives the exit code."""
     catalogue = Catalogue()
-    owners.sweep()
-    root = None if arguments.all else str(places.repository(arguments.cwd))
+    daemon.sweep()
+    root = None if arguments.all else str(paths.repository(arguments.cwd))
     entries = catalogue.entries(root=root)
     if arguments.session:
         entries = [e for e in entries if e.name == arguments.session] or [
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
             say(f"no session {arguments.session!r} in this repository; `acpella sessions list` shows them")
             return exits.USAGE
     if arguments.stop:
-        stopped = [entry for entry in entries if owners.stop(entry.key)]
+        stopped = [entry for entry in entries if daemon.stop(entry.key)]
         say(f"ended {', '.join(entry.label for entry in stopped)}" if stopped else "nothing was running")
         return exits.DONE
     told = [(entry, _describe(entry)) for entry in entries]
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _describe(entry: Entry) -> dict[str, Any]:
-    state = owners.ask(entry.key, "_owner/status")
+    state = daemon.ask(entry.key, "_daemon/status")
     return {
         "name": entry.name or None,
         "sessionId": entry.session_id,
@@ -80,7 +80,7 @@ def _describe(entry: Entry) -> dict[str, Any]:
         "title": entry.title,
         "alive": state is not None,
         "stuck": bool(state and state.get("stuck")),
-        "pid": (state.get("pid") or owners.pid_of(entry.key)) if state else None,
+        "pid": (state.get("pid") or daemon.pid_of(entry.key)) if state else None,
         "running": state.get("running") if state else None,
         "queue": state.get("queue", []) if state else [],
         "lastActivity": (state or {}).get("lastActivity") or entry.updated_at,

@@ -1,4 +1,4 @@
-"""The agent that an owner process keeps, and what is known of the session that is open there."""
+"""The agent that an background process keeps, and what is known of the session that is open there."""
 
 import os
 import re
@@ -17,7 +17,7 @@ from .client import Config, table
 from .frames import AgentEnd
 from .history import History
 
-__all__ = ["Listener", "OwnedAgent"]
+__all__ = ["Listener", "KeptAgent"]
 
 OPEN = 60.0
 """Seconds for it to make or resume the session."""
@@ -52,7 +52,7 @@ class Listener(Protocol):
     def on_agent_lost(self, reason: ConnectionClosed) -> None: ...
 
 
-class OwnedAgent:
+class KeptAgent:
     """Starts the agent, opens the session, and does both again when needed."""
 
     def __init__(
@@ -106,9 +106,9 @@ class OwnedAgent:
         sessions = table(capabilities.get("sessionCapabilities")) | {"resume": table(None)}
         return {
             **self._hello,
-            # the owner tells a conversation again by itself, see `history`
+            # the daemon tells a conversation again by itself, see `history`
             "agentCapabilities": {**capabilities, "loadSession": True, "sessionCapabilities": sessions},
-            "_meta": {**table(self._hello.get("_meta")), "acpella.owner": own},
+            "_meta": {**table(self._hello.get("_meta")), "acpella.daemon": own},
         }
 
     # -- starting ------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A prompt that nobody waits for: the owner is its client, with what `run` was allowed to do."""
+"""A prompt that nobody waits for: the daemon is its client, with what `run` was allowed to do."""
 
 import asyncio
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..state import paths as places
+from ..state import paths
 from ..state.catalogue import now
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ MAX_RESULTS = 20
 
 
 class Queued(msgspec.Struct, kw_only=True):
-    """What `_owner/queue` takes."""
+    """What `_daemon/queue` takes."""
 
     request: msgspec.Raw
     """A `PromptRequest`."""
@@ -43,7 +43,7 @@ class Kept(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Background:
-    """Runs one prompt inside the owner and keeps how it ended."""
+    """Runs one prompt inside the daemon and keeps how it ended."""
 
     def __init__(self, config: "Config", session_id: str, wanted: Queued) -> None:
         self._config = config
@@ -66,7 +66,7 @@ class Background:
             agent = connect(
                 channel,
                 settings=ClientSettings(),
-                notifications={"_owner/queued": self._told},
+                notifications={"_daemon/queued": self._told},
                 **offers(write=self._wanted.write, yolo=self._wanted.yolo),
             )
             agent.name = self._config.agent
@@ -80,7 +80,9 @@ class Background:
             self._tell(error)
             kept = Kept(prompt=what[:200], at=now(), error=str(error)[:MAX_TEXT])
         finally:
-            self._tell(TransportError("the prompt could not be queued; the owner's log says why"))
+            self._tell(
+                TransportError("the prompt could not be queued; the log of the background process says why")
+            )
         keep(self._config.key, kept)
 
     def _told(self, params: dict[str, int]) -> None:
@@ -92,7 +94,7 @@ class Background:
 
 
 def _file(key: str) -> Path:
-    return places.owners() / f"{key}.results"
+    return paths.daemons() / f"{key}.results"
 
 
 def results(key: str) -> list[Kept]:
@@ -105,4 +107,4 @@ def results(key: str) -> list[Kept]:
 
 def keep(key: str, kept: Kept) -> None:
     data = msgspec.json.encode([*results(key), kept][-MAX_RESULTS:])
-    places.write_private(_file(key), data)
+    paths.write_private(_file(key), data)

@@ -1,4 +1,4 @@
-"""Owner processes seen from outside: finding one, starting one, asking one."""
+"""Daemons seen from outside: finding one, starting one, asking one."""
 
 import contextlib
 import logging
@@ -17,7 +17,7 @@ import msgspec
 
 from acpella.errors import AcpellaError, ConnectionClosed, RpcError, TransportError, Unsupported
 
-from ..state import paths as places
+from ..state import paths
 from ..state.file_locks import try_lock
 
 __all__ = [
@@ -39,26 +39,26 @@ __all__ = [
 log = logging.getLogger(__name__)
 
 IDLE = 300.0
-"""Seconds after which an owner that nobody uses ends."""
+"""Seconds after which a daemon that nobody uses ends."""
 
 START_WITHIN = 20.0
-"""Seconds for an owner to be there; it is, long before its agent is."""
+"""Seconds for a daemon to be there; it is, long before its agent is."""
 
 ANSWER_WITHIN = 2.0
-"""Seconds for an owner to answer about itself."""
+"""Seconds for a daemon to answer about itself."""
 
 READY_WITHIN = 400.0
-"""Seconds for an owner to have its agent ready; its own limits are shorter."""
+"""Seconds for a daemon to have its agent ready; its own limits are shorter."""
 
 ATTACH_TRIES = 5
-"""How often an owner that ended just when it was found is started anew."""
+"""How often a daemon that ended just when it was found is started anew."""
 
 MAX_LOG = 256 * 1024
-"""Bytes of an owner's log that are kept."""
+"""Bytes of a daemon's log that are kept."""
 
 
 class Config(msgspec.Struct, kw_only=True):
-    """What an owner needs to know. Handed over through a pipe: nobody else sees it, and no file holds it."""
+    """What a daemon needs to know. Handed over through a pipe: nobody else sees it, and no file holds it."""
 
     key: str
     agent: str
@@ -94,7 +94,7 @@ class NotWanted(Exception):
 
 
 class Address(msgspec.Struct, kw_only=True):
-    """Where an owner is reached, and what must be ended should it be killed."""
+    """Where a daemon is reached, and what must be ended should it be killed."""
 
     pid: int
     ticks: int
@@ -110,11 +110,11 @@ class Address(msgspec.Struct, kw_only=True):
             return None
 
     def write(self, path: Path) -> None:
-        places.write_private(path, msgspec.json.encode(self))
+        paths.write_private(path, msgspec.json.encode(self))
 
     @staticmethod
     def end_leftovers(path: Path) -> None:
-        """The owner of this address is dead: end its agent, should that not have noticed."""
+        """The daemon of this address is dead: end its agent, should that not have noticed."""
         address = Address.read(path)
         if address is None:
             return
@@ -139,9 +139,9 @@ def started_ticks(pid: int) -> int:
 
 
 def sweep() -> None:
-    """Clean up after owners that were killed."""
+    """Clean up after daemons that were killed."""
     try:
-        addresses = list(places.owners().glob("*.json"))
+        addresses = list(paths.daemons().glob("*.json"))
     except OSError:
         return
     for path in addresses:
@@ -155,8 +155,8 @@ def sweep() -> None:
 
 
 def find(key: str) -> socket.socket | None:
-    """A connection to the owner of a session, if it has one."""
-    address = Address.read(places.owners() / f"{key}.json")
+    """A connection to the daemon of a session, if it has one."""
+    address = Address.read(paths.daemons() / f"{key}.json")
     if address is None:
         return None
     connected = socket.socket(socket.AF_UNIX)
@@ -176,7 +176,7 @@ def reach(
     within: float | None = None,
     prompt: str = "",
 ) -> socket.socket:
-    """A connection to the owner of a session, which is started if there is none.
+    """A connection to the daemon of a session, which is started if there is none.
 
     A command that has the session to itself is waited for, up to `within` seconds, if `on_wait` can be told;
     `prompt` is what waits.
@@ -184,14 +184,14 @@ def reach(
     Raises:
         InUse: there is such a command.
         NotWanted: the prompt was cancelled while it waited.
-        TransportError: the owner cannot be started; says why.
+        TransportError: the daemon cannot be started; says why.
         TimeoutError: the command did not end.
     """
     deadline = time.monotonic() + START_WITHIN
     while True:
         connected = find(config.key)
         if connected is not None:
-            told = ask(config.key, "_owner/status") or {}
+            told = ask(config.key, "_daemon/status") or {}
             if "alone" in told:
                 with connected:
                     _wait_for(told, connected, on_wait, within, prompt)
@@ -199,7 +199,9 @@ def reach(
                 continue
             if told.get("stuck"):
                 connected.close()
-                raise TransportError("the session's owner does not answer; `acpella status --stop` ends it")
+                raise TransportError(
+                    "the session's background process does not answer; `acpella status --stop` ends it"
+                )
             connected.setblocking(False)
             return connected
         sweep()
@@ -209,9 +211,8 @@ def reach(
         if said == "busy":  # another shell has just started one, or one is about to end
             time.sleep(0.03)
         if time.monotonic() > deadline:
-            raise TransportError(
-                f"the owner of the session does not answer; its log is {places.owners() / config.key}.log"
-            )
+            log_file = paths.daemons() / f"{config.key}.log"
+            raise TransportError(f"the session's background process does not answer; its log is {log_file}")
 
 
 def _wait_for(
@@ -227,7 +228,7 @@ def _wait_for(
         raise InUse(f"{text}; close that first")
     on_wait(text)
     connected.settimeout(within or None)
-    request = {"jsonrpc": "2.0", "id": 0, "method": "_owner/wait", "params": {"prompt": prompt}}
+    request = {"jsonrpc": "2.0", "id": 0, "method": "_daemon/wait", "params": {"prompt": prompt}}
     with contextlib.suppress(ConnectionError):
         connected.sendall(msgspec.json.encode(request) + b"\n")
         if connected.recv(1):  # an answer, before the end
@@ -235,9 +236,9 @@ def _wait_for(
 
 
 def _start(config: Config) -> str:
-    """Start an owner that outlives this process; gives what it said."""
+    """Start a daemon that outlives this process; gives what it said."""
     try:
-        log = places.private(places.owners()) / f"{config.key}.log"
+        log = paths.private(paths.daemons()) / f"{config.key}.log"
         if log.exists() and log.stat().st_size > MAX_LOG:
             log.replace(log.with_suffix(".log.1"))
         stderr = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -265,7 +266,7 @@ def _start(config: Config) -> str:
             process.returncode = 0  # it stays; nobody here waits for it
         if said:
             return said
-    return f"error the owner could not be started:\n{log_tail(config.key)}".rstrip()
+    return f"error the background process could not be started:\n{log_tail(config.key)}".rstrip()
 
 
 def _reap(process: "subprocess.Popen[bytes]") -> None:
@@ -276,17 +277,22 @@ def _reap(process: "subprocess.Popen[bytes]") -> None:
         process.wait(timeout=2)
 
 
+def ended_again_and_again(key: str) -> str:
+    """What to say when `ATTACH_TRIES` were in vain."""
+    return f"the session's background process ended again and again\n{log_tail(key)}"
+
+
 def log_tail(key: str, lines: int = 10) -> str:
-    """The last lines of an owner's log."""
+    """The last lines of a daemon's log."""
     try:
-        text = (places.owners() / f"{key}.log").read_text(encoding="utf-8", errors="replace")
+        text = (paths.daemons() / f"{key}.log").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
     return "\n".join(text.splitlines()[-lines:])
 
 
 def ask(key: str, method: str, params: dict[str, Any] | None = None) -> dict[str, Any] | None:
-    """Ask an owner about itself, without an event loop; None if there is none."""
+    """Ask a daemon about itself, without an event loop; None if there is none."""
     connected = find(key)
     if connected is None:
         return None
@@ -310,14 +316,14 @@ def ask(key: str, method: str, params: dict[str, Any] | None = None) -> dict[str
 
 def pid_of(key: str) -> int | None:
     """The process that has a session, which may not answer; None if nobody says to have it."""
-    address = Address.read(places.owners() / f"{key}.json")
+    address = Address.read(paths.daemons() / f"{key}.json")
     return None if address is None else address.pid
 
 
 def stop(key: str, *, within: float = 10.0) -> bool:
-    """End the owner of a session and its agent; False if there was none."""
-    address = places.owners() / f"{key}.json"
-    told = ask(key, "_owner/stop")
+    """End the daemon of a session and its agent; False if there was none."""
+    address = paths.daemons() / f"{key}.json"
+    told = ask(key, "_daemon/stop")
     if told is None:
         sweep()
         return False
@@ -340,12 +346,12 @@ def table(value: Any) -> dict[str, Any]:
 
 
 def tell_noise(told: dict[str, Any]) -> None:
-    """The agent behind an owner printed what is no message."""
+    """The agent behind a daemon printed what is no message."""
     log.warning("skipped what is no message: %s", told.get("text"))
 
 
 def from_wire(error: RpcError) -> AcpellaError | TimeoutError:
-    """The error that an owner told of, as if it had happened here."""
+    """The error that a daemon told of, as if it had happened here."""
     told = table(table(error.data).get("acpella"))
     if not told:
         return error

@@ -1,8 +1,8 @@
-"""The owner of a session: a small process that keeps one agent and one session alive.
+"""The daemon of a session: a small process that keeps one agent and one session alive.
 
 It speaks plain ACP on a Unix socket. Whoever attaches sends prompts as to the agent itself; they are
 answered one after the other. What the agent asks for goes to whoever sent the prompt that is running.
-Started by `owners.reach` when a session is used, and gone again when nobody has used it for a while.
+Started by `client.reach` when a session is used, and gone again when nobody has used it for a while.
 """
 
 import asyncio
@@ -22,13 +22,13 @@ from acpella.rpc.message import ABSENT, Envelope
 from acpella.transport import UnixChannel, memory_pair
 
 from ..state.catalogue import Catalogue, now
-from .agent import OwnedAgent
+from .agent import KeptAgent
 from .client import Config, table
 from .frames import ClientEnd, error_body, has_error
 from .history import History
 from .lock import MAX_CLIENTS
 
-__all__ = ["Owner"]
+__all__ = ["Daemon"]
 
 log = logging.getLogger(__name__)
 
@@ -39,16 +39,16 @@ MAX_QUEUED_BYTES = 256 * 1024 * 1024
 """Of the prompts that wait, for those with large images."""
 
 FIRST_WITHIN = 10.0
-"""Seconds for whoever started the owner to be there, however short the idle time is."""
+"""Seconds for whoever started the daemon to be there, however short the idle time is."""
 
 CANCEL_GRACE = 10.0
 """Seconds for a cancelled turn to be answered, before the agent counts as hung and is ended."""
 
 STOP_WITHIN = 2.0
-"""The same when the owner is told to end: whoever does that may not wait long."""
+"""The same when the daemon is told to end: whoever does that may not wait long."""
 
 LINGER = 1.0
-"""Seconds in which clients that failed read why, before the owner ends."""
+"""Seconds in which clients that failed read why, before the daemon ends."""
 
 UNHEARD = 10
 """Lines that are no messages, kept for the next client. Most agents that print do so at their start."""
@@ -77,14 +77,14 @@ class Job:
         self.before: History | None = None  # what was known before a load tells it again
 
 
-class Owner:
+class Daemon:
     """One agent, one session, and whoever is attached."""
 
     def __init__(self, config: Config, listener: socket.socket, *, on_agent: Callable[[int], None]) -> None:
         self._config = config
         self._listener = listener
         self._catalogue = Catalogue(warn=log.warning)
-        self._agent = OwnedAgent(config, self, on_started=on_agent, remember=self._remember)
+        self._agent = KeptAgent(config, self, on_started=on_agent, remember=self._remember)
         self._failure: BaseException | None = None  # why there is no agent
         self._starting = asyncio.Lock()
         self._clients: set[ClientEnd] = set()
@@ -139,7 +139,7 @@ class Owner:
         await client.open()
 
     async def _end(self) -> None:
-        self._failure = self._failure or TransportError("the session's owner process is ending")
+        self._failure = self._failure or TransportError("the session's background process is ending")
         for job in list(self._queue):
             self._finish(job, cancelled=True)
         if self._job is not None:
@@ -169,7 +169,7 @@ class Owner:
         self._finish(job, cancelled=True)
 
     def _rest(self) -> None:
-        """(Re)start the time after which an unused owner ends."""
+        """(Re)start the time after which an unused daemon ends."""
         if self._idler is not None:
             self._idler.cancel()
             self._idler = None
@@ -278,7 +278,7 @@ class Owner:
         client.greeting = params
         client.answer(request_id, self._agent.hello())
         while self._unheard:
-            client.notify("_owner/noise", {"text": self._unheard.popleft()})
+            client.notify("_daemon/noise", {"text": self._unheard.popleft()})
 
     def on_agent_lost(self, reason: ConnectionClosed) -> None:
         """The agent died. Who waits in the queue gets a new one; then each death costs one of them."""
@@ -335,11 +335,11 @@ class Owner:
             if not hearers:
                 self._unheard.append(text)
         for client in hearers:
-            client.notify("_owner/noise", {"text": text})
+            client.notify("_daemon/noise", {"text": text})
 
     def on_stderr(self, data: bytes) -> None:
         if self._job is not None and self._job.client is not None and not self._job.background:
-            self._job.client.notify("_owner/stderr", {"text": data.decode("utf-8", "replace")})
+            self._job.client.notify("_daemon/stderr", {"text": data.decode("utf-8", "replace")})
 
     def on_full(self, full: bool) -> None:
         for client in self._clients:
@@ -415,7 +415,7 @@ class Owner:
         before = len(self._queue) + (self._job is not None)
         self._queue.append(job)
         if before or job.background:
-            job.client.notify("_owner/queued", {"before": before})
+            job.client.notify("_daemon/queued", {"before": before})
         self._next()
 
     def _next(self) -> None:
@@ -487,10 +487,13 @@ class Owner:
                 else:
                     job.client.answer(job.request_id, bytes(answer.result) or b"null")
             elif cancelled:
-                job.client.notify("_owner/cancelled", {})
+                job.client.notify("_daemon/cancelled", {})
                 job.client.answer(job.request_id, b'{"stopReason":"cancelled"}')
             else:
-                job.client.fail(job.request_id, error_body(error or TransportError("the owner has ended")))
+                job.client.fail(
+                    job.request_id,
+                    error_body(error or TransportError("the session's background process has ended")),
+                )
         self._next()
         self._rest()
 
@@ -502,7 +505,7 @@ class Owner:
             return
         job.cancelled = True
         if job.client is not None:
-            job.client.notify("_owner/cancelled", {})
+            job.client.notify("_daemon/cancelled", {})
         if self._agent.end is None:
             return  # being started; the job ends when it is
         self._agent.note_descendants()
@@ -571,7 +574,7 @@ class Owner:
                 await self._agent.open_session(self._agent.end)
         client.answer(request_id, result)
 
-    # -- what is asked of the owner itself ---------------------------------------------------------
+    # -- what is asked of the daemon itself ---------------------------------------------------------
 
     def _status(self, client: ClientEnd, request_id: bytes, params: bytes) -> None:
         job = self._job
@@ -616,7 +619,7 @@ class Owner:
         self._loop.call_soon(self._ending.set)
 
     def _queue_up(self, client: ClientEnd, request_id: bytes, params: bytes) -> None:
-        """A prompt that nobody waits for: the owner is its client itself."""
+        """A prompt that nobody waits for: the daemon is its client itself."""
         from .background import Background, Queued
 
         if not client.attached:
@@ -644,10 +647,10 @@ class Owner:
         self._spawn(tell())
 
     _OWN = {
-        "_owner/status": _status,
-        "_owner/cancel": _cancel_all,
-        "_owner/stop": _stop,
-        "_owner/queue": _queue_up,
+        "_daemon/status": _status,
+        "_daemon/cancel": _cancel_all,
+        "_daemon/stop": _stop,
+        "_daemon/queue": _queue_up,
     }
 
     # -- memory ------------------------------------------------------------------------------
@@ -663,7 +666,7 @@ async def _quietly(work: Awaitable[None]) -> None:
     try:
         await work
     except Exception:
-        log.exception("a task of the owner failed")
+        log.exception("a task of the daemon failed")
 
 
 def _session_of(params: bytes) -> str:

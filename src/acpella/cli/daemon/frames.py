@@ -1,4 +1,4 @@
-"""The two sides of an owner process, at the level of frames: what passes through keeps its bytes."""
+"""The two sides of an background process, at the level of frames: what passes through keeps its bytes."""
 
 import asyncio
 import logging
@@ -131,7 +131,7 @@ class ClientEnd(End):
 
 
 class AgentEnd(End):
-    """The agent. Calls of the owner and those it passes on share one sequence of ids."""
+    """The agent. Calls of the daemon and those it passes on share one sequence of ids."""
 
     def __init__(
         self,
@@ -235,7 +235,7 @@ def _answer(request_id: bytes, part: bytes, value: Any) -> bytes:
 
 
 def error_body(error: BaseException) -> dict[str, Any]:
-    """An error as the waiting client gets it; `owners.from_wire` makes the same error of it again."""
+    """An error as the waiting client gets it; `client.from_wire` makes the same error of it again."""
     if isinstance(error, RpcError):
         body: dict[str, Any] = {"code": error.code, "message": error.message}
         return body if error.data is None else {**body, "data": error.data}

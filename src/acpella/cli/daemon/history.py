@@ -1,4 +1,4 @@
-"""What an owner has heard of its session, to tell it again without the agent."""
+"""What a daemon has heard of its session, to tell it again without the agent."""
 
 from collections import deque
 from typing import Any

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from acpella.errors import TransportError
 
-from ..state import paths as places
+from ..state import paths
 from ..state.file_locks import try_lock
 from .client import Address, started_ticks
 
@@ -22,10 +22,10 @@ class Hold:
     """Held from `take` until `release`, or until the process dies."""
 
     def __init__(self, key: str, held: int) -> None:
-        directory = places.owners()
+        directory = paths.daemons()
         self._held = held
         self._place = directory / f"{key}.json"
-        self._socket = places.sockets() / f"{key}.sock"
+        self._socket = paths.sockets() / f"{key}.sock"
         try:
             Address.end_leftovers(self._place)
             self.listener = _listen(self._socket)
@@ -46,7 +46,7 @@ class Hold:
         """
         if sys.platform == "win32":
             raise TransportError("sessions that stay alive need Unix sockets, which this system lacks")
-        held = try_lock(places.private(places.owners()) / f"{key}.lock")
+        held = try_lock(paths.private(paths.daemons()) / f"{key}.lock")
         return None if held is None else cls(key, held)
 
     def tell_agent(self, pid: int) -> None:
@@ -70,14 +70,14 @@ class Hold:
 
 
 def _listen(path: Path) -> socket.socket:
-    places.private(path.parent)
+    paths.private(path.parent)
     path.unlink(missing_ok=True)  # the lock says that nobody listens there
     listener = socket.socket(socket.AF_UNIX)
     mask = os.umask(0o177)
     try:
         listener.bind(os.fspath(path))
     except FileNotFoundError:  # another process has just removed the empty directory
-        places.private(path.parent)
+        paths.private(path.parent)
         listener.bind(os.fspath(path))
     finally:
         os.umask(mask)

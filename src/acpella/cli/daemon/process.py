@@ -1,4 +1,4 @@
-"""The process of an owner: its start, its hold on the session, its end."""
+"""The process of a daemon: its start, its hold on the session, its end."""
 
 import asyncio
 import logging
@@ -10,7 +10,7 @@ import msgspec
 
 from ..state.catalogue import Catalogue
 from .client import Config
-from .daemon import Owner
+from .daemon import Daemon
 from .lock import Hold
 
 __all__ = ["main"]
@@ -31,7 +31,7 @@ def main() -> int:
         return 0
     try:
         known = Catalogue(warn=log.warning).get(config.key)
-        if known is not None:  # another owner may have made the session since we were asked for
+        if known is not None:  # another daemon may have made the session since we were asked for
             config.session_id = config.session_id or known.session_id
         _say("ready")
         if config.command:
@@ -45,11 +45,11 @@ def main() -> int:
 
 
 async def _serve(config: Config, hold: Hold) -> None:
-    await Owner(config, hold.listener, on_agent=hold.tell_agent).run()
+    await Daemon(config, hold.listener, on_agent=hold.tell_agent).run()
 
 
 def _fail(error: OSError) -> int:
-    log.exception("the owner cannot work")
+    log.exception("the daemon cannot work")
     _say(f"error {error}")
     return 1
 
@@ -69,5 +69,5 @@ def _say(text: str) -> None:
 if __name__ == "__main__":
     started = time.monotonic()
     code = main()
-    log.info("the owner ended after %d s", time.monotonic() - started)
+    log.info("the daemon ended after %d s", time.monotonic() - started)
     sys.exit(code)

@@ -37,7 +37,7 @@ def _reply(request_id: Any, **body: Any) -> bytes:
 
 
 class Alone:
-    """Answers for the session that this process has to itself, where else an owner would answer."""
+    """Answers for the session that this process has to itself, where else a daemon would answer."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Alone:
         try:
             self._hold = Hold.take(key)
             if self._hold is None:
-                return  # its owner is there, and asks for it in vain; the agent decides who may have it
+                return  # its daemon is there, and asks for it in vain; the agent decides who may have it
             if agent_pid is not None:
                 self._hold.tell_agent(agent_pid)
             self._server = await asyncio.start_unix_server(
@@ -130,7 +130,7 @@ class Alone:
             request = msgspec.json.decode(line, type=_Request)
         except (msgspec.DecodeError, UnicodeDecodeError):
             request = _Request()
-        if request.method == "_owner/wait":  # answered when it is cancelled; else the end is the answer
+        if request.method == "_daemon/wait":  # answered when it is cancelled; else the end is the answer
             self._waiting[writer] = _Waiting(request.id, str(request.params.get("prompt", "")), now())
             return None
         own = self._OWN.get(request.method)
@@ -169,4 +169,4 @@ class Alone:
         asyncio.get_running_loop().call_soon(self._stop)  # after the answer
         return {}
 
-    _OWN = {"_owner/status": _status, "_owner/cancel": _cancel_turn, "_owner/stop": _leave}
+    _OWN = {"_daemon/status": _status, "_daemon/cancel": _cancel_turn, "_daemon/stop": _leave}

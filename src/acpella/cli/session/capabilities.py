@@ -22,7 +22,7 @@ from acpella.schema import (
 from acpella.sessions import RememberedPermissions
 
 from ..daemon.client import table
-from ..state import paths as places
+from ..state import paths
 
 __all__ = ["offers"]
 
@@ -126,7 +126,7 @@ def offers(
         "allow-all" if yolo else "allow-reads",
         rules=[Rule("allow", kinds=["edit", "move"])] if write else [],
         ask=ask,
-        remembered=RememberedPermissions(places.permissions()),
+        remembered=RememberedPermissions(paths.permissions()),
         on_remembered=recalled,
     )
     if interactive and ask is not None and not (write or yolo):
@@ -141,8 +141,8 @@ def offers(
 
 
 def _remembered_as(agent: ConnectedAgent) -> str:
-    """Whose answers are meant. A session's owner tells which program its agent is; that agent cannot."""
+    """Whose answers are meant. A session's daemon tells which program its agent is; that agent cannot."""
     if agent.identity:
         return agent.identity
-    told = table(table(agent.hello.meta).get("acpella.owner"))
-    return str(told.get("identity") or f"{agent.name}, of an owner that does not tell")
+    told = table(table(agent.hello.meta).get("acpella.daemon"))
+    return str(told.get("identity") or f"{agent.name}, of a daemon that does not tell")

@@ -1,4 +1,4 @@
-"""An agent for a moment, to ask about its sessions: through the owner if it lives, or started for that."""
+"""An agent for a moment, to ask about its sessions: through the daemon if it lives, or started for that."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -8,7 +8,7 @@ from acpella.client import ClientSettings, ConnectedAgent, Permissions, connect
 from acpella.client.targets import open_target
 from acpella.transport import UnixChannel
 
-from ..daemon import client as owners
+from ..daemon import client as daemon
 from ..state.agents import with_builtin
 from .lookup import NoSession, settings_of
 
@@ -23,10 +23,10 @@ __all__ = ["reached", "started"]
 @asynccontextmanager
 async def reached(entry: "Entry", *, agent: str | None = None) -> AsyncGenerator[ConnectedAgent, None]:
     """The agent of a session. `agent` is its command, should that not be remembered."""
-    connected = owners.find(entry.key)
-    if connected is not None and (alone := (owners.ask(entry.key, "_owner/status") or {}).get("alone")):
+    connected = daemon.find(entry.key)
+    if connected is not None and (alone := (daemon.ask(entry.key, "_daemon/status") or {}).get("alone")):
         connected.close()
-        raise owners.InUse(f"the session is open in `{alone}`; close that first")
+        raise daemon.InUse(f"the session is open in `{alone}`; close that first")
     if connected is None:
         target = entry.target or agent
         if not target:
@@ -37,7 +37,7 @@ async def reached(entry: "Entry", *, agent: str | None = None) -> AsyncGenerator
         _, channel = open_target(target, settings=settings, cwd=entry.where or None)
     else:
         connected.setblocking(False)
-        channel = UnixChannel(connected, peer="the session's owner process")
+        channel = UnixChannel(connected, peer="the session's background process")
     async with _greeted(channel, entry.agent) as found:
         yield found
 

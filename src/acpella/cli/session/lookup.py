@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..daemon import client as owners
-from ..state import paths as places
+from ..daemon import client as daemon
+from ..state import paths
 from ..state.agents import agent_name, command_of, default_agent, keepable, with_builtin
 from ..state.catalogue import Catalogue, Entry, new_key
 
@@ -27,7 +27,7 @@ __all__ = [
     "kept_session",
     "named_session",
     "new_entry",
-    "owner_config",
+    "daemon_config",
     "resolve",
     "settings_of",
 ]
@@ -74,14 +74,14 @@ def find_settings(
 def named_session(
     arguments: argparse.Namespace, settings: "ClientSettings", catalogue: Catalogue
 ) -> Entry | None:
-    """The session that the command line names, if an owner process keeps it or shall keep it.
+    """The session that the command line names, if an background process keeps it or shall keep it.
 
     Raises:
         NoSession: there is none to go on with, or nothing can be remembered here.
     """
     if arguments.resume:
         known = [entry for entry in catalogue.entries() if entry.session_id == arguments.resume]
-        return next((e for e in known if owners.ask(e.key, "_owner/status") is not None), None)
+        return next((e for e in known if daemon.ask(e.key, "_daemon/status") is not None), None)
     if arguments.session is None and not arguments.last:
         return None
     try:
@@ -114,13 +114,13 @@ def kept_session(
         NoSession: there is none to go on with, or it belongs to another agent.
         OSError: nothing can be remembered.
     """
-    root = str(places.repository(cwd))
+    root = str(paths.repository(cwd))
     if name is None:
         return _last(catalogue, settings, root, agent)
     check_name(name)
     entry = catalogue.named(root, name)
     if entry is not None and entry.session_id and new:
-        owners.stop(entry.key)
+        daemon.stop(entry.key)
         catalogue.update(entry.key, name="", updated_at=entry.updated_at)
         entry = None
     if entry is None or not entry.session_id:
@@ -187,7 +187,7 @@ def new_entry(settings: "ClientSettings", *, cwd: str, agent: str, name: str = "
 
     return Entry(
         key=new_key(),
-        root=str(places.repository(cwd)),
+        root=str(paths.repository(cwd)),
         cwd=os.path.abspath(cwd),
         agent=agent_name(agent, settings),
         target=keepable(agent, settings),
@@ -203,23 +203,23 @@ def _same_agent(entry: Entry, agent: str, settings: "ClientSettings") -> bool:
     return agent == entry.agent or (not entry.target and agent_name(agent, settings) == entry.agent)
 
 
-def owner_config(
+def daemon_config(
     entry: Entry, settings: "ClientSettings", *, agent: str | None = None, mcp_servers: Sequence[Any] = ()
-) -> owners.Config:
-    """What the owner of a session must know.
+) -> daemon.Config:
+    """What the daemon of a session must know.
 
     Raises:
         NoSession: the agent's command was not kept, and is not named now.
     """
     target: str | list[str] = agent if agent and not entry.target else entry.target
-    if not target and owners.ask(entry.key, "_owner/status") is None:
+    if not target and daemon.ask(entry.key, "_daemon/status") is None:
         raise NoSession(
             f"the command of {entry.agent} held secrets, which are not kept; name it again with --agent"
         )
     known = settings_of(entry, settings)
     command, env = command_of(target, known) if target else ([], {})
     server = known.agents.get(target) if isinstance(target, str) else None
-    return owners.Config(
+    return daemon.Config(
         key=entry.key,
         agent=entry.agent,
         target=target,
@@ -267,18 +267,16 @@ def settings_of(entry: Entry, settings: "ClientSettings") -> "ClientSettings":
 
 
 def idle_seconds(settings: "ClientSettings") -> float:
-    """`ACPELLA_OWNER_IDLE`, or `owner_idle` of the settings, or the default."""
-    value: Any = os.environ.get("ACPELLA_OWNER_IDLE")
-    where = "ACPELLA_OWNER_IDLE"
-    for path in () if value else getattr(settings, "files", ()):
-        from ..state.settings_file import SettingsFile
-
-        where = f"{path}: owner_idle"
-        value = SettingsFile(path).read().get("owner_idle")
-        if value not in (None, ""):
+    """`ACPELLA_DAEMON_IDLE`, or `daemon_idle` of the settings, or the default. Their old names count, too."""
+    where, value = "", None
+    for variable in ("ACPELLA_DAEMON_IDLE", "ACPELLA_OWNER_IDLE"):
+        if os.environ.get(variable):
+            where, value = variable, os.environ[variable]
             break
+    else:
+        where, value = _idle_setting(settings)
     if value in (None, ""):
-        return owners.IDLE
+        return daemon.IDLE
     try:
         seconds = float(value)
         if isinstance(value, bool) or not 0 <= seconds < float("inf"):
@@ -288,11 +286,23 @@ def idle_seconds(settings: "ClientSettings") -> float:
     return seconds
 
 
+def _idle_setting(settings: "ClientSettings") -> tuple[str, Any]:
+    """Where the settings name the idle time, and what stands there."""
+    from ..state.settings_file import SettingsFile
+
+    for path in getattr(settings, "files", ()):
+        table = SettingsFile(path).read()
+        for key in ("daemon_idle", "owner_idle"):
+            if table.get(key) not in (None, ""):
+                return f"{path}: {key}", table[key]
+    return "", None
+
+
 def resolve(
     catalogue: Catalogue, reference: str | None, *, cwd: str, everywhere: bool = False
 ) -> Entry | None:
     """A session by its name, its id or the start of one; without a reference, the last of this repository."""
-    root = str(places.repository(cwd))
+    root = str(paths.repository(cwd))
     here = catalogue.entries(root=root)
     if reference is None:
         return here[0] if here else None

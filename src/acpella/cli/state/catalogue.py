@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ..terminal.output import say
-from . import paths as places
+from . import paths
 from .file_locks import locked
 
 __all__ = ["MAX_TITLE", "Catalogue", "Entry", "new_key", "now"]
@@ -28,7 +28,7 @@ class Entry(msgspec.Struct, kw_only=True, omit_defaults=True):
     """A session of a repository. Never holds an environment, nor a command with secrets in it."""
 
     key: str
-    """Names the owner's files."""
+    """Names the daemon's files."""
     root: str
     cwd: str
     agent: str
@@ -63,7 +63,7 @@ def now() -> str:
 
 
 def new_key() -> str:
-    """A name for the files of a session's owner."""
+    """A name for the files of a session's daemon."""
     return os.urandom(6).hex()
 
 
@@ -75,7 +75,7 @@ class Catalogue:
     """
 
     def __init__(self, path: Path | None = None, *, warn: Callable[[str], None] | None = None) -> None:
-        self.path = path or places.state() / "sessions.json"
+        self.path = path or paths.state() / "sessions.json"
         self._warn = warn or say
 
     def entries(self, *, root: str | os.PathLike[str] | None = None, agent: str | None = None) -> list[Entry]:
@@ -136,7 +136,7 @@ class Catalogue:
 
     def change(self, work: Callable[[list[Entry]], T]) -> T:
         """Read, let `work` change the list, write. Raises `OSError` where that is not possible."""
-        places.private(self.path.parent)
+        paths.private(self.path.parent)
         with locked(self.path.with_suffix(".lock")):
             entries = self._read(mend=True)
             result = work(entries)
@@ -166,7 +166,7 @@ class Catalogue:
 
     def _write(self, entries: list[Entry]) -> None:
         data = msgspec.json.format(msgspec.json.encode(_Document(entries)), indent=1)
-        places.write_private(self.path, data)
+        paths.write_private(self.path, data)
 
 
 def _identity(entry: Entry) -> tuple[str, str, str]:

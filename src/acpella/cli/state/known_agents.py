@@ -9,7 +9,7 @@ import msgspec
 
 from acpella.errors import TransportError
 
-from . import paths as places
+from . import paths
 
 if TYPE_CHECKING:
     from acpella.client.settings import AgentServer
@@ -154,14 +154,14 @@ def _ask(agent: KnownAgent) -> bool:
 def _agreed() -> list[str]:
     """The packages that the user agreed to."""
     try:
-        return msgspec.json.decode((places.state() / "packages.json").read_bytes(), type=list[str])
+        return msgspec.json.decode((paths.state() / "packages.json").read_bytes(), type=list[str])
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return []
 
 
 def _remember(package: str) -> None:
     try:
-        places.private(places.state())
-        places.write_private(places.state() / "packages.json", msgspec.json.encode([*_agreed(), package]))
+        paths.private(paths.state())
+        paths.write_private(paths.state() / "packages.json", msgspec.json.encode([*_agreed(), package]))
     except OSError:
         pass  # it is asked again next time

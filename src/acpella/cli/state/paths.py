@@ -5,15 +5,15 @@ from pathlib import Path
 
 from acpella._places import private, repository, state, write_private
 
-__all__ = ["owners", "permissions", "private", "repository", "sockets", "state", "write_private"]
+__all__ = ["daemons", "permissions", "private", "repository", "sockets", "state", "write_private"]
 
 MAX_SOCKET_PATH = 100
 """Bytes of a socket's path. The system's limit is 104 to 108; longer ones cannot be bound."""
 
 
-def owners() -> Path:
-    """Where each owner process keeps its lock, its address and its log."""
-    return state() / "owners"
+def daemons() -> Path:
+    """Where each background process keeps its lock, its address and its log."""
+    return state() / "daemons"
 
 
 def sockets() -> Path:
@@ -22,7 +22,7 @@ def sockets() -> Path:
     The lock and the address are never there: another shell may have another environment.
     """
     given = os.environ.get("XDG_RUNTIME_DIR", "")
-    place = Path(given) / "acpella" if os.path.isabs(given) and os.path.isdir(given) else owners()
+    place = Path(given) / "acpella" if os.path.isabs(given) and os.path.isdir(given) else daemons()
     if len(os.fsencode(place)) + 24 <= MAX_SOCKET_PATH:
         return place
     from zlib import crc32
