@@ -9,6 +9,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from acpella import _directories as directories
+
 __all__ = ["logging_failures", "set_up_logging"]
 
 log = logging.getLogger(__name__)
@@ -71,10 +73,4 @@ def set_up_logging(name: str) -> Path | None:
 
 def _default_path(name: str) -> Path:
     safe = re.sub(r"[^\w.-]+", "-", name) or "agent"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Logs" / "acpella" / f"{safe}.log"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home()) / "acpella" / f"{safe}.log"
-    return (
-        Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "acpella" / f"{safe}.log"
-    )
+    return directories.logs() / f"{safe}.log"

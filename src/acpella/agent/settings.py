@@ -1,10 +1,11 @@
 """The limits of an agent: defaults, changed by the author, changed by the environment of whoever runs it."""
 
 import os
-import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
+
+from acpella import _directories as directories
 
 __all__ = ["Settings"]
 
@@ -20,14 +21,6 @@ _SWITCH = {
     "no": False,
     "off": False,
 }
-
-
-def _config_home() -> Path:
-    if sys.platform == "win32":
-        return Path(os.environ.get("APPDATA") or Path.home())
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support"
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +62,7 @@ class Settings:
     def remembered_in(self) -> Path:
         if self.permission_file:
             return Path(self.permission_file).expanduser()
-        return _config_home() / "acpella" / "permissions.toml"
+        return directories.config() / "permissions.toml"
 
     @classmethod
     def from_environment(cls, **chosen: Any) -> "Settings":

@@ -1,13 +1,13 @@
 """The settings file: which agents and MCP servers there are."""
 
 import os
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
+from acpella import _directories as directories
 from acpella.errors import AcpellaError
 
 from .jsonc import parse
@@ -132,13 +132,7 @@ def read_settings(path: Path) -> bytes:
 
 def user_settings() -> Path:
     """Where the user's own settings are."""
-    if sys.platform == "win32":
-        base = Path(os.environ.get("APPDATA") or Path.home())
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Application Support"
-    else:
-        base = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    return base / "acpella" / "settings.json"
+    return directories.config() / "settings.json"
 
 
 def _agent(entry: Any, where: str) -> AgentServer:

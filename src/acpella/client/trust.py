@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from acpella import _places as places
+from acpella import _directories as directories
 
 from .settings import UntrustedSettings, read_settings
 
@@ -21,7 +21,7 @@ MAX_FILES = 1000
 
 def project_file(cwd: str | os.PathLike[str] = ".") -> Path | None:
     """The settings of this directory, or of its repository."""
-    for place in (Path(os.path.abspath(cwd)), places.repository(cwd)):
+    for place in (Path(os.path.abspath(cwd)), directories.repository(cwd)):
         candidate = place / ".acpella" / "settings.json"
         if candidate.is_file():
             return candidate
@@ -87,7 +87,7 @@ def _name(path: Path) -> str:
 
 
 def _file() -> Path:
-    return places.state() / "trusted.json"
+    return directories.state() / "trusted.json"
 
 
 def _digest(data: bytes) -> str:
@@ -104,6 +104,6 @@ def _known() -> dict[str, str]:
 
 
 def _write(known: dict[str, str]) -> None:
-    places.private(places.state())
+    directories.private(directories.state())
     kept = dict(list(known.items())[-MAX_FILES:])
-    places.write_private(_file(), msgspec.json.format(msgspec.json.encode(kept), indent=1))
+    directories.write_private(_file(), msgspec.json.format(msgspec.json.encode(kept), indent=1))

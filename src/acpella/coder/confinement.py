@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from acpella import _directories as directories
+
 __all__ = ["Fence", "confinement"]
 
 TRY_SECONDS = 10.0
@@ -188,17 +190,17 @@ def _hidden(visible: list[Path], roots: list[Path]) -> list[Path]:
 
 def _own_directories() -> Iterator[Path]:
     """Where acpella keeps settings, sessions and the sockets of running sessions, as far as they exist."""
-    bases = [
-        (os.environ.get(variable, ""), Path.home() / default)
-        for variable, default in (
-            ("XDG_CONFIG_HOME", ".config"),
-            ("XDG_DATA_HOME", ".local/share"),
-            ("XDG_STATE_HOME", ".local/state"),
-            ("XDG_RUNTIME_DIR", ".local/state"),
-        )
-    ]
-    named = [Path(base or default) / "acpella" for base, default in bases]
-    named += [default / "acpella" for _, default in bases]
+    every = (
+        directories.config,
+        directories.data,
+        directories.state,
+        directories.logs,
+        directories.runtime,
+    )
+    # as the variables say, and as they would be without
+    bare: dict[str, str] = {}
+    found = [directory(environ=environ) for directory in every for environ in (os.environ, bare)]
+    named = [path for path in found if path is not None]
     for temporary in {"/tmp", os.environ.get("TMPDIR") or "/tmp"}:
         named += Path(temporary).glob("acpella-*")
     if store := os.environ.get("ACPELLA_STORE"):

@@ -3,9 +3,10 @@
 import importlib
 import os
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from acpella import _directories as directories
 
 if TYPE_CHECKING:
     from .memory import MemoryStore
@@ -151,12 +152,4 @@ def default_path(name: str) -> Path:
     if (given := os.environ.get("ACPELLA_STORE")) and not is_address(given):
         path = Path(given).expanduser()
         return path / file if path.is_dir() or given.endswith(("/", os.sep)) else path
-    if sys.platform == "win32":
-        data = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        data = Path.home() / "Library" / "Application Support"
-    else:
-        data = os.environ.get("XDG_DATA_HOME", "")
-        if not os.path.isabs(data):  # the XDG specification: relative ones are to be ignored
-            data = Path.home() / ".local" / "share"
-    return Path(data) / "acpella" / file
+    return directories.data() / file

@@ -5,7 +5,6 @@ import os
 import sys
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any, Protocol
 
 from prompt_toolkit.application import Application
@@ -25,6 +24,7 @@ from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.styles import Style
 
+from ..state import paths
 from ..terminal.rows import Row, has_colour, paint
 
 __all__ = ["Interface", "Listens", "open_history"]
@@ -286,10 +286,9 @@ def _size() -> Size:
 
 def open_history() -> History:
     """The user's prompts of before, in a file that nobody else can read."""
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    path = Path(state) / "acpella" / "chat-history"
+    path = paths.state() / "chat-history"
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        paths.private(path.parent)
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
         path.chmod(0o600)
         if path.stat().st_size > MAX_HISTORY:

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from acpella._places import private, repository, state, write_private
+from acpella._directories import private, repository, runtime, state, write_private
 
 __all__ = ["daemons", "permissions", "private", "repository", "sockets", "state", "write_private"]
 
@@ -21,8 +21,7 @@ def sockets() -> Path:
 
     The lock and the address are never there: another shell may have another environment.
     """
-    given = os.environ.get("XDG_RUNTIME_DIR", "")
-    place = Path(given) / "acpella" if os.path.isabs(given) and os.path.isdir(given) else daemons()
+    place = runtime() or daemons()
     if len(os.fsencode(place)) + 24 <= MAX_SOCKET_PATH:
         return place
     from zlib import crc32
