@@ -136,7 +136,7 @@ def test_a_confined_command_cannot_connect_to_an_owner_behind_a_link(
     (here / "home" / ".cache").mkdir()
     (here / "home" / ".cache" / "uv").symlink_to(here / "disk")
     monkeypatch.setenv("XDG_STATE_HOME", str(here / "home" / ".cache" / "uv"))
-    directory = places.sockets()
+    directory = paths.sockets()
     directory.mkdir(parents=True)
     monkeypatch.chdir(directory)
     with socket.socket(socket.AF_UNIX) as owner:
