@@ -10,24 +10,38 @@ from typing import NoReturn
 
 __all__ = ["main"]
 
-COMMANDS = {
-    "run": "send one prompt to an agent and show its answer",
-    "chat": "talk with an agent in the terminal",
-    "status": "what runs in the sessions of this repository",
-    "cancel": "cancel the running turn of a session",
-    "sessions": "list, show, export, import, fork and delete sessions",
-    "agents": "list, add, remove and check agents",
-    "permissions": "list and revoke remembered permissions",
-    "agent": "the built-in coding agent, for an editor to start",
-    "demo": "a conversation with the built-in agent, without any key",
-    "serve": "host an agent over HTTP and WebSocket",
-    "tokens": "add, list and remove the tokens of a server's users",
-    "connect": "give an editor that only knows stdio an agent behind a URL",
+GROUPS = {
+    "talk with agents": {
+        "run": "send one prompt to an agent and show its answer",
+        "chat": "talk with an agent in the terminal",
+        "demo": "a conversation with the built-in agent, without any key",
+    },
+    "look after them": {
+        "status": "what runs in the sessions of this repository",
+        "cancel": "cancel the running turn of a session",
+        "sessions": "list, show, export, import, fork and delete sessions",
+        "agents": "list, add, remove and check agents",
+        "permissions": "list and revoke remembered permissions",
+    },
+    "for editors": {
+        "agent": "the built-in coding agent, for an editor to start",
+        "connect": "give an editor that only knows stdio an agent behind a URL",
+    },
+    "host agents": {
+        "serve": "host an agent over HTTP and WebSocket",
+        "tokens": "add, list and remove the tokens of a server's users",
+    },
+    "set up": {
+        "completion": "print a script that completes commands and options in your shell",
+    },
 }
+"""The commands as `acpella --help` lists them."""
+
+COMMANDS = {name: sentence for group in GROUPS.values() for name, sentence in group.items()}
 """Each is a module of that name in `commands`, with `declare(parser)` and `run(arguments) -> exit code`."""
 
 
-SHORT = ("run", "status", "cancel", "sessions", "agents", "permissions", "tokens")
+SHORT = ("run", "status", "cancel", "sessions", "agents", "permissions", "tokens", "completion")
 """Commands that do one thing and end."""
 
 VARIABLES = (
@@ -76,12 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )  # while modules are loaded nothing is garbage; it took a tenth of the start
     if words and words[0] in COMMANDS:
         module = importlib.import_module(f".commands.{words[0]}", __name__)
-        parser = Parser(
-            prog=f"acpella {words[0]}",
-            formatter_class=Help,
-            allow_abbrev=False,
-        )
-        module.declare(parser)
+        parser = command_parser(words[0])
         parse = getattr(module, "parse", None)
         arguments = parser.parse_args(words[1:]) if parse is None else parse(parser, words[1:])
         _check_environment()
@@ -95,9 +104,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             _leave(code)
         return code
     if not words:
-        _parser().print_help(sys.stderr)
+        main_parser().print_help(sys.stderr)
         return 2
-    _parser().parse_args(words)  # --help, --version, or a mistake
+    main_parser().parse_args(words)  # --help, --version, or a mistake
     return 2
 
 
@@ -124,19 +133,43 @@ def _check_environment() -> None:
             print(f"acpella: {name} is not known; did you mean {close[0]}?", file=sys.stderr)  # noqa: T201
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_parser(name: str) -> argparse.ArgumentParser:
+    """The parser of one command, with its examples."""
+    from .examples import add_examples
+
+    parser = Parser(prog=f"acpella {name}", formatter_class=Help, allow_abbrev=False)
+    importlib.import_module(f".commands.{name}", __name__).declare(parser)
+    add_examples(parser)
+    return parser
+
+
+def main_parser() -> argparse.ArgumentParser:
+    """What reads a command line without a known command."""
     from acpella import __version__
 
+    lines: list[str] = []
+    for group, commands in GROUPS.items():
+        lines += ["", f"{group}:", *(f"  {name:<13}{sentence}" for name, sentence in commands.items())]
     parser = argparse.ArgumentParser(
         prog="acpella",
-        description="Write, drive and host agents that speak the Agent Client Protocol (ACP).",
-        epilog="`acpella COMMAND --help` explains a command; `acpella run --help` lists the exit codes.",
+        usage="acpella [-h] [--version] COMMAND ...",
+        description="Write, drive and host agents that speak the Agent Client Protocol (ACP).\n"
+        + "\n".join(lines),
+        epilog="`acpella COMMAND --help` explains a command and shows examples.",
+        formatter_class=Help,
     )
     parser.add_argument("--version", action="version", version=f"acpella {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, what in COMMANDS.items():
-        commands.add_parser(name, help=what)
+    parser.add_argument("command", metavar="COMMAND", type=_known_command, help=argparse.SUPPRESS)
     return parser
+
+
+def _known_command(word: str) -> str:
+    """Say which command may have been meant."""
+    import difflib
+
+    close = difflib.get_close_matches(word, COMMANDS, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else "`acpella --help` lists all commands."
+    raise argparse.ArgumentTypeError(f"{word!r} is not a command; {hint}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,123 @@
+"""Examples beneath the help of each command."""
+
+import argparse
+from typing import cast
+
+__all__ = ["EXAMPLES", "add_examples", "subcommands"]
+
+EXAMPLES: dict[str, dict[str, str]] = {
+    "acpella run": {
+        'acpella run "what does this project do?"': "the built-in agent, or the first of your settings",
+        'acpella run -a codex --write "fix the tests"': "a known agent, which may edit files",
+        'acpella run -a hello.py "hi"': "an agent of your own",
+        'git diff | acpella run -o simple --file - "review this"': "stdin goes along; the answer comes out",
+        'acpella run -s fix "find the bug"': "a session that stays; `-c` goes on with the last one",
+        'acpella run --timeout 300 "summarize the changes"': "a budget of five minutes",
+    },
+    "acpella chat": {
+        "acpella chat": "the built-in agent, or the first of your settings",
+        "acpella chat -a gemini --model flash": "a known agent with one of its models",
+        "acpella chat -c": "go on with the last session of this repository",
+        "acpella chat -s fix": "a session that stays when you leave",
+    },
+    "acpella demo": {"acpella demo": "needs neither a key nor the network"},
+    "acpella status": {
+        "acpella status": "the sessions of this repository",
+        "acpella status --json": "the same for a program",
+        "acpella status --stop": "end the background processes",
+    },
+    "acpella cancel": {
+        "acpella cancel -s fix": "stop the running turn of the session `fix`",
+        "acpella cancel -s fix --all": "and the prompts that wait there",
+    },
+    "acpella sessions": {
+        "acpella sessions list": "the sessions of this repository",
+        "acpella sessions show fix": "what was said",
+        "acpella sessions export fix -o talk.json": "as one JSON document",
+    },
+    "acpella sessions list": {
+        "acpella sessions list --all": "of every repository",
+        "acpella sessions list -a codex": "also those that the agent itself knows",
+    },
+    "acpella sessions show": {"acpella sessions show fix": "the whole conversation"},
+    "acpella sessions export": {"acpella sessions export fix -o talk.json": "write it to a file"},
+    "acpella sessions import": {"acpella sessions import -a agent.py talk.json": "give it to another agent"},
+    "acpella sessions fork": {"acpella sessions fork fix -s other": "a copy with the name `other`"},
+    "acpella sessions delete": {"acpella sessions delete fix": "at its agent and here"},
+    "acpella sessions close": {"acpella sessions close fix": "end its background process, keep the session"},
+    "acpella agents": {
+        "acpella agents list": "every agent that you can name",
+        "acpella agents doctor codex": "find out why one does not start",
+        "acpella agents add codex npx -y @zed-industries/codex-acp": "give a command a name",
+    },
+    "acpella agents list": {"acpella agents list": "the default first"},
+    "acpella agents add": {
+        "acpella agents add codex npx -y @zed-industries/codex-acp": "into your settings",
+        "acpella agents add --here local python agent.py": "into the settings of this project",
+    },
+    "acpella agents remove": {"acpella agents remove codex": "from the file that names it"},
+    "acpella agents trust": {
+        "acpella agents trust": "show the settings of this project, and ask",
+        "acpella agents trust --yes": "agree without a question",
+    },
+    "acpella agents doctor": {
+        "acpella agents doctor agent.py": "does it start, answer, need a login?",
+        'acpella agents doctor "python agent.py"': "the very command that your editor starts",
+    },
+    "acpella permissions": {
+        "acpella permissions list": "what you answered with always or never",
+        "acpella permissions revoke codex": "be asked again by this agent",
+    },
+    "acpella permissions list": {"acpella permissions list -a codex": "for one agent"},
+    "acpella permissions revoke": {
+        'acpella permissions revoke codex "git status"': "one answer",
+        "acpella permissions revoke codex": "all of this agent's",
+    },
+    "acpella agent": {
+        "acpella agent": "what an editor starts",
+        "acpella agent --mode read-only --model offline": "without writes, without a key",
+    },
+    "acpella connect": {
+        "acpella connect wss://agents.example.com/acp": "what an editor starts; ACPELLA_TOKEN has the token",
+    },
+    "acpella tokens add": {
+        "acpella tokens add tokens.txt alice": "a new token, shown this once",
+        "acpella tokens add tokens.txt ci --scopes prompt --until 2030-12-31": "for prompts, until then",
+    },
+    "acpella tokens list": {"acpella tokens list tokens.txt": "users, scopes and how their hashes begin"},
+    "acpella tokens remove": {
+        "acpella tokens remove tokens.txt alice": "all tokens of a user",
+        "acpella tokens remove tokens.txt 3f9a01bc": "one token, by its hash",
+    },
+    "acpella tokens hash": {"acpella tokens hash tokens.txt": "replace tokens in clear text by their hashes"},
+    "acpella completion": {
+        "acpella completion bash > ~/.local/share/bash-completion/completions/acpella": "for bash",
+        "acpella completion zsh > ~/.zfunc/_acpella": "for zsh, with ~/.zfunc in fpath",
+        "acpella completion fish > ~/.config/fish/completions/acpella.fish": "for fish",
+    },
+}
+"""Commands by the program name of their parser, each with what it does. Some commands bring their own."""
+
+
+def add_examples(parser: argparse.ArgumentParser) -> None:
+    """Put the examples of a command, and of its subcommands, beneath its help."""
+    examples = EXAMPLES.get(parser.prog)
+    if examples:
+        lines = "\n".join(f"  {command}\n      {meaning}" for command, meaning in examples.items())
+        parser.epilog = f"examples:\n{lines}" + (f"\n\n{parser.epilog}" if parser.epilog else "")
+        parser.formatter_class = (
+            argparse.RawDescriptionHelpFormatter
+            if (parser.formatter_class is argparse.HelpFormatter)
+            else parser.formatter_class
+        )
+    for child in subcommands(parser).values():
+        add_examples(child)
+
+
+def subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The parsers of `acpella agents list` and the like, by name."""
+    for action in parser._actions:  # pyright: ignore[reportPrivateUsage]: argparse has no other way to them
+        choices: object = action.choices
+        if isinstance(choices, dict):  # other options have tuples, if any
+            return cast("dict[str, argparse.ArgumentParser]", choices)
+    return {}
