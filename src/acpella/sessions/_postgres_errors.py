@@ -19,6 +19,7 @@ _PASSING = (
     asyncpg.SerializationError,
     asyncpg.DeadlockDetectedError,
     asyncpg.LockNotAvailableError,
+    asyncpg.InternalClientError,  # the driver lost track of a connection that is being cut
     OSError,  # TimeoutError and all kinds of ConnectionError too
     asyncio.IncompleteReadError,
 )

@@ -30,7 +30,7 @@ ANSWER_SECONDS = 5.0
 """Seconds after which a connection that is silent counts as broken. Without it, a cut that no packet tells of
 keeps its callers for ever."""
 
-LONG_SECONDS = 300.0
+LONG_SECONDS = 60.0
 """The same for what may take long: to copy or to delete a whole session."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0

@@ -10,6 +10,7 @@ import asyncpg
 
 from ._hints import topic_of
 from ._order import json_bytes
+from ._postgres_errors import is_passing
 from ._postgres_node import Node
 from ._postgres_pool import ANSWER_SECONDS, Connections, Retry, hang_up, time_limit
 from ._postgres_rows import checked, clean
@@ -210,10 +211,9 @@ class Writer:
                         job.succeed(last)
                     elif not job.done.done():
                         await self._refuse(connection, job)
-        except asyncpg.PostgresError:
-            raise
-        except BaseException:
-            connection.terminate()
+        except BaseException as exc:
+            if is_passing(exc) or not isinstance(exc, asyncpg.PostgresError):
+                connection.terminate()  # it may be in the middle of something
             raise
 
     async def _statement(self, connection: "AnyConnection", jobs: list[_Append]) -> dict[int, int]:
