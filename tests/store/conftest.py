@@ -7,7 +7,9 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
+import asyncpg
 import pytest
 
 from acpella.sessions import MemoryStore, PostgresStore, SqliteStore, Store
@@ -16,6 +18,7 @@ from postgres import PostgresServer, running_server
 CHILD = Path(__file__).with_name("child.py")
 
 Spawn = Callable[..., AbstractAsyncContextManager[asyncio.subprocess.Process]]
+NewNode = Callable[..., PostgresStore]
 
 
 _schemas = itertools.count(1)
@@ -85,3 +88,43 @@ def spawn() -> Spawn:
             await process.wait()
 
     return spawn
+
+
+@pytest.fixture
+async def sql(postgres_server: PostgresServer, schema: str) -> AsyncIterator[Any]:
+    """A connection of the test's own, in the test's schema."""
+    connection: Any = await asyncpg.connect(
+        postgres_server.dsn(), server_settings={"search_path": schema, "client_min_messages": "error"}
+    )
+    yield connection
+    await connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
+    await connection.close()
+
+
+@pytest.fixture
+def new_node(postgres_server: PostgresServer, schema: str) -> NewNode:
+    """Makes a store on the test's schema that is not open yet."""
+
+    def new(node_name: str | None = None, *, seconds: float = 30.0, **more: Any) -> PostgresStore:
+        return PostgresStore(
+            postgres_server.dsn(), schema=schema, node_name=node_name, lease_seconds=seconds, **more
+        )
+
+    return new
+
+
+@pytest.fixture
+async def one(new_node: NewNode) -> AsyncIterator[PostgresStore]:
+    store = new_node("one")
+    await store.open()
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def two(one: PostgresStore, new_node: NewNode) -> AsyncIterator[PostgresStore]:
+    """A second node, opened after the first."""
+    store = new_node("two")
+    await store.open()
+    yield store
+    await store.close()

@@ -9,6 +9,17 @@ from typing import TYPE_CHECKING
 from acpella import _directories as directories
 
 if TYPE_CHECKING:
+    from .cluster import (
+        Cluster,
+        Command,
+        CommandState,
+        Cursor,
+        NodeStatus,
+        Resync,
+        StreamRecord,
+        cluster_of,
+    )
+    from .local_cluster import LocalCluster
     from .memory import MemoryStore
     from .postgres import PostgresStore
     from .registry import LiveSessions
@@ -34,6 +45,10 @@ if TYPE_CHECKING:
     from .transfer import ImportedSession, InvalidDocument, export_session, import_session
 
 _HOMES = {
+    "Cluster": "cluster",
+    "Command": "cluster",
+    "CommandState": "cluster",
+    "Cursor": "cluster",
     "Decision": "remembered",
     "Event": "store",
     "EventKind": "store",
@@ -44,10 +59,13 @@ _HOMES = {
     "InvalidDocument": "transfer",
     "Lease": "store",
     "LiveSessions": "registry",
+    "LocalCluster": "local_cluster",
     "MemoryStore": "memory",
+    "NodeStatus": "cluster",
     "Page": "store",
     "PostgresStore": "postgres",
     "RememberedPermissions": "remembered",
+    "Resync": "cluster",
     "SessionBusy": "store",
     "SessionChanges": "store",
     "SessionExists": "store",
@@ -57,12 +75,18 @@ _HOMES = {
     "Store": "store",
     "StoreError": "store",
     "StoreUnavailable": "store",
+    "StreamRecord": "cluster",
+    "cluster_of": "cluster",
     "export_session": "transfer",
     "import_session": "transfer",
 }
 """Where each name lives: a store is imported by whoever uses it, which clients do not."""
 
 __all__ = [
+    "Cluster",
+    "Command",
+    "CommandState",
+    "Cursor",
     "Decision",
     "Event",
     "EventKind",
@@ -73,10 +97,13 @@ __all__ = [
     "InvalidDocument",
     "Lease",
     "LiveSessions",
+    "LocalCluster",
     "MemoryStore",
+    "NodeStatus",
     "Page",
     "PostgresStore",
     "RememberedPermissions",
+    "Resync",
     "SessionBusy",
     "SessionChanges",
     "SessionExists",
@@ -86,6 +113,8 @@ __all__ = [
     "Store",
     "StoreError",
     "StoreUnavailable",
+    "StreamRecord",
+    "cluster_of",
     "default_path",
     "export_session",
     "import_session",

@@ -108,9 +108,10 @@ class Node:
             connection = connection if connection and not connection.is_closed() else None
             connection = connection or await self._connections.connect()
             with time_limit(connection, self.seconds):
-                await connection.execute(
-                    "UPDATE sessions SET owner = NULL WHERE owner = $1", self.incarnation
-                )
+                for table in ("sessions", "streams"):
+                    await connection.execute(
+                        f"UPDATE {table} SET owner = NULL WHERE owner = $1", self.incarnation
+                    )
                 await connection.execute("DELETE FROM nodes WHERE incarnation = $1", self.incarnation)
         except Exception as exc:
             # Not needed for the next owner: without a heartbeat we count as dead soon.

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from ._order import decode_cursor, normal_stamp, stamp
-from .store import Event, Events, SessionNotFound, SessionRecord, StoreError
+from ._order import decode_cursor, json_bytes, normal_stamp, stamp
+from .store import Event, Events, SessionBusy, SessionChanges, SessionNotFound, SessionRecord, StoreError
 
 if TYPE_CHECKING:
     import asyncpg
@@ -17,7 +17,8 @@ __all__ = [
     "COLUMNS",
     "CREATE",
     "FORK",
-    "OWNER",
+    "changed",
+    "check_owner",
     "checked",
     "clean",
     "find",
@@ -72,13 +73,13 @@ SELECT epoch FROM made
 """
 
 OWNER = """SELECT s.owner, n.name, extract(epoch FROM clock_timestamp() - n.seen_at)::float8 AS silent
-    FROM sessions s LEFT JOIN nodes n ON n.incarnation = s.owner AND n.lease_until > clock_timestamp()
+    FROM {table} s LEFT JOIN nodes n ON n.incarnation = s.owner AND n.lease_until > clock_timestamp()
     WHERE s.k = $1"""
 
 _PIECE = f"""
 SELECT seq, kind, body FROM (
     SELECT seq, kind, body, sum(octet_length(body)) OVER (ORDER BY seq) AS total FROM (
-        SELECT seq, kind, body FROM events WHERE sid = $1 AND seq > $2 AND seq <= $3
+        SELECT seq, kind, body FROM {{table}} WHERE sid = $1 AND seq > $2 AND seq <= $3
         ORDER BY seq LIMIT {PIECE_EVENTS}
     ) AS next
 ) AS measured WHERE total <= {PIECE_BYTES} OR total = octet_length(body) ORDER BY seq
@@ -109,14 +110,48 @@ def naming(record: SessionRecord) -> tuple[str, str, str]:
     return checked(name, name), checked(name, record.principal), checked(name, record.cwd)
 
 
+def changed(session_id: str, changes: SessionChanges | None) -> dict[str, object]:
+    """The columns that an append changes, encoded now: the caller's dictionaries may change meanwhile."""
+    if changes is None:
+        return {}
+    new: dict[str, object] = {}
+    if changes.title is not None:
+        new["title"] = clean(changes.title)
+    if changes.cwd is not None:
+        new["cwd"] = checked(session_id, changes.cwd)
+    if changes.state is not None:
+        new["state"] = json_bytes(session_id, "state", changes.state)
+    if changes.settings is not None:
+        new["settings"] = json_bytes(session_id, "settings", changes.settings)
+    return new
+
+
 def moment(text: str) -> datetime | None:
     return datetime.fromisoformat(normal_stamp(text)) if text else None
 
 
+async def check_owner(connection: "AnyConnection", table: str, name: str, key: int, incarnation: int) -> None:
+    """Raises `SessionBusy` if another living node has it."""
+    owner, node, silent = await connection.fetchrow(OWNER.format(table=table), key) or (None, None, None)
+    if owner is None or node is None or owner == incarnation:
+        return
+    busy = SessionBusy(
+        f"session {name!r} is open on node {node} (heard {silent:.0f} s ago); close it there, then try again"
+    )
+    busy.node = node
+    raise busy
+
+
 async def find(
-    connection: "AnyConnection", session_id: str, principal: str, columns: str, *, lock: bool = False
+    connection: "AnyConnection",
+    session_id: str,
+    principal: str,
+    columns: str,
+    *,
+    table: str = "sessions",
+    lock: bool = False,
 ) -> Any:
-    query = f"SELECT {columns} FROM sessions WHERE id = $1 AND principal = $2" + " FOR UPDATE" * lock
+    query = f"SELECT {columns} FROM {table} WHERE id = $1 AND principal = $2" + " FOR UPDATE" * lock
     plain = is_text(session_id, principal)
     found = await connection.fetchrow(query, session_id, principal) if plain else None
     if found is None:
@@ -157,7 +192,10 @@ def list_query(
     return query, tuple(values)
 
 
-async def piece(connection: "AnyConnection", key: int, after: int, last: int) -> Events:
+async def piece(
+    connection: "AnyConnection", key: int, after: int, last: int, *, table: str = "events"
+) -> Events:
+    """The next entries of a log, not too many and not too large."""
     if after >= last:
         return []
-    return [Event(*row) for row in await connection.fetch(_PIECE, key, after, last)]
+    return [Event(*row) for row in await connection.fetch(_PIECE.format(table=table), key, after, last)]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VERSION", "prepare"]
 
-VERSION = 1
+VERSION = 2
 """The layout of the tables below. A database with a greater number is left alone."""
 
 OLDEST_SERVER = 130000
@@ -65,6 +65,41 @@ _STEPS: dict[int, tuple[str, ...]] = {
             body bytea NOT NULL,
             PRIMARY KEY (sid, seq)
         )""",
+    ),
+    2: (
+        """CREATE TABLE streams (
+            k bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            id text COLLATE "C" NOT NULL UNIQUE,
+            principal text COLLATE "C" NOT NULL,
+            facts bytea NOT NULL,
+            updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+            last_seq bigint NOT NULL DEFAULT 0,
+            epoch bigint NOT NULL,
+            owner bigint
+        )""",
+        "CREATE INDEX streams_owned ON streams (owner) WHERE owner IS NOT NULL",
+        """CREATE TABLE frames (
+            sid bigint NOT NULL,
+            seq bigint NOT NULL,
+            epoch bigint NOT NULL,
+            kind text NOT NULL,
+            body bytea NOT NULL,
+            PRIMARY KEY (sid, seq)
+        )""",
+        """CREATE TABLE commands (
+            target text COLLATE "C" NOT NULL,
+            id text COLLATE "C" NOT NULL,
+            n bigint GENERATED ALWAYS AS IDENTITY,
+            kind text NOT NULL,
+            body bytea NOT NULL,
+            trace bytea NOT NULL,
+            state text NOT NULL DEFAULT 'new',
+            epoch bigint,
+            submitted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+            PRIMARY KEY (target, id)
+        )""",
+        "CREATE INDEX commands_open ON commands (target, n) WHERE state <> 'done'",
+        "CREATE INDEX commands_done ON commands (submitted_at) WHERE state = 'done'",
     ),
 }
 """What each version adds to the one before; a step that was released is never changed."""

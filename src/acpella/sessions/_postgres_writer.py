@@ -1,25 +1,24 @@
-"""Appends to PostgreSQL: what queued up while one statement ran shares the next, for all sessions at once."""
+"""Appends to PostgreSQL: what queued up while one statement ran shares the next, for all logs at once."""
 
 import asyncio
+import functools
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import asyncpg
 
 from ._hints import topic_of
-from ._order import json_bytes
 from ._postgres_errors import is_passing
 from ._postgres_node import Node
 from ._postgres_pool import ANSWER_SECONDS, Connections, Retry, hang_up, time_limit
-from ._postgres_rows import checked, clean
-from .store import EventKind, Fenced, Lease, SessionChanges, SessionNotFound, StoreError
+from .store import Fenced, Lease, SessionNotFound, StoreError
 
 if TYPE_CHECKING:
     AnyConnection: TypeAlias = asyncpg.Connection[Any]
 
-__all__ = ["APPEND", "Writer"]
+__all__ = ["SESSIONS", "STREAMS", "Table", "Writer", "append_statement"]
 
 GROUP_EVENTS = 512
 """Events in one commit, unless a single append has more. Without it, the first of many waits for all."""
@@ -30,37 +29,58 @@ GROUP_BYTES = 1024 * 1024
 QUEUE_BYTES = 64 * 1024 * 1024
 """Bytes that may wait to be written before callers wait. Without it, a slow database fills the memory."""
 
-APPEND = """
-WITH given AS (
-    SELECT * FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[],
-                         $6::text[], $7::text[], $8::bytea[], $9::bytea[]) WITH ORDINALITY
-        AS g (id, epoch, expected, added, title, cwd, state, settings, job)
-), held AS (
-    SELECT s.k, g.* FROM given g JOIN sessions s ON s.id = g.id
-    WHERE s.epoch = g.epoch AND s.owner = $1 AND s.last_seq = g.expected
-    ORDER BY s.id FOR UPDATE OF s
-), written AS (
-    UPDATE sessions s SET last_seq = h.expected + h.added,
-        updated_at = greatest(clock_timestamp(), s.updated_at + interval '1 microsecond'),
-        title = coalesce(h.title, s.title), cwd = coalesce(h.cwd, s.cwd),
-        state = coalesce(h.state, s.state), settings = coalesce(h.settings, s.settings)
-    FROM held h WHERE s.k = h.k RETURNING h.job, s.last_seq
-), logged AS (
-    INSERT INTO events (sid, seq, epoch, kind, body)
-    SELECT h.k, e.seq, h.epoch, e.kind, e.body
-    FROM unnest($10::bigint[], $11::bigint[], $12::text[], $13::bytea[]) AS e (job, seq, kind, body)
-    JOIN held h ON h.job = e.job
+
+class Table(NamedTuple):
+    """Where a kind of log is kept: its heads, its entries, and what an append may change in the head."""
+
+    heads: str
+    entries: str
+    columns: tuple[tuple[str, str], ...]
+
+
+SESSIONS = Table(
+    "sessions", "events", (("title", "text"), ("cwd", "text"), ("state", "bytea"), ("settings", "bytea"))
 )
-SELECT job, last_seq FROM written
-"""
-"""One round trip and one commit for many sessions: a row comes back for each whose lease and place fit.
+STREAMS = Table("streams", "frames", (("facts", "bytea"),))
 
-The rows are locked in the order of their ids, so that two nodes can never wait for each other.
-"""
 
-_APPEND_AND_TELL = APPEND + "UNION ALL SELECT NULL, length(pg_notify($14, $15)::text)"
+@functools.cache
+def append_statement(table: Table, *, changes: bool = False, settle: bool = False, tell: bool = False) -> str:
+    """One round trip and one commit for many logs: a row comes back for each whose lease and place fit.
 
-_FOUND = "SELECT k, epoch, owner, last_seq FROM sessions WHERE id = $1"
+    The rows are locked in the order of their ids, so that two nodes can never wait for each other.
+    """
+    columns = [*(table.columns if changes else ()), *([("settle", "text")] if settle else [])]
+    arrays = "".join(f", ${number}::{kind}[]" for number, (_, kind) in enumerate(columns, 10))
+    names = "".join(f", {name}" for name, _ in columns)
+    sets = "".join(
+        f", {name} = coalesce(h.{name}, s.{name})" for name, _ in (table.columns if changes else ())
+    )
+    settled = """, settled AS (
+        UPDATE commands c SET state = 'done' FROM held h WHERE c.target = h.id AND c.id = h.settle
+    )"""
+    told = 10 + len(columns)
+    return f"""
+    WITH given AS (
+        SELECT * FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[]{arrays})
+            WITH ORDINALITY AS g (id, epoch, expected, added{names}, job)
+    ), held AS (
+        SELECT s.k, g.* FROM given g JOIN {table.heads} s ON s.id = g.id
+        WHERE s.epoch = g.epoch AND s.owner = $1 AND s.last_seq = g.expected
+        ORDER BY s.id FOR NO KEY UPDATE OF s
+    ), written AS (
+        UPDATE {table.heads} s SET last_seq = h.expected + h.added,
+            updated_at = greatest(clock_timestamp(), s.updated_at + interval '1 microsecond'){sets}
+        FROM held h WHERE s.k = h.k RETURNING h.job, s.last_seq
+    ), logged AS (
+        INSERT INTO {table.entries} (sid, seq, epoch, kind, body)
+        SELECT h.k, e.seq, h.epoch, e.kind, e.body
+        FROM unnest($6::bigint[], $7::bigint[], $8::text[], $9::bytea[]) AS e (job, seq, kind, body)
+        JOIN held h ON h.job = e.job
+    ){settled if settle else ""}
+    SELECT job, last_seq FROM written
+    {f"UNION ALL SELECT NULL, length(pg_notify(${told}, ${told + 1})::text)" if tell else ""}
+    """
 
 
 @dataclass(slots=True)
@@ -69,21 +89,11 @@ class _Append:
 
     lease: Lease
     expected: int
-    events: Sequence[tuple[EventKind, bytes]]
-    title: str | None = None
-    cwd: str | None = None
-    state: bytes | None = None
-    settings: bytes | None = None
-    size: int = 0
+    events: Sequence[tuple[str, bytes]]
+    changes: Mapping[str, object]
+    settle: str | None
+    size: int
     done: asyncio.Future[int] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-
-    def change(self, changes: SessionChanges) -> None:
-        """Encoded at once: the caller's dictionaries may change while this is queued."""
-        name = self.lease.session_id
-        self.title = None if changes.title is None else clean(changes.title)
-        self.cwd = None if changes.cwd is None else checked(name, changes.cwd)
-        self.state = None if changes.state is None else json_bytes(name, "state", changes.state)
-        self.settings = None if changes.settings is None else json_bytes(name, "settings", changes.settings)
 
     def succeed(self, last: int) -> None:
         if not self.done.done():
@@ -97,9 +107,10 @@ class _Append:
 class Writer:
     """Writes appends, one statement at a time on a connection of its own."""
 
-    def __init__(self, connections: Connections, node: Node) -> None:
+    def __init__(self, connections: Connections, node: Node, table: Table) -> None:
         self._connections = connections
         self._node = node
+        self._table = table
         self._connection: AnyConnection | None = None
         self._queue: deque[_Append] = deque()
         self._queued = 0
@@ -116,14 +127,14 @@ class Writer:
         self,
         lease: Lease,
         expected: int,
-        events: Sequence[tuple[EventKind, bytes]],
-        changes: SessionChanges | None,
+        events: Sequence[tuple[str, bytes]],
+        changes: Mapping[str, object] | None = None,
+        settle: str | None = None,
     ) -> int:
         """Durable on return. Cancelling the caller does not undo it."""
         events = list(events)
-        job = _Append(lease, expected, events, size=sum([len(body) for _, body in events]))
-        if changes is not None:
-            job.change(changes)
+        size = sum([len(body) for _, body in events])
+        job = _Append(lease, expected, events, changes or {}, settle, size)
         while self._queued > QUEUE_BYTES:
             self._room.clear()
             await self._room.wait()
@@ -153,11 +164,11 @@ class Writer:
                 continue
             jobs = self._gather()
             await self._write(jobs)
-            self._queued -= sum(job.size for job in jobs)
+            self._queued -= sum([job.size for job in jobs])
             self._room.set()
 
     def _gather(self) -> list[_Append]:
-        """What to commit together: what is there, without waiting for more; one append a session."""
+        """What to commit together: what is there, without waiting for more; one append a log."""
         jobs: dict[str, _Append] = {}
         later: list[_Append] = []
         events = size = 0
@@ -176,23 +187,21 @@ class Writer:
         return [jobs[name] for name in sorted(jobs)]
 
     async def _write(self, jobs: list[_Append]) -> None:
-        """Write them, and again while the database is away: what was written the first time is recognized."""
+        """Write them, and again while the database is away: what was written before is recognized."""
         retry = Retry(self._connections.address, self._node.remaining)
         while True:
             try:
                 await self._attempt(jobs)
                 return
             except Exception as exc:
-                if self._connection is not None and self._connection.is_closed():
-                    self._connection = None
                 try:
                     await retry.after(exc)
                     continue
                 except StoreError as final:
                     error = final
-            if len(jobs) == 1 or self._connection is None:
+            if len(jobs) == 1 or self._connection is None or self._connection.is_closed():
                 for job in jobs:
-                    job.fail(_copy(error))
+                    job.fail(type(error)(*error.args))  # one each: a traceback belongs to one caller
                 return
             for job in jobs:  # what is wrong with one must not stop the others
                 await self._write([job])
@@ -229,39 +238,41 @@ class Writer:
             [job.lease.epoch for job in jobs],
             [job.expected for job in jobs],
             [len(job.events) for job in jobs],
-            [job.title for job in jobs],
-            [job.cwd for job in jobs],
-            [job.state for job in jobs],
-            [job.settings for job in jobs],
             numbers,
             seqs,
             [kind for job in jobs for kind, _ in job.events],
             [body for job in jobs for _, body in job.events],
         ]
-        if self._node.is_alone:
-            rows = await connection.fetch(APPEND, *arguments)
-        else:
-            topics = " ".join(topic_of(job.lease.session_id) for job in jobs)
-            rows = await connection.fetch(_APPEND_AND_TELL, *arguments, self._node.channel, topics)
+        changes = any(job.changes for job in jobs)
+        if changes:
+            arguments += [[job.changes.get(name) for job in jobs] for name, _ in self._table.columns]
+        settle = any(job.settle for job in jobs)
+        if settle:
+            arguments.append([job.settle for job in jobs])
+        tell = not self._node.is_alone
+        if tell:
+            arguments += [
+                self._node.channel,
+                " ".join([topic_of(job.lease.session_id) for job in jobs]),
+            ]
+        query = append_statement(self._table, changes=changes, settle=settle, tell=tell)
+        rows = await connection.fetch(query, *arguments)
         return {row[0]: row[1] for row in rows if row[0] is not None}
 
     async def _refuse(self, connection: "AnyConnection", job: _Append) -> None:
         """Nothing was written: find out why. It may be there already, from an attempt that was cut off."""
         name = job.lease.session_id
-        found = await connection.fetchrow(_FOUND, name)
+        found = await connection.fetchrow(
+            f"SELECT k, epoch, owner, last_seq FROM {self._table.heads} WHERE id = $1", name
+        )
         if found is None:
             return job.fail(SessionNotFound(name))
         key, epoch, owner, last = found
         if epoch != job.lease.epoch or owner != self._node.incarnation:
             return job.fail(Fenced(f"session {name!r} was given back or taken by somebody else"))
         if job.events and last == job.expected + len(job.events):
-            query = "SELECT kind, body FROM events WHERE sid = $1 AND seq > $2 ORDER BY seq"
+            query = f"SELECT kind, body FROM {self._table.entries} WHERE sid = $1 AND seq > $2 ORDER BY seq"
             stored = [(row[0], row[1]) for row in await connection.fetch(query, key, job.expected)]
             if stored == [(kind, bytes(body)) for kind, body in job.events]:
                 return job.succeed(last)
         job.fail(Fenced(f"the log of session {name!r} is at {last}, not at {job.expected}"))
-
-
-def _copy(error: StoreError) -> StoreError:
-    """One for each caller: a raised exception collects the traceback of whoever raises it."""
-    return type(error)(*error.args) if type(error).__init__ is StoreError.__init__ else error

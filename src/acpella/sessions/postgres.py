@@ -10,7 +10,8 @@ from ._postgres_rows import (
     COLUMNS,
     CREATE,
     FORK,
-    OWNER,
+    changed,
+    check_owner,
     clean,
     find,
     is_text,
@@ -25,7 +26,6 @@ from .store import (
     Events,
     Lease,
     Page,
-    SessionBusy,
     SessionChanges,
     SessionExists,
     SessionNotFound,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ._postgres_node import Node
     from ._postgres_pool import Connections
     from ._postgres_writer import Writer
+    from .cluster import Cluster
 
     AnyConnection: TypeAlias = asyncpg.Connection[Any]
 
@@ -95,7 +96,7 @@ class PostgresStore:
             from ._postgres_node import Node
             from ._postgres_pool import Connections, hang_up
             from ._postgres_schema import prepare
-            from ._postgres_writer import Writer
+            from ._postgres_writer import SESSIONS, Writer
         except ModuleNotFoundError as exc:
             if exc.name != "asyncpg":
                 raise
@@ -117,7 +118,7 @@ class PostgresStore:
             if isinstance(exc, Exception):
                 raise explain(self._address, exc) from None
             raise
-        self._node, self._writer = node, Writer(connections, node)
+        self._node, self._writer = node, Writer(connections, node, SESSIONS)
         self._writer.start()
         if self._closed:  # meanwhile
             await self.close()
@@ -164,7 +165,7 @@ class PostgresStore:
             async with connection.transaction():
                 (key,) = await find(connection, session_id, principal, "k", lock=True)
                 # A second statement: it sees the nodes as they are now that the row is ours to change.
-                await self._check_owner(connection, session_id, key)
+                await check_owner(connection, "sessions", session_id, key, self._incarnation)
                 epoch = await connection.fetchval(
                     "UPDATE sessions SET epoch = nextval('epochs'), owner = $2 WHERE k = $1 RETURNING epoch",
                     key,
@@ -193,7 +194,7 @@ class PostgresStore:
             raise self._not_open()
         if not is_text(lease.session_id):
             raise SessionNotFound(lease.session_id)
-        last = await self._writer.append(lease, expected_seq, events, changes)
+        last = await self._writer.append(lease, expected_seq, events, changed(lease.session_id, changes))
         self._hints.wake(lease.session_id)
         return last
 
@@ -242,9 +243,10 @@ class PostgresStore:
                     if again:  # by the attempt whose answer was lost
                         return
                     raise
-                await self._check_owner(connection, session_id, key)
+                await check_owner(connection, "sessions", session_id, key, self._incarnation)
                 # No append can come in between: it needs the row that is locked here.
                 await connection.execute("DELETE FROM events WHERE sid = $1", key)
+                await connection.execute("DELETE FROM commands WHERE target = $1", session_id)
                 await connection.execute("DELETE FROM sessions WHERE k = $1", key)
 
         await self._run(delete, long=True)
@@ -265,6 +267,16 @@ class PostgresStore:
             return Page(found, encode_cursor(found[-1].updated_at, found[-1].id) if more else None)
 
         return await self._run(page)
+
+    def cluster(self) -> "Cluster":
+        """The nodes that share this database; to be opened after the store, and closed before it."""
+        from ._postgres_cluster import PostgresCluster
+
+        if self._closed or self._connections is None or self._node is None or self._writer is None:
+            raise self._not_open()
+        return PostgresCluster(
+            self, connections=self._connections, node=self._node, hints=self._hints, sessions=self._writer
+        )
 
     @property
     def _incarnation(self) -> int:
@@ -308,12 +320,3 @@ class PostgresStore:
                 raise SessionExists(f"there is a session {record.id!r} already") from None
 
         return await self._run(make, long=long)
-
-    async def _check_owner(self, connection: "AnyConnection", session_id: str, key: int) -> None:
-        owner, name, silent = await connection.fetchrow(OWNER, key) or (None, None, None)
-        if owner is None or name is None or owner == self._incarnation:
-            return
-        raise SessionBusy(
-            f"session {session_id!r} is open on node {name} (heard {silent:.0f} s ago); "
-            "close it there, then try again"
-        )

@@ -59,6 +59,9 @@ class SessionExists(StoreError):
 class SessionBusy(StoreError):
     """Another process writes this session; close it there first."""
 
+    node: str | None = None
+    """The node that has it, where nodes have names."""
+
 
 class Fenced(StoreError):
     """The lease is over: somebody else took the session."""

@@ -1,0 +1,461 @@
+"""The nodes on a PostgreSQL database: streams and commands as rows; notifications, and a poll behind them."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import asyncpg
+
+from ._hints import Hints, topic_of
+from ._postgres_node import Node
+from ._postgres_pool import Connections
+from ._postgres_rows import check_owner, checked, find, is_text, piece
+from ._postgres_writer import SESSIONS, STREAMS, Table, Writer
+from .cluster import CONNECTION, Command, Cursor, NodeStatus, Resync, StreamRecord
+from .local_cluster import check_name
+from .store import Events, Fenced, Lease, SessionExists, SessionNotFound, Store, StoreError
+
+if TYPE_CHECKING:
+    AnyConnection: TypeAlias = asyncpg.Connection[Any]
+
+__all__ = ["PostgresCluster"]
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS = 1.0
+"""How often a node looks at what it watches, all in one statement. A hint that was lost costs that much."""
+
+SWEEP_SECONDS = 3600.0
+"""How often what nobody needs any more is cleared away."""
+
+KEPT = "1 day"
+"""How long commands that are done and connections whose home is gone are remembered."""
+
+_OPEN = """INSERT INTO streams (id, principal, facts, epoch, owner)
+    VALUES ($1, $2, $3, nextval('epochs'), $4) RETURNING epoch"""
+
+_HOME = """SELECT s.last_seq, n.name FROM {table} s
+    LEFT JOIN nodes n ON n.incarnation = s.owner AND n.lease_until > clock_timestamp()
+    WHERE s.id = $1 AND s.principal = $2"""
+
+_SUBMIT = """
+WITH target AS (
+    SELECT id FROM {table} WHERE id = $1 AND principal = $2 FOR KEY SHARE
+), submitted AS (
+    INSERT INTO commands (target, id, kind, body, trace) SELECT id, $3, $4, $5, $6 FROM target
+    ON CONFLICT DO NOTHING RETURNING target
+), told AS (
+    SELECT pg_notify($7, $8) FROM submitted
+)
+SELECT (SELECT count(*) FROM target), (SELECT count(*) FROM submitted), (SELECT count(*) FROM told)
+"""
+
+_PENDING = """SELECT c.id, c.n, c.kind, c.body, c.trace, c.state FROM commands c
+    WHERE c.target = $1 AND c.state <> 'done' ORDER BY c.n"""
+
+_BEGIN = """UPDATE commands SET state = 'running', epoch = $3
+    WHERE target = $1 AND id = $2 AND state = 'new' RETURNING id"""
+
+_BEGUN = "SELECT id FROM commands WHERE target = $1 AND id = $2 AND state = 'running' AND epoch = $3"
+
+_ORPHANS = """
+SELECT target FROM (SELECT DISTINCT target FROM commands WHERE state <> 'done') AS open
+WHERE NOT EXISTS (
+    SELECT FROM (
+        SELECT owner FROM sessions WHERE id = target
+        UNION ALL SELECT owner FROM streams WHERE id = target
+    ) AS home JOIN nodes n ON n.incarnation = home.owner
+    WHERE n.lease_until > clock_timestamp() AND n.incarnation <> $1
+) LIMIT $2
+"""
+
+_NODES = """
+SELECT n.name, n.lease_until > clock_timestamp(),
+    extract(epoch FROM clock_timestamp() - n.seen_at)::float8,
+    (SELECT count(*) FROM sessions s WHERE s.owner = n.incarnation),
+    (SELECT count(*) FROM streams s WHERE s.owner = n.incarnation),
+    (SELECT count(*) FROM commands c WHERE c.state = 'running' AND EXISTS (
+        SELECT FROM sessions s WHERE s.id = c.target AND s.owner = n.incarnation UNION ALL
+        SELECT FROM streams s WHERE s.id = c.target AND s.owner = n.incarnation))
+FROM nodes n ORDER BY n.name
+"""
+
+_CHANGED = """
+SELECT id FROM unnest($1::text[], $2::bigint[]) AS w (name, seq)
+JOIN (SELECT id, last_seq FROM sessions UNION ALL SELECT id, last_seq FROM streams) AS s
+ON s.id = w.name AND s.last_seq > w.seq
+"""
+
+_WAITING = "SELECT DISTINCT target FROM commands WHERE target = ANY($1) AND state = 'new'"
+
+
+class PostgresCluster:
+    """All nodes that have the same database and schema."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        connections: Connections,
+        node: Node,
+        hints: Hints,
+        sessions: Writer,
+    ) -> None:
+        self._store = store
+        self._connections = connections
+        self._me = node
+        self._hints = hints
+        self._writers = {SESSIONS: sessions, STREAMS: Writer(connections, node, STREAMS)}
+        self._gen = ""
+        self._tails: Counter[str] = Counter()
+        self._seen: dict[str, int] = {}
+        self._inboxes: Counter[str] = Counter()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._opened = self._closed = False
+
+    @property
+    def node(self) -> str:
+        return self._me.name
+
+    @property
+    def gen(self) -> str:
+        return self._gen
+
+    async def open(self) -> None:
+        async def generation(connection: "AnyConnection", again: bool) -> str:
+            # The timeline grows with every failover, which may have lost the last entries.
+            gen = await connection.fetchval("SELECT gen FROM meta")
+            try:
+                line = await connection.fetchval("SELECT timeline_id FROM pg_control_checkpoint()")
+            except asyncpg.InsufficientPrivilegeError:
+                line = 0
+            return f"{gen}{line}"
+
+        self._gen = await self._connections.run(generation)
+        self._writers[STREAMS].start()
+        create = asyncio.get_running_loop().create_task
+        self._tasks = [create(self._poll()), create(self._sweep())]
+        self._opened = True
+
+    async def close(self) -> None:
+        if self._closed or not self._opened:
+            self._closed = True
+            return
+        self._closed = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.wait(self._tasks)
+        await self._writers[STREAMS].stop()
+        self._hints.heard("")
+
+        async def give_back(connection: "AnyConnection", again: bool) -> None:
+            await connection.execute("UPDATE streams SET owner = NULL WHERE owner = $1", self._me.incarnation)
+
+        try:
+            await self._connections.run(give_back)
+        except StoreError as exc:
+            log.info("could not give back the connections of node %s: %s", self.node, exc)
+
+    def on_lost(self, call: Callable[[], None]) -> None:
+        self._me.on_lost.append(call)
+
+    async def nodes(self) -> list[NodeStatus]:
+        async def nodes(connection: "AnyConnection", again: bool) -> list[NodeStatus]:
+            return [
+                NodeStatus(
+                    name=name,
+                    alive=alive,
+                    silent_seconds=silent,
+                    sessions=sessions,
+                    connections=streams,
+                    running=running,
+                )
+                for name, alive, silent, sessions, streams, running in await connection.fetch(_NODES)
+            ]
+
+        return await self._run(nodes)
+
+    # -- streams -------------------------------------------------------------------------------
+
+    async def open_stream(self, stream: str, facts: bytes, *, principal: str = "") -> Lease:
+        check_name(stream)
+
+        async def open_stream(connection: "AnyConnection", again: bool) -> Lease:
+            values = (checked(stream, stream), checked(stream, principal), facts, self._me.incarnation)
+            try:
+                return Lease(stream, await connection.fetchval(_OPEN, *values))
+            except asyncpg.UniqueViolationError:
+                ours = "SELECT epoch FROM streams WHERE id = $1 AND principal = $2 AND owner = $3"
+                mine = (stream, principal, self._me.incarnation)
+                if again and (epoch := await connection.fetchval(ours, *mine)) is not None:
+                    return Lease(stream, epoch)
+                raise SessionExists(f"there is a connection {stream!r} already") from None
+
+        return await self._run(open_stream)
+
+    async def stream(self, stream: str, *, principal: str = "") -> StreamRecord:
+        table = _table(stream)
+
+        async def look(connection: "AnyConnection", again: bool) -> StreamRecord:
+            found = None
+            if is_text(stream, principal):
+                found = await connection.fetchrow(_HOME.format(table=table.heads), stream, principal)
+            if found is None:
+                raise SessionNotFound(stream)
+            facts = b""
+            if table is STREAMS:
+                facts = await connection.fetchval("SELECT facts FROM streams WHERE id = $1", stream)
+            last_seq, node = found
+            return StreamRecord(
+                id=stream, principal=principal, facts=facts or b"", last_seq=last_seq, node=node
+            )
+
+        return await self._run(look)
+
+    async def take(self, stream: str, *, principal: str = "") -> Lease:
+        if _table(stream) is SESSIONS:
+            return await self._store.acquire(stream, principal=principal)
+
+        async def take(connection: "AnyConnection", again: bool) -> Lease:
+            async with connection.transaction():
+                (key,) = await find(connection, stream, principal, "k", table="streams", lock=True)
+                await check_owner(connection, "streams", stream, key, self._me.incarnation)
+                epoch = await connection.fetchval(
+                    "UPDATE streams SET epoch = nextval('epochs'), owner = $2 WHERE k = $1 RETURNING epoch",
+                    key,
+                    self._me.incarnation,
+                )
+            return Lease(stream, epoch)
+
+        return await self._run(take)
+
+    async def give_back(self, lease: Lease) -> None:
+        if _table(lease.session_id) is SESSIONS:
+            return await self._store.release(lease)
+
+        async def give_back(connection: "AnyConnection", again: bool) -> None:
+            query = "UPDATE streams SET owner = NULL WHERE id = $1 AND epoch = $2 AND owner = $3"
+            await connection.execute(query, *lease, self._me.incarnation)
+
+        await self._run(give_back)
+
+    async def put(
+        self,
+        lease: Lease,
+        expected_seq: int,
+        entries: Sequence[tuple[str, bytes]],
+        *,
+        settle: str | None = None,
+        facts: bytes | None = None,
+    ) -> int:
+        self._check()
+        name = lease.session_id
+        table = _table(name)
+        if not is_text(name):
+            raise SessionNotFound(name)
+        changes = {} if facts is None or table is SESSIONS else {"facts": facts}
+        last = await self._writers[table].append(lease, expected_seq, entries, changes, settle)
+        self._hints.wake(name)
+        return last
+
+    async def drop(self, lease: Lease, through: int) -> None:
+        async def drop(connection: "AnyConnection", again: bool) -> None:
+            key = await self._held(connection, lease)
+            await connection.execute("DELETE FROM frames WHERE sid = $1 AND seq <= $2", key, through)
+
+        await self._run(drop)
+
+    async def remove_stream(self, lease: Lease) -> None:
+        async def remove(connection: "AnyConnection", again: bool) -> None:
+            async with connection.transaction():
+                try:
+                    key = await self._held(connection, lease, lock=True)
+                except SessionNotFound:
+                    if again:
+                        return
+                    raise
+                await connection.execute("DELETE FROM frames WHERE sid = $1", key)
+                await connection.execute("DELETE FROM commands WHERE target = $1", lease.session_id)
+                await connection.execute("DELETE FROM streams WHERE k = $1", key)
+
+        await self._run(remove)
+        self._hints.wake(lease.session_id)
+
+    async def head(self, stream: str, *, principal: str = "") -> Cursor:
+        return Cursor(self._gen, (await self.stream(stream, principal=principal)).last_seq)
+
+    async def tail(self, stream: str, after: Cursor, *, principal: str = "") -> AsyncIterator[Events]:
+        self._check()
+        if after.gen != self._gen:
+            raise Resync(f"the cursor {str(after)[:60]!r} is of another generation; load the session again")
+        table, seq = _table(stream), after.seq
+
+        async def read(connection: "AnyConnection", again: bool) -> tuple[int, Events]:
+            key, last = await find(connection, stream, principal, "k, last_seq", table=table.heads)
+            if seq > last:
+                raise Resync(f"the stream {stream!r} ends before the cursor; load the session again")
+            events = await piece(connection, key, seq, last, table=table.entries)
+            if seq < last and (not events or events[0].seq != seq + 1):
+                raise Resync(f"what the cursor points to in {stream!r} was dropped; load the session again")
+            return last, events
+
+        with self._hints.watch(stream) as changed, self._watching(self._tails, stream):
+            while True:
+                changed.clear()
+                last, events = await self._run(read)
+                if events:
+                    seq = events[-1].seq
+                    yield events
+                if seq < last:
+                    continue
+                self._seen[stream] = min(seq, self._seen.get(stream, seq))
+                await changed.wait()
+
+    # -- commands ------------------------------------------------------------------------------
+
+    async def submit(self, stream: str, command: Command, *, principal: str = "") -> bool:
+        query = _SUBMIT.format(table=_table(stream).heads)
+
+        async def submit(connection: "AnyConnection", again: bool) -> bool:
+            if not is_text(stream, principal):
+                raise SessionNotFound(stream)
+            values = (checked(stream, command.id), checked(stream, command.kind), command.body, command.trace)
+            hint = (self._me.channel, topic_of(stream))
+            there, added, _ = await connection.fetchrow(query, stream, principal, *values, *hint) or (0, 0, 0)
+            if not there:
+                raise SessionNotFound(stream)
+            # One that an attempt of ours left there is ours, not a repetition.
+            return bool(added) or again
+
+        added = await self._run(submit)
+        self._hints.wake(stream)
+        return added
+
+    async def pending(self, lease: Lease) -> list[Command]:
+        async def pending(connection: "AnyConnection", again: bool) -> list[Command]:
+            await self._held(connection, lease)
+            rows = await connection.fetch(_PENDING, lease.session_id)
+            return [
+                Command(id=name, number=number, kind=kind, body=body, trace=trace, state=state)
+                for name, number, kind, body, trace, state in rows
+            ]
+
+        return await self._run(pending)
+
+    async def begin(self, lease: Lease, command_id: str) -> bool:
+        async def begin(connection: "AnyConnection", again: bool) -> bool:
+            async with connection.transaction():
+                await self._held(connection, lease, lock=True)
+                begun = await connection.fetchval(_BEGIN, lease.session_id, command_id, lease.epoch)
+                if begun is None and again:  # perhaps by the attempt whose answer was lost
+                    begun = await connection.fetchval(_BEGUN, lease.session_id, command_id, lease.epoch)
+            return begun is not None
+
+        return await self._run(begin)
+
+    async def settle(self, lease: Lease, command_id: str) -> None:
+        async def settle(connection: "AnyConnection", again: bool) -> None:
+            async with connection.transaction():
+                await self._held(connection, lease, lock=True)
+                query = "UPDATE commands SET state = 'done' WHERE target = $1 AND id = $2"
+                await connection.execute(query, lease.session_id, command_id)
+
+        await self._run(settle)
+
+    async def commands(self, lease: Lease) -> AsyncIterator[Command]:
+        seen: set[str] = set()
+        stream = lease.session_id
+        with self._hints.watch(stream) as changed, self._watching(self._inboxes, stream):
+            while True:
+                changed.clear()
+                waiting = await self.pending(lease)
+                seen &= {command.id for command in waiting}
+                for command in waiting:
+                    if command.state == "new" and command.id not in seen:
+                        seen.add(command.id)
+                        yield command
+                await changed.wait()
+
+    async def orphans(self, limit: int = 100) -> list[str]:
+        async def orphans(connection: "AnyConnection", again: bool) -> list[str]:
+            return [row[0] for row in await connection.fetch(_ORPHANS, self._me.incarnation, limit)]
+
+        return await self._run(orphans)
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        if self._closed or not self._opened:
+            raise StoreError("the cluster is closed" if self._closed else "the cluster is not open yet")
+
+    async def _run(self, operation: "Callable[[AnyConnection, bool], Any]") -> Any:
+        self._check()
+        return await self._connections.run(operation)
+
+    async def _held(self, connection: "AnyConnection", lease: Lease, *, lock: bool = False) -> int:
+        """The key of a stream that this node holds. Raises `Fenced`, `SessionNotFound`."""
+        name = lease.session_id
+        query = f"SELECT k, epoch, owner FROM {_table(name).heads} WHERE id = $1" + " FOR SHARE" * lock
+        found = await connection.fetchrow(query, name) if is_text(name) else None
+        if found is None:
+            raise SessionNotFound(name)
+        key, epoch, owner = found
+        if epoch != lease.epoch or owner != self._me.incarnation:
+            raise Fenced(f"the stream {name!r} was given back or taken by somebody else")
+        return key
+
+    @contextmanager
+    def _watching(self, watched: Counter[str], stream: str) -> Generator[None]:
+        watched[stream] += 1
+        try:
+            yield
+        finally:
+            watched[stream] -= 1
+            if not watched[stream]:
+                del watched[stream]
+                self._seen.pop(stream, None)
+
+    async def _poll(self) -> None:
+        """Look at all that is watched, for hints that did not come."""
+
+        async def look(connection: "AnyConnection", again: bool) -> list[str]:
+            seen = {name: seq for name, seq in self._seen.items() if name in self._tails}
+            rows = await connection.fetch(_CHANGED, list(seen), list(seen.values())) if seen else []
+            inboxes = list(self._inboxes)
+            rows += await connection.fetch(_WAITING, inboxes) if inboxes else []
+            return [row[0] for row in rows]
+
+        while True:
+            await asyncio.sleep(POLL_SECONDS)
+            if not self._tails and not self._inboxes:
+                continue
+            try:
+                for stream in await self._connections.run(look):
+                    self._seen.pop(stream, None)
+                    self._hints.wake(stream)
+            except StoreError as exc:
+                log.info("could not look for changes: %s", exc)
+                self._hints.heard("")  # those who wait shall find out themselves
+
+    async def _sweep(self) -> None:
+        """Clear away what nobody can want any more, a little at a time."""
+
+        async def sweep(connection: "AnyConnection", again: bool) -> None:
+            await connection.execute(
+                "DELETE FROM commands WHERE ctid IN (SELECT ctid FROM commands WHERE state = 'done'"
+                f" AND submitted_at < clock_timestamp() - interval '{KEPT}' LIMIT 10000)"
+            )
+
+        while True:
+            try:
+                await self._connections.run(sweep)
+            except StoreError as exc:
+                log.info("could not clear away old commands: %s", exc)
+            await asyncio.sleep(SWEEP_SECONDS)
+
+
+def _table(stream: str) -> Table:
+    return STREAMS if stream.startswith(CONNECTION) else SESSIONS

@@ -1,0 +1,342 @@
+"""What every cluster does, of one node or many: streams, commands, leases, cursors."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from acpella.sessions import (
+    Cluster,
+    Command,
+    Cursor,
+    Fenced,
+    Resync,
+    SessionExists,
+    SessionNotFound,
+    SessionRecord,
+    Store,
+    StoreError,
+    cluster_of,
+)
+from acpella.sessions._hints import Hints
+
+pytestmark = pytest.mark.anyio
+
+Entries = list[tuple[str, bytes]]
+
+SESSION, CONNECTION = "s1", "c:1"
+
+
+@pytest.fixture
+async def cluster(store: Store) -> AsyncIterator[Cluster]:
+    cluster = cluster_of(store)
+    await cluster.open()
+    yield cluster
+    await cluster.close()
+
+
+@pytest.fixture(params=["session", "connection"])
+async def stream(request: pytest.FixtureRequest, store: Store, cluster: Cluster) -> str:
+    """A stream of either kind that this node is not the home of yet."""
+    if request.param == "session":
+        await store.release(await store.create(SessionRecord(id=SESSION, cwd="/x", principal="p")))
+        return SESSION
+    await cluster.give_back(await cluster.open_stream(CONNECTION, b"facts", principal="p"))
+    return CONNECTION
+
+
+def numbered(first: int, last: int) -> Entries:
+    return [("update", b"%d" % n) for n in range(first, last + 1)]
+
+
+def command(name: str, body: bytes = b"{}") -> Command:
+    return Command(id=name, kind="prompt", body=body, trace=b"00-1-2-01")
+
+
+async def collect(pieces: AsyncIterator[list[Any]], count: int) -> list[tuple[int, bytes]]:
+    found: list[tuple[int, bytes]] = []
+    async with asyncio.timeout(10):
+        async for piece in pieces:
+            found += [(event.seq, event.body) for event in piece]
+            if len(found) >= count:
+                return found
+    raise AssertionError("the stream has ended")
+
+
+# -- streams -----------------------------------------------------------------------------------
+
+
+async def test_a_connections_facts_are_found_again(cluster: Cluster) -> None:
+    lease = await cluster.open_stream(CONNECTION, b"facts", principal="p")
+    found = await cluster.stream(CONNECTION, principal="p")
+    assert (found.id, found.principal, found.facts, found.last_seq) == (CONNECTION, "p", b"facts", 0)
+    assert found.node == cluster.node
+    await cluster.put(lease, 0, numbered(1, 1), facts=b"more")
+    assert (await cluster.stream(CONNECTION, principal="p")).facts == b"more"
+    await cluster.give_back(lease)
+    found = await cluster.stream(CONNECTION, principal="p")
+    assert (found.facts, found.last_seq, found.node) == (b"more", 1, None)
+
+
+async def test_a_connection_is_opened_once(cluster: Cluster) -> None:
+    await cluster.open_stream(CONNECTION, b"")
+    with pytest.raises(SessionExists):
+        await cluster.open_stream(CONNECTION, b"", principal="other")
+    with pytest.raises(ValueError, match="c:ID"):
+        await cluster.open_stream("s1", b"")
+
+
+async def test_entries_are_numbered_and_repeating_changes_nothing(cluster: Cluster, stream: str) -> None:
+    lease = await cluster.take(stream, principal="p")
+    assert await cluster.put(lease, 0, numbered(1, 3)) == 3
+    assert await cluster.put(lease, 0, numbered(1, 3)) == 3
+    assert await cluster.head(stream, principal="p") == Cursor(cluster.gen, 3)
+    with pytest.raises(Fenced, match="is at 3, not at 1"):
+        await cluster.put(lease, 1, numbered(7, 7))
+
+
+async def test_whoever_takes_a_stream_fences_the_one_before(cluster: Cluster, stream: str) -> None:
+    old = await cluster.take(stream, principal="p")
+    new = await cluster.take(stream, principal="p")
+    assert new.epoch > old.epoch
+    for call in (
+        cluster.put(old, 0, numbered(1, 1)),
+        cluster.pending(old),
+        cluster.begin(old, "x"),
+        cluster.settle(old, "x"),
+    ):
+        with pytest.raises(Fenced):
+            await call
+    await cluster.give_back(old)
+    assert await cluster.put(new, 0, numbered(1, 1)) == 1
+
+
+async def test_a_foreign_principal_finds_nothing(cluster: Cluster, stream: str) -> None:
+    for principal in ("", "q"):
+        for call in (
+            cluster.stream(stream, principal=principal),
+            cluster.take(stream, principal=principal),
+            cluster.head(stream, principal=principal),
+            cluster.submit(stream, command("a"), principal=principal),
+            anext(cluster.tail(stream, Cursor(cluster.gen, 0), principal=principal)),
+        ):
+            with pytest.raises(SessionNotFound):
+                await call
+
+
+async def test_a_removed_connection_is_gone(cluster: Cluster) -> None:
+    lease = await cluster.open_stream(CONNECTION, b"")
+    await cluster.put(lease, 0, numbered(1, 1))
+    await cluster.submit(CONNECTION, command("a"))
+    await cluster.remove_stream(lease)
+    for call in (cluster.stream(CONNECTION), cluster.put(lease, 1, numbered(2, 2)), cluster.pending(lease)):
+        with pytest.raises(SessionNotFound):
+            await call
+    assert await cluster.orphans() == []
+    again = await cluster.open_stream(CONNECTION, b"")
+    with pytest.raises(Fenced):
+        await cluster.put(lease, 0, numbered(1, 1))
+    assert await cluster.pending(again) == []
+
+
+# -- tails -------------------------------------------------------------------------------------
+
+
+async def test_a_tail_gives_what_is_there_and_what_comes(cluster: Cluster, stream: str) -> None:
+    lease = await cluster.take(stream, principal="p")
+    await cluster.put(lease, 0, numbered(1, 1200))
+    tail = cluster.tail(stream, Cursor(cluster.gen, 700), principal="p")
+    assert await collect(tail, 500) == [(n, b"%d" % n) for n in range(701, 1201)]
+    for last in range(1200, 1210):
+        waiting = asyncio.ensure_future(collect(tail, 1))
+        await asyncio.sleep(0)
+        await cluster.put(lease, last, numbered(last + 1, last + 1))
+        assert await waiting == [(last + 1, b"%d" % (last + 1))]
+
+
+async def test_many_tails_see_the_same(cluster: Cluster, stream: str) -> None:
+    lease = await cluster.take(stream, principal="p")
+    tails = [cluster.tail(stream, Cursor(cluster.gen, 0), principal="p") for _ in range(10)]
+    reading = [asyncio.ensure_future(collect(tail, 100)) for tail in tails]
+    for last in range(0, 100, 5):
+        await cluster.put(lease, last, numbered(last + 1, last + 5))
+    for found in await asyncio.gather(*reading):
+        assert found == [(n, b"%d" % n) for n in range(1, 101)]
+
+
+async def test_a_lost_hint_costs_no_more_than_a_poll(
+    cluster: Cluster, stream: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease = await cluster.take(stream, principal="p")
+    waiting = asyncio.ensure_future(collect(cluster.tail(stream, Cursor(cluster.gen, 0), principal="p"), 1))
+    await asyncio.sleep(0.1)
+    with monkeypatch.context() as patch:
+        patch.setattr(Hints, "wake", lambda *_: None)
+        await cluster.put(lease, 0, numbered(1, 1))
+    assert not waiting.done()
+    assert await waiting == [(1, b"1")]
+
+
+async def test_a_cursor_that_does_not_fit_is_told(cluster: Cluster, stream: str) -> None:
+    lease = await cluster.take(stream, principal="p")
+    await cluster.put(lease, 0, numbered(1, 3))
+    for cursor, message in (
+        (Cursor("other", 1), "another generation"),
+        (Cursor("", 0), "another generation"),
+        (Cursor(cluster.gen, 4), "ends before the cursor"),
+    ):
+        with pytest.raises(Resync, match=message):
+            await anext(cluster.tail(stream, cursor, principal="p"))
+
+
+async def test_what_was_dropped_is_told(cluster: Cluster) -> None:
+    lease = await cluster.open_stream(CONNECTION, b"")
+    await cluster.put(lease, 0, numbered(1, 10))
+    await cluster.drop(lease, 6)
+    await cluster.drop(lease, 3)
+    assert await collect(cluster.tail(CONNECTION, Cursor(cluster.gen, 6)), 4) == [
+        (n, b"%d" % n) for n in range(7, 11)
+    ]
+    with pytest.raises(Resync, match="was dropped"):
+        await anext(cluster.tail(CONNECTION, Cursor(cluster.gen, 5)))
+    await cluster.drop(lease, 10)
+    assert await cluster.put(lease, 10, numbered(11, 11)) == 11
+
+
+async def test_a_tail_ends_when_its_stream_does(cluster: Cluster, store: Store) -> None:
+    lease = await cluster.open_stream(CONNECTION, b"")
+    waiting = asyncio.ensure_future(anext(cluster.tail(CONNECTION, Cursor(cluster.gen, 0))))
+    await asyncio.sleep(0.05)
+    await cluster.remove_stream(lease)
+    async with asyncio.timeout(10):
+        with pytest.raises(SessionNotFound):
+            await waiting
+
+
+@pytest.mark.parametrize("text", ["", "x", "gen-", "gen-x", "gen-٣", "gen-" + "9" * 30, "gen-1-", "-"])
+def test_nonsense_is_no_cursor(text: str) -> None:
+    with pytest.raises(Resync, match="not a place in a stream"):
+        Cursor.parse(text)
+
+
+def test_a_cursor_is_what_it_was_written_as() -> None:
+    assert Cursor.parse(str(Cursor("a-b", 12))) == Cursor("a-b", 12)
+
+
+# -- commands ----------------------------------------------------------------------------------
+
+
+async def test_commands_come_in_order_and_are_run_once(cluster: Cluster, stream: str) -> None:
+    for name in "abc":
+        assert await cluster.submit(stream, command(name, name.encode()), principal="p")
+    assert not await cluster.submit(stream, command("b", b"another"), principal="p")
+    lease = await cluster.take(stream, principal="p")
+    waiting = await cluster.pending(lease)
+    assert [(each.id, each.kind, each.body, each.trace, each.state) for each in waiting] == [
+        (name, "prompt", name.encode(), b"00-1-2-01", "new") for name in "abc"
+    ]
+    assert [each.number for each in waiting] == sorted({each.number for each in waiting})
+    assert await cluster.begin(lease, "a")
+    assert not await cluster.begin(lease, "a")
+    assert not await cluster.begin(lease, "unknown")
+    assert [each.state for each in await cluster.pending(lease)] == ["running", "new", "new"]
+    await cluster.put(lease, 0, numbered(1, 2), settle="a")
+    await cluster.settle(lease, "b")
+    assert [each.id for each in await cluster.pending(lease)] == ["c"]
+    assert not await cluster.submit(stream, command("a"), principal="p")
+    assert not await cluster.begin(lease, "a")
+
+
+async def test_an_append_that_is_refused_settles_nothing(cluster: Cluster, stream: str) -> None:
+    lease = await cluster.take(stream, principal="p")
+    await cluster.submit(stream, command("a"), principal="p")
+    with pytest.raises(Fenced):
+        await cluster.put(lease, 5, numbered(6, 6), settle="a")
+    assert [each.id for each in await cluster.pending(lease)] == ["a"]
+
+
+async def test_of_many_that_submit_a_command_at_once_one_counts(cluster: Cluster, stream: str) -> None:
+    results = await asyncio.gather(
+        *(cluster.submit(stream, command("same", b"%d" % n), principal="p") for n in range(20))
+    )
+    assert sorted(results) == [False] * 19 + [True]
+    lease = await cluster.take(stream, principal="p")
+    (only,) = await cluster.pending(lease)
+    assert only.body == b"%d" % results.index(True)
+
+
+async def test_a_home_hears_of_new_commands(cluster: Cluster, stream: str) -> None:
+    lease = await cluster.take(stream, principal="p")
+    await cluster.submit(stream, command("a"), principal="p")
+    commands = cluster.commands(lease)
+    async with asyncio.timeout(10):
+        assert (await anext(commands)).id == "a"
+        waiting = asyncio.ensure_future(anext(commands))
+        await asyncio.sleep(0)
+        await cluster.submit(stream, command("b"), principal="p")
+        assert (await waiting).id == "b"
+
+
+async def test_a_home_that_lost_its_lease_hears_so(cluster: Cluster, stream: str) -> None:
+    lease = await cluster.take(stream, principal="p")
+    waiting = asyncio.ensure_future(anext(cluster.commands(lease)))
+    await asyncio.sleep(0.05)
+    await cluster.take(stream, principal="p")
+    await cluster.submit(stream, command("a"), principal="p")
+    async with asyncio.timeout(10):
+        with pytest.raises(Fenced):
+            await waiting
+
+
+async def test_orphans_are_streams_with_work_left(cluster: Cluster, stream: str) -> None:
+    assert await cluster.orphans() == []
+    await cluster.submit(stream, command("a"), principal="p")
+    await cluster.submit(stream, command("b"), principal="p")
+    assert await cluster.orphans() == [stream]
+    lease = await cluster.take(stream, principal="p")
+    await cluster.begin(lease, "a")
+    assert await cluster.orphans() == [stream]
+    await cluster.settle(lease, "a")
+    await cluster.settle(lease, "b")
+    assert await cluster.orphans() == []
+
+
+async def test_nodes_are_told_with_what_they_do(cluster: Cluster, stream: str) -> None:
+    lease = await cluster.take(stream, principal="p")
+    await cluster.submit(stream, command("a"), principal="p")
+    await cluster.begin(lease, "a")
+    (node,) = await cluster.nodes()
+    assert (node.name, node.alive, node.sessions + node.connections, node.running) == (
+        cluster.node,
+        True,
+        1,
+        1,
+    )
+
+
+async def test_after_close_every_call_says_so(
+    store: Store, cluster: Cluster, stream: str, new_store: Callable[[], Store]
+) -> None:
+    lease = await cluster.take(stream, principal="p")
+    tail = asyncio.ensure_future(anext(cluster.tail(stream, Cursor(cluster.gen, 0), principal="p")))
+    await asyncio.sleep(0.05)
+    await cluster.close()
+    await cluster.close()
+    for call in (
+        tail,
+        cluster.nodes(),
+        cluster.open_stream("c:2", b""),
+        cluster.stream(stream, principal="p"),
+        cluster.put(lease, 0, numbered(1, 1)),
+        cluster.drop(lease, 1),
+        cluster.remove_stream(lease),
+        cluster.head(stream, principal="p"),
+        cluster.submit(stream, command("a"), principal="p"),
+        cluster.pending(lease),
+        cluster.begin(lease, "a"),
+        cluster.settle(lease, "a"),
+        cluster.orphans(),
+    ):
+        with pytest.raises(StoreError, match="^the cluster is closed$"):
+            await call
