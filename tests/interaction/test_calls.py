@@ -398,6 +398,19 @@ async def test_more_requests_than_allowed_are_answered_as_overload(connect: Conn
         assert await here.call("slow") == "done"
 
 
+async def test_large_requests_that_wait_do_not_fill_the_memory(connect: Connect) -> None:
+    gate = Gate("done")
+    limits = Limits(max_request_bytes=100_000)
+    async with connect(there=Side({"slow": gate}, options={"limits": limits})) as (here, _):
+        calls = [asyncio.create_task(here.call("slow", {"text": "x" * 40_000})) for _ in range(2)]
+        await until(lambda: gate.runs == 2)
+        with pytest.raises(Overloaded):
+            await here.call("slow", {"text": "x" * 40_000})
+        gate.open.set()
+        assert await asyncio.gather(*calls) == ["done"] * 2
+        assert await here.call("slow", {"text": "x" * 200_000}) == "done"  # alone, any size goes
+
+
 async def test_more_calls_than_allowed_fail_here(connect: Connect) -> None:
     gate = Gate("done")
     async with connect(there=Side({"slow": gate}), limits=Limits(max_calls=2)) as (here, _):

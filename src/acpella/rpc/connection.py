@@ -41,6 +41,9 @@ Handler: TypeAlias = Callable[[Any], Awaitable[Any] | Any]
 FLUSH_AT = 64 * 1024
 """Bytes of notifications gathered before they are written without waiting for the end of the loop's turn."""
 
+SMALL = 1024
+"""Bytes of a request that is not counted; only the number of such ones is bounded."""
+
 BURST = 64
 """Notifications sent in a row before the sender lets other tasks run; keeps concurrent sessions fair."""
 
@@ -135,6 +138,8 @@ class Connection:
         self._stuck_handlers = 0  # calls that the notification handler waits for
         self._running: dict[asyncio.Task[None], RequestId] = {}
         self._running_by_id: dict[RequestId, asyncio.Task[None]] = {}
+        self._large: dict[asyncio.Task[None], int] = {}  # bytes of those that are not small
+        self._large_bytes = 0
 
         self._queue: deque[Any] = deque()  # notifications, settled answers, requests, and sizes (int)
         self._queued = 0  # bytes
@@ -576,7 +581,10 @@ class Connection:
     def _start(self, request: Request, work: Awaitable[Any] | None = None) -> None:
         if self._mute:
             return
-        if len(self._running) >= self._limits.max_requests:
+        size = request.size
+        if len(self._running) >= self._limits.max_requests or (
+            self._large and self._large_bytes + size > self._limits.max_request_bytes
+        ):
             self._peer.refuse(request.id, Overloaded())
             self._flush()
             return
@@ -586,6 +594,9 @@ class Connection:
         if not task.done():  # as an eager one may be
             self._running[task] = request.id
             self._running_by_id[request.id] = task
+            if size > SMALL:
+                self._large[task] = size
+                self._large_bytes += size
 
     async def _run(self, request: Request, work: Awaitable[Any] | None) -> None:
         current_request.set(request.id)
@@ -622,6 +633,8 @@ class Connection:
         request_id = self._running.pop(task, None)
         if request_id is not None and self._running_by_id.get(request_id) is task:
             del self._running_by_id[request_id]
+        if self._large:
+            self._large_bytes -= self._large.pop(task, 0)
         return request_id
 
     def _stop(self, task: asyncio.Task[None]) -> None:

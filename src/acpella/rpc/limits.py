@@ -22,6 +22,10 @@ class Limits:
     """Requests of the peer that may run at once; more are answered with `Overloaded`.
     Without it, a flood of requests starts tasks without end."""
 
+    max_request_bytes: int = 128 * MIB
+    """Bytes of them, if there is more than one. Without it, large questions that wait for an answer fill the
+    memory."""
+
     queue_low: int = 1 * MIB
     """Bytes of notifications that may wait for their handler before reading pauses.
     Without it, a slow consumer makes a fast peer fill the memory."""

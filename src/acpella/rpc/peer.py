@@ -87,12 +87,21 @@ class Vocabulary(Protocol):
     def decode_hook(self) -> Callable[[type, Any], Any]: ...
 
 
-class Request(msgspec.Struct, frozen=True, gc=False):
+class Request(msgspec.Struct, frozen=True, eq=False, gc=False):
     """The peer asks; `answer` or `refuse` the id once."""
 
     id: RequestId
     method: str
     params: Any
+    size: int = 0
+    """Bytes that the params had. They do not make it another request."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Request):
+            return NotImplemented
+        return (self.id, self.method, self.params) == (other.id, other.method, other.params)
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType] - as for anything that is compared and may hold lists
 
 
 class Notification(msgspec.Struct, frozen=True, gc=False):
@@ -313,7 +322,7 @@ class Peer:
             return False
         try:
             with memoryview(frame) as view, view[head.end() : -1] as params:
-                events.append(Request(head["id"], name, method.read_params(params)))
+                events.append(Request(head["id"], name, method.read_params(params), len(params)))
         except (*UNREADABLE, ValueError):
             return False  # the slow way tells what is wrong
         return True
@@ -333,7 +342,7 @@ class Peer:
         except (*UNREADABLE, ValueError) as error:
             self.refuse(request_id, InvalidParams(data=str(error)))
         else:
-            events.append(Request(request_id, method, params))
+            events.append(Request(request_id, method, params, len(envelope.params)))
 
     def _read_notification(self, method: str, envelope: Envelope, events: list[Event]) -> None:
         if method == "$/cancel_request":
