@@ -66,7 +66,7 @@ def test_a_write_that_was_allowed_in_a_chat_is_written(shell: Shell) -> None:
         assert notes.read_text(encoding="utf-8") == "loud"
         # what was not asked about is asked about now, with all that would change
         terminal.type(json.dumps([["write", "notes.txt", "louder"]]) + "\r")
-        terminal.see(r"Write .*notes.txt(?s:.*)1 \+ louder(?s:.*)Esc: no")
+        terminal.see(r"\? edit Write (?s:.*)notes.txt(?s:.*)1 \+ louder(?s:.*)Esc: no")
         terminal.type("r")
         terminal.see("not written: the user does not want")
         assert notes.read_text(encoding="utf-8") == "loud"

@@ -36,7 +36,7 @@ def leave(terminal: Terminal) -> None:
 
 def test_a_named_session_is_the_same_in_chat_and_in_run(shell: Shell, chat: Start) -> None:
     terminal = chat("-a", shell.scripted, "-s", "fix")
-    terminal.see(r"cli_agent\.py: fix")
+    terminal.see("scripted: fix")
     terminal.type("hello" + ENTER)
     terminal.see(r"hello by \d+")
     status = shell("status")
@@ -193,7 +193,7 @@ def test_what_waits_in_a_chat_is_seen_and_goes_back_when_another_shell_cancels(
     terminal.see("next one")
     assert "1. waits: next one" in shell("status").stdout
     assert "1 that waited" in shell("cancel", "--all").stderr
-    terminal.see(r"› next one *\n[^\n]*cli_agent")
+    terminal.see(r"› next one *\n[^\n]*scripted")
     assert ("begin", "next one") not in shell.events()
     assert "ended" in shell("status", "--stop").stderr
     assert terminal.wait() == 0

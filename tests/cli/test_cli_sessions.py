@@ -629,6 +629,9 @@ for line in sys.stdin:
         encoding="utf-8",
     )
     assert shell("run", "-a", str(agent), "-s", "work", "-o", "simple", "hi").stdout.strip() == "new"
+    assert (
+        shell("sessions", "close", "work").returncode == 0
+    )  # what it has heard itself, it would tell itself
     shown = shell("sessions", "show", "work").stdout
     assert "old one, old two, old three" in shown
     for words in (["--write"], []):  # the agent hears anew what it may do

@@ -1,6 +1,5 @@
 """What an answer for always is about, and how long it lasts."""
 
-import json
 import os
 import re
 import shlex
@@ -94,6 +93,8 @@ def key_of(call: ToolCallUpdate, roots: Sequence[str | Path] = ()) -> str:
             return ""
         what = f"{call.kind or 'other'} {title}: {', '.join(sorted(set(map(os.path.normpath, paths))))}"
     if call.kind not in _FILE_KINDS and (beside := input_beside(call)):
+        import json  # few questions come so far
+
         what = f"{what} {json.dumps(beside, ensure_ascii=False, sort_keys=True)}"
     what = _short(what)
     return f"{what} (in {roots[0]})" if roots else what

@@ -1,6 +1,5 @@
 """Agents that are known by name: how each is started, installed or from its package."""
 
-import shutil
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -35,6 +34,8 @@ class KnownAgent:
     @property
     def installed(self) -> str | None:
         """The path of its program."""
+        import shutil  # not for agents of the settings
+
         return shutil.which(self.program)
 
     @property
@@ -125,6 +126,8 @@ def server_of(agent: KnownAgent, *, yes: bool = False) -> "AgentServer":
             f"{agent.title} is not installed: there is no {agent.program} on the PATH. Install it, or name "
             "its command with -a"
         )
+    import shutil  # not for agents of the settings
+
     runner = shutil.which(agent.runner)
     if runner is None:
         raise TransportError(
