@@ -8,5 +8,6 @@ from interaction.ends import PAIRS, Connect
 @pytest.fixture(params=sorted(PAIRS))
 def connect(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Connect:
     """Connects two ends, over each transport in turn."""
-    monkeypatch.setattr("acpella.transport._pipes.CLOSE_TIMEOUT", 0.1)  # for peers that never read
+    for module in ("_pipes", "_threads"):  # for peers that never read
+        monkeypatch.setattr(f"acpella.transport.{module}.CLOSE_TIMEOUT", 0.1)
     return Connect(PAIRS[request.param])

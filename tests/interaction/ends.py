@@ -11,10 +11,11 @@ from typing import Any
 from acpella.errors import ConnectionClosed
 from acpella.rpc import Channel, ChannelInfo, Connection, Handler, Receiver
 from acpella.transport import memory_pair
-from acpella.transport._pipes import Reader, Writer, open_reader, open_writer
+from acpella.transport._pipes import ReadEnd, WriteEnd, open_reader, open_writer
+from acpella.transport._threads import ThreadReader, ThreadWriter
 from interaction.wire import PLAIN, read_lines
 
-PATIENCE = 5
+PATIENCE = 30
 """Seconds after which a test that waits has failed."""
 
 Pair = Callable[[], tuple[Channel, Channel]]
@@ -25,25 +26,31 @@ class FdChannel:
 
     about = ChannelInfo()
 
-    def __init__(self, read: int, write: int) -> None:
+    def __init__(self, read: int, write: int, *, threads: bool = False) -> None:
+        """With `threads` the loop waits for neither, as on Windows."""
         self._fds = [read, write]
-        self._reader: Reader | None = None
-        self._writer: Writer | None = None
+        self._threads = threads
+        self._reader: ReadEnd | None = None
+        self._writer: WriteEnd | None = None
         self._ended = False
 
     async def open(self, receiver: Receiver, *, write_high: int) -> None:
         self._receiver = receiver
         read, write = self._fds
         self._fds = []
-        self._writer = await open_writer(
-            write,
-            high=write_high,
-            pause=receiver.pause_writing,
-            resume=receiver.resume_writing,
-            lost=lambda: self._end(ConnectionClosed("the peer stopped reading")),
-        )
+        flow: dict[str, Any] = {
+            "high": write_high,
+            "pause": receiver.pause_writing,
+            "resume": receiver.resume_writing,
+            "lost": lambda: self._end(ConnectionClosed("the peer stopped reading")),
+        }
         ended = ConnectionClosed("the peer closed the connection", clean=True)
-        self._reader = await open_reader(read, receiver.received, lambda: self._end(ended))
+        if self._threads:
+            self._writer = ThreadWriter(write, **flow)
+            self._reader = ThreadReader(read, receiver.received, lambda: self._end(ended))
+        else:
+            self._writer = await open_writer(write, **flow)
+            self._reader = await open_reader(read, receiver.received, lambda: self._end(ended))
 
     def write(self, data: bytes | bytearray) -> None:
         if self._writer is not None:
@@ -85,6 +92,14 @@ def pipe_pair() -> tuple[Channel, Channel]:
     return FdChannel(read_here, write_here), FdChannel(read_there, write_there)
 
 
+def thread_pair() -> tuple[Channel, Channel]:
+    (read_here, write_there), (read_there, write_here) = os.pipe(), os.pipe()
+    return (
+        FdChannel(read_here, write_here, threads=True),
+        FdChannel(read_there, write_there, threads=True),
+    )
+
+
 def socket_pair() -> tuple[Channel, Channel]:
     """One socket for both directions, as inetd and some editors give it."""
     here, there = socket.socketpair()
@@ -95,7 +110,12 @@ def socket_pair() -> tuple[Channel, Channel]:
         )
 
 
-PAIRS: dict[str, Pair] = {"memory": memory_pair, "pipes": pipe_pair, "sockets": socket_pair}
+PAIRS: dict[str, Pair] = {
+    "memory": memory_pair,
+    "pipes": pipe_pair,
+    "sockets": socket_pair,
+    "threads": thread_pair,
+}
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shlex
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any, TypeAlias, cast
 
 import msgspec
 
+from acpella._processes import join_command
 from acpella._redact import redact
 from acpella.errors import Unsupported
 from acpella.rpc import PeerProcess
@@ -32,7 +32,7 @@ class TerminalCommand:
     cwd: str | None = None
 
     def __str__(self) -> str:
-        return redact(shlex.join(self.command))
+        return redact(join_command(self.command))
 
 
 def terminal_command(

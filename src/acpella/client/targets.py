@@ -2,12 +2,12 @@
 
 import asyncio
 import os
-import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, runtime_checkable
 
+from acpella._processes import has_directory, join_command, split_command
 from acpella._redact import redact
 from acpella.errors import TransportError
 from acpella.rpc import Channel, ChannelInfo
@@ -174,13 +174,13 @@ def identity_of(
     if isinstance(target, str | os.PathLike) and (path := file_of(target)) is not None:
         return path
     try:
-        words = shlex.split(target) if isinstance(target, str) else list(cast("Sequence[str]", target))
+        words = split_command(target) if isinstance(target, str) else list(cast("Sequence[str]", target))
     except (TypeError, ValueError):
         return ""
     where = os.path.abspath(cwd or os.curdir)
     # `python agent.py` is another program in another directory
     files = [os.path.normpath(os.path.join(where, word)) for word in words]
-    return redact(shlex.join(f if os.path.isfile(f) else w for w, f in zip(words, files, strict=True)))
+    return redact(join_command(f if os.path.isfile(f) else w for w, f in zip(words, files, strict=True)))
 
 
 def command_of(
@@ -201,7 +201,7 @@ def file_of(target: "str | os.PathLike[str]") -> str | None:
     not take its place. Python files are the exception, and what is a path by its type.
     """
     if isinstance(target, str) and not (
-        (os.sep in target or target.endswith(".py")) and os.path.isfile(target)
+        (has_directory(target) or target.endswith(".py")) and os.path.isfile(target)
     ):
         return None
     return os.path.abspath(target)
@@ -216,7 +216,7 @@ def _command(target: str | Path | Sequence[str], settings: ClientSettings | None
         return [path]
     if isinstance(target, str):
         try:
-            command = shlex.split(target)
+            command = split_command(target)
         except ValueError as error:
             raise TransportError(f"cannot read the command {target!r}: {error}") from None
         if not command:

@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import stat
+import sys
 import unicodedata
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -670,7 +671,7 @@ def _replace(directory: int | None, name: str, shown: str, data: bytes) -> None:
     try:
         try:
             _write_all(fd, data)
-            if old is not None and hasattr(os, "fchmod"):
+            if old is not None:
                 _keep_owner_and_mode(fd, old)
             os.fsync(fd)
         finally:
@@ -692,6 +693,8 @@ def _write_all(fd: int, data: bytes) -> None:
 
 
 def _keep_owner_and_mode(fd: int, old: os.stat_result) -> None:
+    if sys.platform == "win32":
+        return  # what a new file gets from its directory is all there is
     new = os.fstat(fd)
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
         with suppress(PermissionError):

@@ -6,16 +6,15 @@ import errno
 import logging
 import os
 import re
-import shlex
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from acpella._processes import ExitWatch, ProcessTree, has_directory, join_command, start
 from acpella.errors import AcpellaError
 
 from .guard import Guard
@@ -46,6 +45,8 @@ POLL_TIME = 0.02
 """Seconds until the second look whether the rest of a group is gone; only polling tells."""
 
 READ_SIZE = 64 * 1024
+
+_HAS_GROUPS = sys.platform != "win32"
 
 _SHELL_SYNTAX = re.compile(r"[\s|&;<>()$`\\\"'*?\[\]{}#~=!]")
 
@@ -96,7 +97,8 @@ class Terminal:
         self._released = False
         self._limit = limit
         self._loop = asyncio.get_running_loop()
-        self._pidfd: int | None = None
+        self._tree = ProcessTree(process)
+        self._exit_watch: ExitWatch | None = None
         self._on_output = on_output
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._kept = bytearray()  # UTF-8, but for a character cut at its start
@@ -186,15 +188,10 @@ class Terminal:
     # -- while it runs -----------------------------------------------------------------------
 
     def _watch(self) -> None:
-        assert self._pipe is not None
+        assert self._pipe is not None and sys.platform != "win32"  # `_spawn` refuses there
         os.set_blocking(self._pipe, False)
         self._loop.add_reader(self._pipe, self._read)
-        try:
-            self._pidfd = os.pidfd_open(self._process.pid)
-        except (AttributeError, OSError):  # not Linux, or an old one
-            threading.Thread(target=self._wait_in_thread, daemon=True).start()
-        else:
-            self._loop.add_reader(self._pidfd, self._reap)
+        self._exit_watch = ExitWatch(self._process, self._exit)
 
     def _read(self) -> bool:
         """Take what is there; False when there is nothing now, or never again."""
@@ -235,22 +232,8 @@ class Terminal:
             self._pipe = None
             self._take(self._decoder.decode(b"", final=True))
 
-    def _reap(self) -> None:
-        assert self._pidfd is not None
-        self._loop.remove_reader(self._pidfd)
-        os.close(self._pidfd)
-        self._pidfd = None
-        self._process.wait()
-        self._exit()
-
-    def _wait_in_thread(self) -> None:
-        self._process.wait()
-        try:
-            self._loop.call_soon_threadsafe(self._exit)
-        except RuntimeError:
-            pass  # the loop is gone
-
-    def _exit(self) -> None:
+    def _exit(self, code: int) -> None:
+        self._process.wait()  # reaps it
         self._exited.set()
         if self._pipe is None:
             self._finish()
@@ -265,7 +248,7 @@ class Terminal:
         for _ in range(16):  # 1 MiB, the most that a pipe holds: all that the command itself has written
             if not self._read():
                 break
-        if self._released or not self._signal(0):
+        if self._released or not self._group_is_ours() or not self._tree.runs():
             self._guard.stop()  # before the number is given to somebody else
         self._done.set()
 
@@ -287,7 +270,7 @@ class Terminal:
         Output and status can still be asked for (R-344).
         """
         try:
-            if self._signal(signal.SIGTERM):
+            if self._group_is_ours() and self._tree.terminate():
                 async with asyncio.timeout(TERMINATE_GRACE):
                     await self._exited.wait()
                     pause = POLL_TIME
@@ -295,9 +278,10 @@ class Terminal:
                         await asyncio.sleep(pause)
                         pause *= 1.5
         except TimeoutError:
-            log.info("%s ignores SIGTERM; killing it", _short(shlex.join(map(str, self._argv))))
+            log.info("%s ignores SIGTERM; killing it", _short(join_command(map(str, self._argv))))
         finally:
-            self._signal(signal.SIGKILL)
+            if self._group_is_ours():
+                self._tree.kill()
         try:
             async with asyncio.timeout(KILL_GRACE):
                 await self._done.wait()
@@ -318,19 +302,13 @@ class Terminal:
                 self._finish()
                 self._guard.stop()
 
-    def _signal(self, number: int) -> bool:
-        """Signal the whole group; False if nobody is left in it."""
-        try:
-            if self._exited.is_set() and _exists(self.pid):
-                return False  # the number belongs to somebody else by now, so the group is gone
-            os.killpg(self.pid, number)
-        except (ProcessLookupError, PermissionError):
-            return False
-        return True
+    def _group_is_ours(self) -> bool:
+        """Whether the group's number cannot belong to somebody else by now; if it does, the group is gone."""
+        return not (self._exited.is_set() and _exists(self.pid))
 
     def _rest_runs(self) -> bool:
         """Whether anybody in the group still runs, now that the command itself does not."""
-        if not self._signal(0):
+        if not self._group_is_ours() or not self._tree.runs():
             return False
         if self._pipe is not None:
             return True
@@ -380,8 +358,10 @@ def _spawn(
     command: str, args: Sequence[str], cwd: str | os.PathLike[str], env: Mapping[str, str | None] | None
 ) -> "tuple[subprocess.Popen[bytes], int]":
     """Start a process; also the reading end of the pipe it writes to."""
-    if sys.platform == "win32":
-        raise CommandError("commands can be run on Linux and macOS only")
+    if not _HAS_GROUPS:
+        raise CommandError(
+            "acpella runs commands on Linux and macOS only; on Windows, let the editor run them, or use WSL"
+        )
     if not command:
         raise CommandError("the command is empty; name a program")
     if not Path(cwd).is_dir():
@@ -391,14 +371,13 @@ def _spawn(
         argv = ["/bin/sh", "-c", command]
     reading, writing = os.pipe()
     try:
-        process = subprocess.Popen(
+        process = start(
             argv,
             stdin=subprocess.DEVNULL,
             stdout=writing,
             stderr=writing,
             cwd=cwd,
             env=_laid_over(env or {}),
-            start_new_session=True,  # a group of its own, so that all of it can be ended
         )
     except (OSError, ValueError) as error:
         os.close(reading)
@@ -450,7 +429,7 @@ def _is_program(command: str, cwd: str | os.PathLike[str]) -> bool:
     """Whether a command with blanks or the like is one program's name, such as `/opt/My Tool/run`."""
     if "\0" in command:
         return False
-    if os.sep in command:
+    if has_directory(command):
         path = Path(cwd, command)
         return path.is_file() and os.access(path, os.X_OK)
     from shutil import which
@@ -471,18 +450,18 @@ def _signal_name(number: int) -> str:
 
 def _why_not_started(program: str, cwd: str | os.PathLike[str], error: OSError | ValueError) -> str:
     """What the one who wrote the command must know."""
-    shown = _short(shlex.quote(program))
+    quoted = _short(join_command([program]))
     if isinstance(error, FileNotFoundError):
-        if os.sep in program and Path(cwd, program).exists():
-            return f"cannot run {shown}: the interpreter named in its first line does not exist"
-        where = "check the path" if os.sep in program else "is it installed and on the PATH?"
-        return f"cannot run {shown}: command not found; {where}"
+        if has_directory(program) and Path(cwd, program).exists():
+            return f"cannot run {quoted}: the interpreter named in its first line does not exist"
+        where = "check the path" if has_directory(program) else "is it installed and on the PATH?"
+        return f"cannot run {quoted}: command not found; {where}"
     if isinstance(error, PermissionError):
         if Path(cwd, program).is_dir():
-            return f"cannot run {shown}: it is a directory"
-        return f"cannot run {shown}: it is not executable, or {os.fspath(cwd)} cannot be entered"
+            return f"cannot run {quoted}: it is a directory"
+        return f"cannot run {quoted}: it is not executable, or {os.fspath(cwd)} cannot be entered"
     if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
-        return f"cannot run {shown}: it is not a program (no `#!` line, or built for another machine)"
+        return f"cannot run {quoted}: it is not a program (no `#!` line, or built for another machine)"
     if isinstance(error, OSError) and error.errno == errno.E2BIG:
-        return f"cannot run {shown}: its arguments and environment are too long; pass them in a file"
-    return f"cannot run {shown}: {error}"
+        return f"cannot run {quoted}: its arguments and environment are too long; pass them in a file"
+    return f"cannot run {quoted}: {error}"

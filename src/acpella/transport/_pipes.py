@@ -5,23 +5,18 @@ import os
 import socket
 import stat
 import sys
-import threading
 from collections.abc import Callable
 from typing import Any, Protocol, cast
 
-__all__ = ["Reader", "Writer", "open_reader", "open_writer"]
+from ._threads import CLOSE_TIMEOUT, READ_SIZE, BlockingWriter, ThreadReader, ThreadWriter
 
-READ_SIZE = 64 * 1024
-"""Bytes asked for by one read. asyncio's own 256 KiB makes the allocator map and unmap memory each time."""
+__all__ = ["CLOSE_TIMEOUT", "READ_SIZE", "ReadEnd", "WriteEnd", "open_reader", "open_writer"]
 
 PIPE_SIZE = 256 * 1024
 """Bytes that a pipe holds. Linux lets a user's pipes have 64 MiB before it makes new ones narrow."""
 
-CLOSE_TIMEOUT = 1.0
-"""Seconds without a byte taken after which a peer has stopped reading, and the last ones are given up."""
 
-
-class Reader(Protocol):
+class ReadEnd(Protocol):
     """The reading end of a file descriptor."""
 
     def pause(self) -> None: ...
@@ -29,14 +24,14 @@ class Reader(Protocol):
     def close(self) -> None: ...
 
 
-class Writer(Protocol):
+class WriteEnd(Protocol):
     """The writing end of a file descriptor."""
 
     def write(self, data: bytes | bytearray) -> None: ...
     async def close(self) -> None: ...
 
 
-async def open_reader(fd: int, received: Callable[[bytes], None], ended: Callable[[], None]) -> Reader:
+async def open_reader(fd: int, received: Callable[[bytes], None], ended: Callable[[], None]) -> ReadEnd:
     """Read a descriptor, which the reader then owns, until it ends or is closed."""
     if _selectable(fd):
         protocol = _ReadProtocol(received, ended)
@@ -49,12 +44,12 @@ async def open_reader(fd: int, received: Callable[[bytes], None], ended: Callabl
         if hasattr(transport, "max_size"):
             cast("Any", transport).max_size = READ_SIZE
         return _PipeReader(transport)
-    return _ThreadReader(fd, received, ended)
+    return ThreadReader(fd, received, ended)
 
 
 async def open_writer(
     fd: int, *, high: int, pause: Callable[[], None], resume: Callable[[], None], lost: Callable[[], None]
-) -> Writer:
+) -> WriteEnd:
     """Write to a descriptor, which the writer then owns. `pause`/`resume` report its buffer."""
     if _selectable(fd):
         loop = asyncio.get_running_loop()
@@ -70,22 +65,26 @@ async def open_writer(
             transport, _ = await loop.connect_write_pipe(lambda: protocol, os.fdopen(fd, "wb", buffering=0))
         transport.set_write_buffer_limits(high=high)
         return _PipeWriter(transport, protocol)
-    return _BlockingWriter(fd, lost)
+    if stat.S_ISFIFO(os.fstat(fd).st_mode):  # on Windows: it may block, and the loop cannot wait for it
+        return ThreadWriter(fd, high=high, pause=pause, resume=resume, lost=lost)
+    return BlockingWriter(fd, lost)
 
 
 def _widen(fd: int) -> None:
     """Let a peer write more of a large message at once: with every 64 KiB, both sides had to wake up."""
-    try:
-        import fcntl
+    if sys.platform != "linux":
+        return
+    import fcntl
 
+    try:
         if fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ) < PIPE_SIZE:
             fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
-    except (ImportError, AttributeError, OSError):
-        pass  # not on this system, or this user has too many wide pipes
+    except OSError:
+        pass  # this user has too many wide pipes
 
 
 def _selectable(fd: int) -> bool:
-    """Whether the event loop can wait for it: files, terminals and /dev/null it cannot."""
+    """Whether the event loop can wait for it: for files, terminals, /dev/null and on Windows it cannot."""
     return sys.platform != "win32" and (stat.S_ISFIFO(os.fstat(fd).st_mode) or _is_socket(fd))
 
 
@@ -159,88 +158,3 @@ class _PipeWriter:
         finally:
             if not self._protocol.closed.done():
                 self._transport.abort()
-
-
-class _ThreadReader:
-    """Reads in a thread of its own, one chunk at a time: the next when the last has been taken."""
-
-    def __init__(self, fd: int, received: Callable[[bytes], None], ended: Callable[[], None]) -> None:
-        self._fd = fd
-        self._received = received
-        self._ended = ended
-        self._loop = asyncio.get_running_loop()
-        self._paused = False
-        self._held = False  # the chunk in hand was taken, but reading is paused
-        self._go = threading.Event()
-        self._closed = False
-        self._thread = threading.Thread(target=self._read, name="acpella stdin", daemon=True)
-        self._thread.start()
-
-    def pause(self) -> None:
-        self._paused = True
-
-    def resume(self) -> None:
-        self._paused = False
-        if self._held:
-            self._held = False
-            self._go.set()
-
-    def close(self) -> None:
-        self._closed = True
-        self._go.set()  # a thread in a blocking read ends with the process
-
-    def _read(self) -> None:
-        while not self._closed and (data := self._next()) and self._give(data):
-            self._go.wait()
-            self._go.clear()
-        os.close(self._fd)
-        self._give(b"")
-
-    def _next(self) -> bytes:
-        try:
-            return os.read(self._fd, READ_SIZE)
-        except OSError:
-            return b""
-
-    def _give(self, data: bytes) -> bool:
-        try:
-            self._loop.call_soon_threadsafe(self._take, data)
-        except RuntimeError:  # the loop is gone
-            return False
-        return True
-
-    def _take(self, data: bytes) -> None:
-        if self._closed:
-            return
-        if not data:
-            self._ended()
-            return
-        self._received(data)
-        if self._paused:
-            self._held = True
-        else:
-            self._go.set()
-
-
-class _BlockingWriter:
-    """For files and terminals, which take bytes at once."""
-
-    def __init__(self, fd: int, lost: Callable[[], None]) -> None:
-        self._fd = fd
-        self._lost = lost
-        self._closed = False
-
-    def write(self, data: bytes | bytearray) -> None:
-        if self._closed:
-            return
-        rest = memoryview(data)
-        try:
-            while rest:
-                rest = rest[os.write(self._fd, rest) :]
-        except OSError:
-            self._closed = True
-            self._lost()
-
-    async def close(self) -> None:
-        self._closed = True
-        os.close(self._fd)

@@ -4,21 +4,18 @@ import asyncio
 import errno
 import logging
 import os
-import shlex
 import signal
 import subprocess
-import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from acpella._processes import ExitWatch, ProcessTree, has_directory, join_command, start
 from acpella._redact import redact
 from acpella.errors import ConnectionClosed, LocalProtocolError, TransportError
 from acpella.rpc import ChannelInfo, Receiver
 
-from ._descendants import Descendants
-from ._pipes import Reader, Writer, open_reader, open_writer
+from ._pipes import ReadEnd, WriteEnd, open_reader, open_writer
 from .limits import ProcessLimits
 
 __all__ = ["ProcessChannel"]
@@ -51,7 +48,7 @@ TALK_AFTER_EXIT = 3.0
 
 
 class ProcessChannel:
-    """Starts a command in a process group of its own and speaks to its stdin and stdout.
+    """Starts a command and speaks to its stdin and stdout.
 
     Its stderr is read all the time (R-005), and the last lines appear in the error when it dies. Closing
     ends it in steps: stdin is closed, then the whole group is terminated, then killed, so that nothing is
@@ -93,14 +90,14 @@ class ProcessChannel:
         self._about = ChannelInfo(identity=identity, process=self)
 
         self._process: subprocess.Popen[bytes] | None = None
-        self._descendants: Descendants | None = None
-        self._stdin: Writer | None = None
-        self._stdout: Reader | None = None
-        self._stderr: Reader | None = None
+        self._tree: ProcessTree | None = None
+        self._stdin: WriteEnd | None = None
+        self._stdout: ReadEnd | None = None
+        self._stderr: ReadEnd | None = None
         self._stderr_tail = bytearray()
         self._stderr_done: asyncio.Future[None] | None = None
         self._exited: asyncio.Future[int] | None = None
-        self._pidfd: int | None = None
+        self._exit_watch: ExitWatch | None = None
         self._output_ended = False
         self._paused = False
         self._quiet_timer: asyncio.TimerHandle | None = None
@@ -116,8 +113,8 @@ class ProcessChannel:
     @property
     def name(self) -> str:
         """The command for people, shortened and without secrets."""
-        shown = redact(shlex.join(self._command))
-        return shown if len(shown) <= 80 else shown[:77] + "..."
+        line = redact(join_command(self._command))
+        return line if len(line) <= 80 else line[:77] + "..."
 
     @property
     def command(self) -> list[str]:
@@ -154,10 +151,10 @@ class ProcessChannel:
         self._exited = self._loop.create_future()
         self._stderr_done = self._loop.create_future()
         process = self._process = self._start()
-        self._descendants = Descendants(process.pid)
+        self._tree = ProcessTree(process)
         assert process.stdin and process.stdout and process.stderr
         try:
-            self._watch(process)
+            self._exit_watch = ExitWatch(process, self._exit)
             self._stdin = await open_writer(
                 _own(process.stdin),
                 high=write_high,
@@ -168,7 +165,7 @@ class ProcessChannel:
             self._stderr = await open_reader(_own(process.stderr), self._stderr_received, self._stderr_ended)
             self._stdout = await open_reader(_own(process.stdout), self._received, self._stdout_ended)
         except BaseException:
-            self._kill(signal.SIGKILL)
+            self._tree.kill()
             for end in (process.stdin, process.stdout, process.stderr):
                 end.close()
             await self.close()
@@ -176,15 +173,13 @@ class ProcessChannel:
 
     def _start(self) -> "subprocess.Popen[bytes]":
         try:
-            return subprocess.Popen(
+            return start(
                 self._launched(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=self._cwd,
                 env=self._env,
-                bufsize=0,
-                start_new_session=True,  # a group of its own, so that all of it can be ended
             )
         except (OSError, ValueError) as error:
             raise TransportError(_why_not_started(self._command[0], self._cwd, error)) from error
@@ -194,7 +189,7 @@ class ProcessChannel:
         if self._limits is None:
             return self._command
         program = self._command[0]
-        if os.sep in program:
+        if has_directory(program):
             program = os.path.join(self._cwd or "", program)
         from shutil import which
 
@@ -238,36 +233,8 @@ class ProcessChannel:
 
     # -- how it ends by itself -------------------------------------------------------------
 
-    def _watch(self, process: "subprocess.Popen[bytes]") -> None:
-        try:
-            self._pidfd = os.pidfd_open(process.pid)
-        except (AttributeError, OSError):  # not Linux, or an old one
-            threading.Thread(target=self._wait_in_thread, args=(process,), daemon=True).start()
-        else:
-            self._loop.add_reader(self._pidfd, self._noticed)
-
-    def _wait_in_thread(self, process: "subprocess.Popen[bytes]") -> None:
-        code = process.wait()
-        try:
-            self._loop.call_soon_threadsafe(self._exit, code)
-        except RuntimeError:
-            pass  # the loop is gone
-
-    def _noticed(self) -> None:
-        """It has exited. It is not reaped before its group was killed, so that its number stays its own."""
-        assert self._process is not None
-        self._stop_watching()
-        status = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
-        assert status is not None
-        self._exit(status.si_status if status.si_code == os.CLD_EXITED else -status.si_status)
-
-    def _stop_watching(self) -> None:
-        if self._pidfd is not None:
-            self._loop.remove_reader(self._pidfd)
-            os.close(self._pidfd)
-            self._pidfd = None
-
     def _exit(self, code: int) -> None:
+        """It is reaped by `close`, after its group was killed, so that its number stays its own."""
         assert self._exited is not None
         if not self._exited.done():
             self._exited.set_result(code)
@@ -343,19 +310,17 @@ class ProcessChannel:
         """End the process and everything it started at once. Needs no event loop; `close` still tidies up."""
         if self._process is not None and self._process.returncode is None:
             self.note_descendants()
-            self._kill(signal.SIGKILL)
-            self._signal_descendants(signal.SIGKILL)
+            if self._tree is not None:
+                self._tree.kill()
+                self._tree.kill_detached()
 
     def note_descendants(self) -> None:
         """Remember what it has started. Do so before it ends its commands: it may miss some of them."""
-        if self._descendants is not None:
-            self._descendants.look()
-
-    def _signal_descendants(self, number: int) -> bool:
-        return self._descendants is not None and self._descendants.signal(number)
+        if self._tree is not None:
+            self._tree.note_descendants()
 
     async def _end_process(self) -> None:
-        assert self._exited is not None and self._process is not None
+        assert self._exited is not None and self._process is not None and self._tree is not None
         try:
             self.note_descendants()
             if self._stdin is not None:
@@ -363,49 +328,39 @@ class ProcessChannel:
             if not await self._exits_within(self._eof_grace):
                 log.info("%s does not end with its input; terminating it", self.name)
                 self.note_descendants()
-                self._kill(signal.SIGTERM)
+                self._tree.terminate()
                 if not await self._exits_within(self._terminate_grace):
-                    log.info("%s ignores SIGTERM; killing it", self.name)
+                    log.info("%s was told to end and does not; killing it", self.name)
         finally:
             self.note_descendants()
-            self._kill(signal.SIGKILL)  # what the group's leader left behind, too
-            await self._end_descendants()
+            self._tree.kill()  # what it left behind in its group, too
+            await self._end_detached(self._tree)
             for end in (self._stdout, self._stderr):
                 if end is not None:
                     end.close()
             if await self._exits_within(self._terminate_grace):
                 self._process.wait()  # reaps it
-            self._stop_watching()
+            if self._exit_watch is not None:
+                self._exit_watch.stop()
 
-    async def _end_descendants(self) -> None:
-        """What left the group."""
+    async def _end_detached(self, tree: ProcessTree) -> None:
+        """End what left its group: commands in sessions of their own."""
         deadline = asyncio.get_running_loop().time() + DETACHED_GRACE
         pause = POLL_TIME
         try:
-            runs = self._signal_descendants(signal.SIGTERM)
+            runs = tree.terminate_detached()
             while runs and asyncio.get_running_loop().time() < deadline:
                 await asyncio.sleep(pause)
                 pause *= 1.5
-                runs = self._signal_descendants(0)
+                runs = tree.detached_run()
         finally:
             self.note_descendants()  # what they have started since
-            self._signal_descendants(signal.SIGKILL)
+            tree.kill_detached()
 
     async def _exits_within(self, seconds: float) -> bool:
         assert self._exited is not None
         await asyncio.wait([self._exited], timeout=seconds)
         return self._exited.done()
-
-    def _kill(self, number: int) -> None:
-        """Signal the whole group."""
-        assert self._process is not None
-        try:
-            if sys.platform == "win32":
-                self._process.kill()
-            else:
-                os.killpg(self._process.pid, number)
-        except (ProcessLookupError, PermissionError):
-            pass  # all gone
 
 
 def _own(file: IO[bytes]) -> int:
@@ -424,21 +379,21 @@ def _signal_name(number: int) -> str:
 
 def _why_not_started(program: str, cwd: str | os.PathLike[str] | None, error: OSError | ValueError) -> str:
     """What the person who wrote the command must know."""
-    shown = shlex.quote(program)
+    quoted = join_command([program])
     where = Path(cwd or ".")
     if not where.is_dir():
         lack = "is not a directory" if where.exists() else "does not exist"
-        return f"cannot start {shown}: the working directory {where} {lack}"
+        return f"cannot start {quoted}: the working directory {where} {lack}"
     if isinstance(error, FileNotFoundError):
-        if os.sep in program and (where / program).exists():
-            return f"cannot start {shown}: the interpreter named in its first line does not exist"
-        hint = "check the path" if os.sep in program else "is it installed and on your PATH?"
-        return f"cannot start {shown}: command not found; {hint}"
+        if has_directory(program) and (where / program).exists():
+            return f"cannot start {quoted}: the interpreter named in its first line does not exist"
+        hint = "check the path" if has_directory(program) else "is it installed and on your PATH?"
+        return f"cannot start {quoted}: command not found; {hint}"
     if isinstance(error, PermissionError):
         if (where / program).is_dir():
-            return f"cannot start {shown}: it is a directory"
-        hint = f"; run it as `python {shown}`" if program.endswith(".py") else f"; try `chmod +x {shown}`"
-        return f"cannot start {shown}: it is not executable{hint}"
+            return f"cannot start {quoted}: it is a directory"
+        hint = f"; run it as `python {quoted}`" if program.endswith(".py") else f"; try `chmod +x {quoted}`"
+        return f"cannot start {quoted}: it is not executable{hint}"
     if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
-        return f"cannot start {shown}: it is not a program (no `#!` line, or built for another machine)"
-    return f"cannot start {shown}: {error}"
+        return f"cannot start {quoted}: it is not a program (no `#!` line, or built for another machine)"
+    return f"cannot start {quoted}: {error}"

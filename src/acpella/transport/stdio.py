@@ -6,7 +6,7 @@ import sys
 from acpella.errors import ConnectionClosed, LocalProtocolError, TransportError
 from acpella.rpc import ChannelInfo, Receiver
 
-from ._pipes import Reader, Writer, open_reader, open_writer
+from ._pipes import ReadEnd, WriteEnd, open_reader, open_writer
 
 __all__ = ["StdioChannel"]
 
@@ -22,8 +22,8 @@ class StdioChannel:
 
     def __init__(self) -> None:
         self._guard: _Guard | None = None
-        self._reader: Reader | None = None
-        self._writer: Writer | None = None
+        self._reader: ReadEnd | None = None
+        self._writer: WriteEnd | None = None
         self._ended = False
 
     async def open(self, receiver: Receiver, *, write_high: int) -> None:
@@ -117,8 +117,9 @@ class _Guard:
         self._settle_prints()
         os.dup2(self._stdin, 0)
         os.dup2(self._stdout, 1)
-        os.set_blocking(0, True)  # the loop had made the shared description non-blocking
-        os.set_blocking(1, True)
+        if sys.platform != "win32":
+            os.set_blocking(0, True)  # the loop had made the shared description non-blocking
+            os.set_blocking(1, True)
         os.close(self._stdin)
         os.close(self._stdout)
 

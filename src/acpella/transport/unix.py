@@ -40,7 +40,7 @@ class UnixChannel:
             self._transport, _ = await loop.create_connection(lambda: protocol, sock=self._where)
         else:
             if sys.platform == "win32":
-                raise TransportError("there are no Unix sockets on this system")
+                raise TransportError("Python has no Unix sockets on Windows; use a URL instead")
             path = os.fspath(self._where)
             try:
                 self._transport, _ = await loop.create_unix_connection(lambda: protocol, path)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from acpella.transport._pipes import Reader, Writer, open_reader, open_writer
+from acpella.transport._pipes import ReadEnd, WriteEnd, open_reader, open_writer
 
 pytestmark = pytest.mark.anyio
 
@@ -38,7 +38,7 @@ class Source:
         self.ended = asyncio.Event()
         self.news = asyncio.Event()
 
-    async def open(self, fd: int) -> Reader:
+    async def open(self, fd: int) -> ReadEnd:
         return await open_reader(fd, self.received, self.ended.set)
 
     def received(self, data: bytes) -> None:
@@ -54,7 +54,7 @@ class Sink:
         self.resumed = asyncio.Event()
         self.lost = asyncio.Event()
 
-    async def open(self, fd: int, high: int = 1000) -> Writer:
+    async def open(self, fd: int, high: int = 1000) -> WriteEnd:
         return await open_writer(
             fd, high=high, pause=self.paused.set, resume=self.resumed.set, lost=self.lost.set
         )

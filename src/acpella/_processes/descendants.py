@@ -33,8 +33,9 @@ class Descendants:
                 if pid not in self._seen and (status := _stat(pid)) is not None:
                     self._seen[pid] = status
                     unvisited.append(pid)
-        if sessions := {status.session for status in list(self._seen.values())} - {self._root, os.getsid(0)}:
-            self._look_in(sessions)
+        sessions = {status.session for status in list(self._seen.values())}
+        if others := sessions - {self._root, _own_session()}:
+            self._look_in(others)
 
     def _look_in(self, sessions: set[int]) -> None:
         """Note who else is in these sessions: their parents may be gone."""
@@ -51,6 +52,10 @@ class Descendants:
         for pid, status in running:
             _send(pid, status, number)
         return bool(running)
+
+
+def _own_session() -> int:
+    return 0 if sys.platform == "win32" else os.getsid(0)
 
 
 def _stat(pid: int) -> _Stat | None:
