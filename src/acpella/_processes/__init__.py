@@ -6,11 +6,22 @@ The rest of the package asks nothing about the system when it deals with process
 import sys
 
 if sys.platform == "win32":
-    from .windows import ProcessTree, start
+    from .windows import ProcessTree, kill_tree, start
 else:
-    from .unix import ProcessTree, start
+    from .unix import ProcessTree, kill_tree, start
 
 from .exits import ExitWatch
+from .signals import HANGUP, on_signals
 from .words import has_directory, join_command, split_command
 
-__all__ = ["ExitWatch", "ProcessTree", "has_directory", "join_command", "split_command", "start"]
+__all__ = [
+    "HANGUP",
+    "ExitWatch",
+    "ProcessTree",
+    "has_directory",
+    "join_command",
+    "kill_tree",
+    "on_signals",
+    "split_command",
+    "start",
+]

@@ -11,7 +11,7 @@ from .descendants import Descendants
 
 assert sys.platform != "win32"  # type checkers skip the rest there; `__init__` takes another module
 
-__all__ = ["ProcessTree", "start"]
+__all__ = ["ProcessTree", "kill_tree", "start"]
 
 
 def start(
@@ -40,6 +40,20 @@ def start(
     )
 
 
+def kill_tree(pid: int) -> None:
+    """End a process that leads a group, and the whole group with it, at once."""
+    _signal_group(pid, signal.SIGKILL)
+
+
+def _signal_group(group: int, number: int) -> bool:
+    """False if nobody is left in it."""
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
 class ProcessTree:
     """A process and all that it started: its group, and what has left the group."""
 
@@ -53,15 +67,15 @@ class ProcessTree:
 
     def terminate(self) -> bool:
         """Ask the group to end; False if nobody is left in it."""
-        return self._signal(signal.SIGTERM)
+        return _signal_group(self._group, signal.SIGTERM)
 
     def kill(self) -> bool:
         """End the group at once; False if nobody is left in it."""
-        return self._signal(signal.SIGKILL)
+        return _signal_group(self._group, signal.SIGKILL)
 
     def runs(self) -> bool:
         """Whether anybody is left in the group, the dead that nobody has reaped included."""
-        return self._signal(0)
+        return _signal_group(self._group, 0)
 
     def terminate_detached(self) -> bool:
         """Ask those to end that left the group; False if there are none."""
@@ -74,10 +88,3 @@ class ProcessTree:
     def detached_run(self) -> bool:
         """Whether any that left the group still runs."""
         return self._descendants.signal(0)
-
-    def _signal(self, number: int) -> bool:
-        try:
-            os.killpg(self._group, number)
-        except (ProcessLookupError, PermissionError):
-            return False
-        return True

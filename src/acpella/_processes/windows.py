@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO
 
-__all__ = ["ProcessTree", "command_line", "start"]
+__all__ = ["ProcessTree", "command_line", "kill_tree", "start"]
 
 CREATE_NEW_PROCESS_GROUP = 0x00000200
 """Ctrl-C in this console is not for the child."""
@@ -80,14 +80,22 @@ def _quoted(word: str) -> str:
     return '"' + word + "\\" * trailing + '"'
 
 
+Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
+
+
+def kill_tree(pid: int, run: Run = subprocess.run) -> bool:
+    """End a process and its children at once; False if that did not work."""
+    words = ["taskkill", "/T", "/F", "/PID", str(pid)]
+    try:
+        return run(words, capture_output=True, timeout=TASKKILL_WITHIN).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
 class ProcessTree:
     """A process and its children, as long as it lives: the system forgets who started an orphan."""
 
-    def __init__(
-        self,
-        process: "subprocess.Popen[bytes]",
-        run: Callable[..., "subprocess.CompletedProcess[bytes]"] = subprocess.run,
-    ) -> None:
+    def __init__(self, process: "subprocess.Popen[bytes]", run: Run = subprocess.run) -> None:
         self._process = process
         self._run = run
 
@@ -102,12 +110,7 @@ class ProcessTree:
         """End it and its children at once; False if it has ended."""
         if not self.runs():
             return False
-        words = ["taskkill", "/T", "/F", "/PID", str(self._process.pid)]
-        try:
-            ended = self._run(words, capture_output=True, timeout=TASKKILL_WITHIN).returncode == 0
-        except (OSError, subprocess.TimeoutExpired):
-            ended = False
-        if not ended and self.runs():
+        if not kill_tree(self._process.pid, self._run) and self.runs():
             try:
                 self._process.kill()  # it alone is better than nothing
             except OSError:

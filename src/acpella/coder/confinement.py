@@ -10,6 +10,7 @@ import re
 import shutil
 import stat
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -147,13 +148,14 @@ def _not_for_everybody(top: str) -> tuple[list[str], list[str]]:
 
 def _homes() -> list[Path]:
     """The user's home, and that of the account where HOME names another."""
-    import pwd
-
     homes = [os.path.realpath(Path.home())]
-    try:
-        homes.append(os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir))
-    except KeyError:
-        pass  # a user without an account, as in containers
+    if sys.platform != "win32":
+        import pwd
+
+        try:
+            homes.append(os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir))
+        except KeyError:
+            pass  # a user without an account, as in containers
     return [Path(home) for home in dict.fromkeys(homes) if home != "/"]
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import Protocol
@@ -261,7 +262,7 @@ def _copy_git_config(source: Path, target: Path) -> None:
 
 def _sweep() -> None:
     """Remove what processes left behind that could not clean up."""
-    if not hasattr(os, "getuid"):
+    if sys.platform == "win32":
         return
     for path in Path(tempfile.gettempdir()).glob("acpella-sandbox-*"):
         owner = path.name.split("-")[2]

@@ -6,31 +6,13 @@ nodes try that lock. No heartbeats, and nothing to wait for after a crash.
 
 import os
 import secrets
-import sys
 from pathlib import Path
+
+from acpella._processes.locks import lock_file
 
 from .store import StoreError
 
 __all__ = ["Node"]
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(fd: int, *, shared: bool) -> bool:
-        try:
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-else:
-    import fcntl
-
-    def _lock(fd: int, *, shared: bool) -> bool:
-        try:
-            fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
 
 
 class Node:
@@ -73,7 +55,7 @@ class Node:
             return True  # another user's: it cannot be told, so it is not taken
         try:
             # shared: two that ask at once must not take each other for the owner
-            if not _lock(fd, shared=True):
+            if not lock_file(fd, shared=True):
                 return True
             _remove(path)
         finally:
@@ -94,7 +76,7 @@ class Node:
         """The locked file, or None when somebody cleared it away before it was locked."""
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            if _lock(fd, shared=False) and os.path.samestat(os.fstat(fd), os.stat(path)):
+            if lock_file(fd, shared=False) and os.path.samestat(os.fstat(fd), os.stat(path)):
                 return fd
         except FileNotFoundError:
             pass

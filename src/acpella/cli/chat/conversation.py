@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+from acpella._processes import HANGUP, on_signals
 from acpella.client import (
     ClientSession,
     ClientSettings,
@@ -102,9 +103,7 @@ class Conversation:
             return await self._run()
 
     async def _run(self) -> int:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self.on_leave)
+        on_signals((signal.SIGTERM, *HANGUP), self.on_leave)
         face = asyncio.ensure_future(self.face.run())
         work = asyncio.ensure_future(self._work())
         leave = asyncio.ensure_future(self._left.wait())

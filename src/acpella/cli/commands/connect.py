@@ -4,8 +4,9 @@ import argparse
 import asyncio
 import signal
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+
+from acpella._processes import HANGUP, on_signals
 
 from .. import exits
 from ..terminal.output import say
@@ -119,10 +120,9 @@ class _Bridge:
 
         loop = asyncio.get_running_loop()
         self._ended = loop.create_future()
-        with suppress(NotImplementedError):  # Windows
-            # the server is told, so that it keeps nothing for us
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                loop.add_signal_handler(number, self._end, True, ConnectionClosed("ended by a signal"))
+        # the server is told, so that it keeps nothing for us
+        by_signal = ConnectionClosed("ended by a signal")
+        on_signals((signal.SIGINT, signal.SIGTERM, *HANGUP), lambda: self._end(True, by_signal))
         await self._server.open(
             _Side(self._to_editor, self._editor, lambda reason: self._end(False, reason)),
             write_high=WRITE_HIGH,

@@ -4,7 +4,6 @@ import contextlib
 import logging
 import os
 import select
-import signal
 import socket
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from typing import Any, cast
 
 import msgspec
 
+from acpella._processes import kill_tree
 from acpella.errors import AcpellaError, ConnectionClosed, RpcError, TransportError, Unsupported
 
 from ..state import paths
@@ -119,8 +119,7 @@ class Address(msgspec.Struct, kw_only=True):
         if address is None:
             return
         if address.agent_ticks and started_ticks(address.agent_pid) == address.agent_ticks:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(address.agent_pid, signal.SIGKILL)
+            kill_tree(address.agent_pid)
         place = Path(address.socket)
         place.unlink(missing_ok=True)
         if place.parent != path.parent:
@@ -154,12 +153,26 @@ def sweep() -> None:
                     os.close(held)
 
 
+def unix_socket() -> socket.socket:
+    """A socket between the processes of this machine.
+
+    Raises:
+        TransportError: there are none on this system; says what to do instead.
+    """
+    if sys.platform == "win32":
+        raise TransportError(
+            "sessions that stay alive need Unix sockets, which Python does not have on Windows; "
+            "use `acpella run` and `acpella chat` without -s, or WSL"
+        )
+    return socket.socket(socket.AF_UNIX)
+
+
 def find(key: str) -> socket.socket | None:
     """A connection to the daemon of a session, if it has one."""
     address = Address.read(paths.daemons() / f"{key}.json")
     if address is None:
         return None
-    connected = socket.socket(socket.AF_UNIX)
+    connected = unix_socket()
     connected.settimeout(ANSWER_WITHIN)
     try:
         connected.connect(address.socket)
@@ -333,7 +346,7 @@ def stop(key: str, *, within: float = 10.0) -> bool:
     if address.exists():  # stuck: its agent is ended by `sweep`
         found = Address.read(address)
         if found is not None and found.ticks and started_ticks(found.pid) == found.ticks:
-            os.kill(found.pid, signal.SIGKILL)
+            kill_tree(found.pid)
             while started_ticks(found.pid) == found.ticks and time.monotonic() < deadline + within:
                 time.sleep(0.02)
         sweep()

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from acpella._processes import HANGUP, on_signals
 from acpella.errors import AcpellaError, ConnectionClosed, TransportError, Unsupported
 from acpella.rpc.message import ABSENT, Envelope
 from acpella.transport import UnixChannel, memory_pair
@@ -108,8 +109,7 @@ class Daemon:
         loop = asyncio.get_running_loop()
         self._loop = loop
         self._used = loop.time() + FIRST_WITHIN
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            loop.add_signal_handler(number, self._ending.set)
+        on_signals((signal.SIGTERM, signal.SIGINT, *HANGUP), self._ending.set)
         accepting = loop.create_task(self._accept())
         self._rest()
         try:

@@ -3,14 +3,11 @@
 import contextlib
 import os
 import socket
-import sys
 from pathlib import Path
-
-from acpella.errors import TransportError
 
 from ..state import paths
 from ..state.file_locks import try_lock
-from .client import Address, started_ticks
+from .client import Address, started_ticks, unix_socket
 
 __all__ = ["MAX_CLIENTS", "Hold"]
 
@@ -44,8 +41,7 @@ class Hold:
             OSError: nothing can be kept here.
             TransportError: there are no Unix sockets on this system.
         """
-        if sys.platform == "win32":
-            raise TransportError("sessions that stay alive need Unix sockets, which this system lacks")
+        unix_socket().close()  # says what to do where there are none
         held = try_lock(paths.private(paths.daemons()) / f"{key}.lock")
         return None if held is None else cls(key, held)
 
@@ -72,7 +68,7 @@ class Hold:
 def _listen(path: Path) -> socket.socket:
     paths.private(path.parent)
     path.unlink(missing_ok=True)  # the lock says that nobody listens there
-    listener = socket.socket(socket.AF_UNIX)
+    listener = unix_socket()
     mask = os.umask(0o177)
     try:
         listener.bind(os.fspath(path))

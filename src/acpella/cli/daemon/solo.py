@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -75,9 +76,10 @@ class Alone:
                 return  # its daemon is there, and asks for it in vain; the agent decides who may have it
             if agent_pid is not None:
                 self._hold.tell_agent(agent_pid)
-            self._server = await asyncio.start_unix_server(
-                self._serve, sock=self._hold.listener, limit=MAX_LINE
-            )
+            if sys.platform != "win32":  # where nobody can take a session
+                self._server = await asyncio.start_unix_server(
+                    self._serve, sock=self._hold.listener, limit=MAX_LINE
+                )
         except (OSError, TransportError):
             await self.release()
 

@@ -7,6 +7,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from acpella._processes.locks import lock_file
+
 __all__ = ["locked", "try_lock"]
 
 LOCK_WITHIN = 5.0
@@ -21,9 +23,6 @@ def locked(path: Path, *, directory: bool = False) -> Generator[None]:
         TimeoutError: another process has had it for long.
         OSError: it cannot be opened.
     """
-    if sys.platform == "win32":
-        yield  # no lock there; the files are still replaced whole
-        return
     deadline = time.monotonic() + LOCK_WITHIN
     while (handle := try_lock(path, directory=directory)) is None:
         if time.monotonic() > deadline:
@@ -37,13 +36,16 @@ def locked(path: Path, *, directory: bool = False) -> Generator[None]:
 
 def try_lock(path: Path, *, directory: bool = False) -> int | None:
     """A descriptor that holds the lock for as long as it is open; None if somebody else does."""
-    import fcntl
-
-    flags = os.O_RDONLY | os.O_DIRECTORY if directory else os.O_RDWR | os.O_CREAT
-    handle = os.open(path, flags | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    handle = _open(path, directory=directory)
+    if not lock_file(handle):
         os.close(handle)
         return None
     return handle
+
+
+def _open(path: Path, *, directory: bool) -> int:
+    if sys.platform != "win32" and directory:
+        return os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    if directory:  # which Windows cannot open
+        path /= ".lock"
+    return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)

@@ -1,6 +1,7 @@
 """Where the command line keeps its files."""
 
 import os
+import sys
 from pathlib import Path
 
 from acpella._directories import private, repository, runtime, state, write_private
@@ -28,7 +29,8 @@ def sockets() -> Path:
 
     temporary = os.environ.get("TMPDIR", "")
     base = temporary if os.path.isabs(temporary) and len(temporary) < 40 else "/tmp"
-    return Path(base) / f"acpella-{os.getuid()}-{crc32(os.fsencode(place)):08x}"
+    user = "" if sys.platform == "win32" else os.getuid()
+    return Path(base) / f"acpella-{user}-{crc32(os.fsencode(place)):08x}"
 
 
 def permissions() -> Path:

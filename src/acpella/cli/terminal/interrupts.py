@@ -3,8 +3,13 @@
 import asyncio
 import os
 import signal
+import sys
 import threading
+from collections.abc import Callable
+from types import FrameType
 from typing import TYPE_CHECKING, Any
+
+from acpella._processes import HANGUP, on_signals
 
 from .. import exits
 
@@ -41,23 +46,21 @@ class Interrupts:
         self._tasks: list[asyncio.Task[Any]] = []
         self._pressed = 0
         self._leaving = False
-        loop = asyncio.get_running_loop()
-        try:
-            loop.add_signal_handler(signal.SIGINT, self._interrupt)
-            for number in (signal.SIGTERM, signal.SIGHUP):
-                loop.add_signal_handler(number, self._terminate)
-        except NotImplementedError:
+        ending = (signal.SIGTERM, *HANGUP)
+        if not on_signals((signal.SIGINT,), self._interrupt) or not on_signals(ending, self._terminate):
             return  # Windows: KeyboardInterrupt ends the program
         # These run even if the loop is busy and calls none of those above; it is still woken up.
-        for number, handler in (
-            (signal.SIGINT, self._press),
-            (signal.SIGTERM, self._leave),
-            (signal.SIGHUP, self._leave),
-        ):
-            signal.signal(number, handler)
-            signal.siginterrupt(number, False)
+        self._handle_at_once(signal.SIGINT, self._press)
+        for number in ending:
+            self._handle_at_once(number, self._leave)
 
     # -- without the event loop ------------------------------------------------------------------
+
+    @staticmethod
+    def _handle_at_once(number: signal.Signals, handler: Callable[[int, FrameType | None], None]) -> None:
+        signal.signal(number, handler)
+        if sys.platform != "win32":
+            signal.siginterrupt(number, False)
 
     def _press(self, number: int, frame: object) -> None:
         self._pressed += 1

@@ -5,12 +5,19 @@ import atexit
 import os
 import signal
 import sys
-import termios
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
-__all__ = ["Keys", "interrupt", "open_keys", "read_line"]
+from acpella._processes import HANGUP
+from acpella.errors import Unsupported
+
+__all__ = ["HAS_KEYS", "Keys", "interrupt", "open_keys", "read_line"]
+
+HAS_KEYS = sys.platform != "win32"
+"""Whether single keys can be read here."""
+
+NO_KEYS = "acpella asks nothing in a Windows console; decide beforehand with --write or --yolo, or use WSL"
 
 ESCAPE_WAIT = 0.05
 """Seconds after which an escape character was the Esc key, and not the begin of an arrow key or the like."""
@@ -78,7 +85,6 @@ async def open_keys() -> AsyncGenerator[Keys]:
     keys = Keys()
     loop = asyncio.get_running_loop()
     with _terminal_mode(fd, echo=False, lines=False):
-        termios.tcflush(fd, termios.TCIFLUSH)
         loop.add_reader(fd, lambda: keys.received(_read(fd)))
         _reading.append(keys.received)
         try:
@@ -121,7 +127,15 @@ def _read(fd: int) -> bytes:
 
 @contextmanager
 def _terminal_mode(fd: int, *, echo: bool, lines: bool) -> Generator[None]:
-    """Set the terminal, and set it back whatever happens."""
+    """Set the terminal, and set it back whatever happens. Single keys begin with those typed from now on.
+
+    Raises:
+        Unsupported: the terminals of this system are another kind.
+    """
+    if sys.platform == "win32":
+        raise Unsupported(NO_KEYS)
+    import termios
+
     before = termios.tcgetattr(fd)
     mode = termios.tcgetattr(fd)
     for flag, on in ((termios.ECHO, echo), (termios.ICANON, lines), (termios.ISIG, True)):
@@ -131,10 +145,12 @@ def _terminal_mode(fd: int, *, echo: bool, lines: bool) -> Generator[None]:
         mode[6][termios.VMIN], mode[6][termios.VTIME] = 1, 0
     _saved.append((fd, before))
     atexit.register(_restore)
-    deadly = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is signal.SIG_DFL]
+    deadly = [n for n in (signal.SIGTERM, *HANGUP) if signal.getsignal(n) is signal.SIG_DFL]
     for number in deadly:
         signal.signal(number, _die)
     termios.tcsetattr(fd, termios.TCSADRAIN, mode)
+    if not lines:
+        termios.tcflush(fd, termios.TCIFLUSH)
     try:
         yield
     finally:
@@ -153,6 +169,10 @@ def _die(number: int, frame: object) -> None:
 def _restore() -> None:
     """Set the terminal back; also the last resort, when the program ends in the middle of a question."""
     atexit.unregister(_restore)
+    if sys.platform == "win32":
+        return
+    import termios
+
     while _saved:
         fd, mode = _saved.pop()
         try:

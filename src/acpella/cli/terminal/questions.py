@@ -415,7 +415,9 @@ class _Declined(Exception):
 
 def is_interactive() -> bool:
     """Whether there is somebody to ask."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
+    from .keys import HAS_KEYS
+
+    return HAS_KEYS and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def refuse(request: RequestPermissionRequest, hint: str = "") -> PermissionOption | None:

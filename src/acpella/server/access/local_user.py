@@ -57,7 +57,7 @@ def can_tell_users() -> bool:
 
 def may_act_as_us(user: int | None) -> bool:
     """Whether a program of this user could do what we do anyway. Not so if nobody can tell whose it is."""
-    return user is not None and user in (0, os.getuid())
+    return sys.platform != "win32" and user is not None and user in (0, os.getuid())
 
 
 _Plain: TypeAlias = tuple[Address, int]
@@ -71,7 +71,7 @@ def _plain(end: End) -> _Plain:
 
 def _owner(local: _Plain, remote: _Plain) -> int | None:
     """The user who has the socket with these two ends open; None if nobody has, or nobody can tell."""
-    if local[0].version != remote[0].version:
+    if sys.platform != "linux" or local[0].version != remote[0].version:
         return None
     try:  # it is asked for this one connection, so the number of others costs nothing
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_SOCK_DIAG) as asking:
