@@ -15,11 +15,13 @@ demo: $(DEMO)/.installed  ## a conversation with the built-in agent; needs no ke
 
 test: check unit  ## all checks and all tests
 
-check: $(VENV)/.installed  ## format, lint, layers, types
+check: $(VENV)/.installed  ## format, lint, layers, types on every system
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/pyright
+	$(BIN)/pyright --pythonplatform Darwin
+	$(BIN)/pyright --pythonplatform Windows
 	$(MAKE) --no-print-directory docs
 
 docs: $(VENV)/.installed  ## the documentation, into site/

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import secrets
 import socket
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -49,8 +50,7 @@ _NAMED = """SELECT incarnation, seen_at,
 
 def now() -> float:
     """Seconds on a clock that also counts while the machine sleeps, where there is one."""
-    clock = getattr(time, "CLOCK_BOOTTIME", None)
-    return time.monotonic() if clock is None else time.clock_gettime(clock)
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.monotonic()
 
 
 class Node:
