@@ -1,40 +1,109 @@
 """Takes secrets out of text before it is logged, kept or shown in an error."""
 
 import re
+from collections.abc import Callable
 
-__all__ = ["redact"]
+__all__ = ["HINTS", "RULES", "SECRET_KEY", "VERSION", "redact"]
 
-_HIDDEN = "***"
+VERSION = 2
+"""Of the rules below, counted up when they change: a recording says which ones it was written with."""
 
-_SECRET_WORDS = "api[_-]?key|token|secret|password|passwd|authorization|cookie|credential|private[_-]?key"
+_WORDS = (
+    "api[_-]?key|access[_-]?key|private[_-]?key|proxy[_-]?key|token|secret|passw(?:or)?d|passphrase"
+    "|authorization|cookie|credential"
+)
+_QUERY_WORDS = (
+    "ticket|sig|signature|code|key|auth|pwd|session|jwt|assertion|x-(?:amz|goog)-(?:signature|credential)"
+)
+
+SECRET_KEY = re.compile(_WORDS, re.IGNORECASE)
+"""Names whose values are secrets, wherever they occur in a name."""
 
 # Possessive repeats (`++`) never try again: a peer may print anything, and this must stay quick.
-_SECRET_KEY = rf"(?=[\w.-]*?(?:{_SECRET_WORDS}))[\w.-]++"
+_KEY = rf"(?=[\w.-]*?(?:{_WORDS}))[\w.-]++"
 _VALUE = r"""(?:'[^'\n]*+'?|"[^"\n]*+"?|[^\s,;&"']++)"""
+_NOT_HIDDEN = r"(?!(?:(?:bearer|basic)\s++)?(?:<secret \d|\*\*\*))"
 
 # Works on pieces of JSON too: frames are shortened before they are redacted, so the end may be missing.
 _STRING = r'"(?:[^"\\]|\\.)*+(?:"|\\?$)'
-_RULES = [
-    # "env": {...} and "headers": {...}: every value of the map
-    (re.compile(rf'("(?:env|headers)"\s*+:\s*+\{{)(?:[^"}}]|{_STRING})++'), rf'\1"{_HIDDEN}"'),
-    # {"name": "...", "value": "..."}: environment variables and headers of MCP servers and terminals (R-052)
-    (re.compile(rf'("name"\s*+:\s*+{_STRING}\s*+,\s*+"value"\s*+:\s*+){_STRING}'), rf'\1"{_HIDDEN}"'),
-    (re.compile(rf'("value"\s*+:\s*+){_STRING}(\s*+,\s*+"name"\s*+:)'), rf'\1"{_HIDDEN}"\2'),
-    # backslashes: JSON inside a string
-    (re.compile(rf'("{_SECRET_KEY}\\*+"\s*+:\s*+\\*+){_STRING}', re.IGNORECASE), rf'\1"{_HIDDEN}"'),
-    (re.compile(r"\b(Bearer|Basic)\s++[\w.~+/=-]{4,}", re.IGNORECASE), rf"\1 {_HIDDEN}"),
-    (re.compile(rf"(?<![\w.-])({_SECRET_KEY}\s*+[=:]\s*+){_VALUE}", re.IGNORECASE), rf"\1{_HIDDEN}"),
-    # --token abc
-    (re.compile(rf"(?<![\w.-])(--?{_SECRET_KEY}\s++)(?!-){_VALUE}", re.IGNORECASE), rf"\1{_HIDDEN}"),
-    (re.compile(r"(://)[^\s/@\"']++@"), rf"\1{_HIDDEN}@"),
-    # how a WebSocket or an event stream brings a token or ticket when it can set no header
-    (re.compile(r"(\bacpella\.(?:token|ticket)\.|[?&]ticket=)[^\s&\"',]++"), rf"\1{_HIDDEN}"),
-    (re.compile(r"\b(?:sk|pk|ghp|gho|ghs|xox[abp])[-_][\w-]{12,}"), _HIDDEN),
-]
+
+RULES: dict[str, re.Pattern[str]] = {
+    name: re.compile(pattern, re.IGNORECASE if name not in ("shapes", "pem") else 0)
+    for name, pattern in {
+        # "env": {...} and "headers": {...}: every value of the map
+        "maps": rf'"(?:env|headers)"\s*+:\s*+\{{(?P<secret>(?:[^"}}]|{_STRING})++)',
+        # {"name": "...", "value": "..."}: variables and headers of MCP servers and terminals (R-052)
+        "pairs": rf'"name"\s*+:\s*+{_STRING}\s*+,\s*+"value"\s*+:\s*+(?P<secret>{_STRING})',
+        "pairs, value first": rf'"value"\s*+:\s*+(?P<secret>{_STRING})\s*+,\s*+"name"\s*+:',
+        # backslashes: JSON inside a string
+        "json": rf'"{_KEY}\\*+"\s*+:\s*+\\*+(?P<secret>{_STRING})',
+        "schemes": r"\b(?:Bearer|Basic)\s++(?P<secret>[\w.~+/=-]{4,})",
+        "assignments": rf"(?<![\w.-]){_KEY}\s*+[=:]\s*+{_NOT_HIDDEN}(?P<secret>{_VALUE})",
+        "options": rf"(?<![\w.-])--?{_KEY}\s++(?!-){_NOT_HIDDEN}(?P<secret>{_VALUE})",
+        "user information of a URL": r"://(?P<secret>[^\s/@\"'<*]++)@",
+        # how a WebSocket or an event stream brings a token or ticket when it can set no header
+        "subprotocols": r"\bacpella\.(?:token|ticket)\.(?P<secret>[^\s&\"',]++)",
+        "queries": rf"[?&](?:{_QUERY_WORDS})={_NOT_HIDDEN}(?P<secret>[^\s&\"'#]++)",
+        "pem": r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<secret>[^-]*+)",
+        "shapes": r"(?<![A-Za-z0-9])(?P<secret>(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat"
+        r"|xox[abeoprs]|npm|hf|gsk|xai|dop_v1|pypi|shpat|tvly|r8|nvapi|whsec|fw|pplx|lin_api)[-_][\w-]{12,}"
+        r"|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{30,}|ya29\.[\w-]{12,}|SG\.[\w-]{10,}\.[\w-]{10,}"
+        r"|eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*+)?|AGE-SECRET-KEY-1[0-9A-Z]{20,})",
+    }.items()
+}
+"""What a secret looks like in text; the group `secret` is what is hidden, the rest stays to be read."""
+
+HINTS = (
+    *("key", "token", "secret", "passw", "passphrase", "authorization", "cookie", "credential", "bearer"),
+    *("basic", '"env', '"headers', '"value', "://", "-----begin", "\\u00"),
+    *("ticket", "sig", "code=", "auth=", "pwd=", "session=", "jwt=", "assertion="),
+    *(
+        "sk-",
+        "sk_",
+        "pk-",
+        "pk_",
+        "rk-",
+        "rk_",
+        "ghp",
+        "gho_",
+        "ghu",
+        "ghs",
+        "ghr",
+        "gho-",
+        "github_pat",
+        "glpat",
+    ),
+    *(
+        "xox",
+        "npm_",
+        "npm-",
+        "hf_",
+        "hf-",
+        "gsk",
+        "xai",
+        "dop_v1",
+        "pypi",
+        "shpat",
+        "tvly",
+        "r8_",
+        "r8-",
+        "nvapi",
+    ),
+    *("whsec", "fw_", "fw-", "pplx", "lin_api", "akia", "asia", "aiza", "ya29.", "sg.", "eyj"),
+)
+"""Lower-case text without any of these holds nothing that a rule would find. Looking for them is quick."""
 
 
-def redact(text: str) -> str:
-    """The text with tokens, keys, passwords, header and environment values replaced by `***`."""
-    for pattern, replacement in _RULES:
-        text = pattern.sub(replacement, text)
+def redact(text: str, hide: Callable[[str], str] = lambda secret: "***") -> str:
+    """The text with tokens, keys, passwords, header and environment values replaced, by `***` if not told."""
+
+    def replace(match: re.Match[str]) -> str:
+        start, end = match.span("secret")
+        secret = match["secret"]
+        quote = secret[:1] if secret[:1] in ('"', "'") else ""
+        inner = secret[len(quote) :].removesuffix(quote) if quote else secret
+        return text[match.start() : start] + quote + hide(inner) + quote + text[end : match.end()]
+
+    for pattern in RULES.values():
+        text = pattern.sub(replace, text)
     return text

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from acpella.client.record import Recorder
 from scripting import Script
 
 from acpella.cli.terminal.mirror import Mirror
 from acpella.client import AgentServer, ClientSettings, TerminalCommand, connect, read_recording
-from acpella.client.record import Recorder
 from acpella.errors import AuthRequired, Unsupported
 from acpella.transport import ProcessChannel
 

@@ -12,7 +12,7 @@ from scripting import Script
 from test_transcripts import Playback
 
 from acpella.client import connect, read_recording
-from acpella.client.record import hide_secrets
+from acpella.recording.redaction import Redactor
 from acpella.schema import EnvVariable, HttpHeader, McpServerHttp, McpServerStdio
 
 pytestmark = pytest.mark.anyio
@@ -51,7 +51,7 @@ async def test_every_frame_is_recorded_both_ways_with_its_time(
         (f.direction, f.message if isinstance(f.message, str) else f.message.get("method") or f.message["id"])
         for f in frames
     ]
-    told.remove(("in", "a banner with token=***"))  # it may cross the greeting
+    told.remove(("in", "a banner with token=<secret 1>"))  # it may cross the greeting
     assert told == [
         ("out", "initialize"),
         ("in", 0),
@@ -67,7 +67,7 @@ async def test_every_frame_is_recorded_both_ways_with_its_time(
     times = [frame.time for frame in frames]
     assert times == sorted(times) and times[0] >= 0
     head = json.loads(path.read_text(encoding="utf-8").splitlines()[0])
-    assert head["acpella"] == 1 and head["agent"] == "agent1.py" and head["started"].endswith("+00:00")
+    assert head["acpella"] == 2 and head["agent"]["name"] == "agent1.py" and head["started"].endswith("Z")
 
 
 async def test_secrets_are_not_recorded_and_the_file_is_the_users_alone(
@@ -143,7 +143,7 @@ async def test_a_disk_that_is_full_does_not_end_the_conversation(
     async with asyncio.timeout(20), connect(script("serve()"), record="/dev/full") as agent:
         result = await (await agent.new_session(project)).prompt("hi")
     assert result.stop_reason == "end_turn"
-    assert "recording to /dev/full stops" in caplog.text
+    assert "recording to /dev/full stopped" in caplog.text
 
 
 async def test_a_place_that_cannot_be_written_is_told_at_once(script: Script) -> None:
@@ -173,22 +173,22 @@ def test_a_file_that_is_no_recording_is_refused(tmp_path: Path, text: str, why: 
     [
         (
             {"apiKey": {"inner": "abc", "list": ["d"], "n": 1}},
-            {"apiKey": {"inner": "***", "list": ["***"], "n": 1}},
+            {"apiKey": {"inner": "<secret 1>", "list": ["<secret 2>"], "n": 1}},
         ),
-        ({"env": {"A": "b"}}, {"env": {"A": "***"}}),
-        ({"env": [{"name": "A", "value": "b"}]}, {"env": [{"name": "A", "value": "***"}]}),
+        ({"env": {"A": "b"}}, {"env": {"A": "<secret 1>"}}),
+        ({"env": [{"name": "A", "value": "b"}]}, {"env": [{"name": "A", "value": "<secret 1>"}]}),
         ({"options": [{"name": "One", "value": "m1"}]}, {"options": [{"name": "One", "value": "m1"}]}),
         ({"usage": {"inputTokens": 5}}, {"usage": {"inputTokens": 5}}),
-        ({"text": "use Bearer abcdefgh"}, {"text": "use Bearer ***"}),
+        ({"text": "use Bearer abcdefgh"}, {"text": "use Bearer <secret 1>"}),
         (
             {"mimeType": "image/png", "data": "sk-aaaaaaaaaaaaaaaa"},
             {"mimeType": "image/png", "data": "sk-aaaaaaaaaaaaaaaa"},
         ),
-        ({"terminal_output": {"data": "token=abc"}}, {"terminal_output": {"data": "token=***"}}),
+        ({"terminal_output": {"data": "token=abc"}}, {"terminal_output": {"data": "token=<secret 1>"}}),
     ],
 )
 def test_what_is_hidden_and_what_is_not(value: Any, kept: Any) -> None:
-    assert hide_secrets(value) == kept
+    assert Redactor().message(value) == kept
 
 
 def test_a_recording_without_a_head_is_read(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ PUBLIC = [
     "acpella.client",
     "acpella.errors",
     "acpella.local",
+    "acpella.recording",
     "acpella.rpc",
     "acpella.schema",
     "acpella.server",

@@ -14,7 +14,8 @@ from .turn import PromptTurn, UpdatesDropped
 from .workspace import Terminals, Workspace
 
 if TYPE_CHECKING:
-    from .record import Frame, read_recording
+    from acpella.recording import Frame, read_recording
+
     from .remote import RemoteAgent, RemoteState
     from .restarts import Restarts
     from .supervisor import SupervisedAgent, SupervisedSession, Supervisor
@@ -51,14 +52,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Frame": "record",
-    "RemoteAgent": "remote",
-    "RemoteState": "remote",
-    "Restarts": "restarts",
-    "SupervisedAgent": "supervisor",
-    "SupervisedSession": "supervisor",
-    "Supervisor": "supervisor",
-    "read_recording": "record",
+    "Frame": "acpella.recording",
+    "RemoteAgent": ".remote",
+    "RemoteState": ".remote",
+    "Restarts": ".restarts",
+    "SupervisedAgent": ".supervisor",
+    "SupervisedSession": ".supervisor",
+    "Supervisor": ".supervisor",
+    "read_recording": "acpella.recording",
 }
 """What few programs need is imported when it is first used: every `acpella run` pays for the rest."""
 
@@ -69,5 +70,5 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value = globals()[name] = getattr(import_module(f".{home}", __name__), name)
+    value = globals()[name] = getattr(import_module(home, __name__), name)
     return value

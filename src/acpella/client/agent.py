@@ -49,6 +49,7 @@ from .workspace import check_seconds
 
 if TYPE_CHECKING:
     from acpella.local import Terminal
+    from acpella.recording.channel import RecordedChannel
 
 __all__ = ["ConnectedAgent", "Timeouts"]
 
@@ -129,8 +130,11 @@ class ConnectedAgent:
         self._printed_first: list[str] = []  # lines that are no messages, before the first answer
         self._record = record
         self._given_channel = isinstance(target, Channel)  # which cannot be opened a second time
+        self._recorded: RecordedChannel | None = None  # as it is recorded
+        self._on_stderr = on_stderr
+        heard = on_stderr if record is None else self._heard_stderr
         self._open_target = lambda: open_target(
-            target, settings=settings, cwd=cwd, env=self._env or None, on_stderr=on_stderr
+            target, settings=settings, cwd=cwd, env=self._env or None, on_stderr=heard
         )
         self.name, self._channel, self.connection = self._prepare()
 
@@ -141,9 +145,9 @@ class ConnectedAgent:
     def _new_connection(self, channel: Channel, name: str) -> tuple[Channel, Connection]:
         """A connection over a channel that is not open yet, and that channel as it is recorded."""
         if self._record is not None:
-            from .record import Recorder
+            from acpella.recording.channel import RecordedChannel
 
-            channel = Recorder(channel, self._record, agent=name)
+            channel = self._recorded = RecordedChannel(channel, self._record, agent=name)
         services = self._services
         requests = services.requests(
             self._session, agent_name=self._calls_itself, drain=lambda: connection.drain()
@@ -198,6 +202,12 @@ class ConnectedAgent:
 
     async def ready(self) -> None:
         """Wait until the agent can be talked to; at once, for an agent of this machine."""
+
+    def _heard_stderr(self, data: bytes) -> None:
+        if self._recorded is not None:
+            self._recorded.stderr(data)
+        if self._on_stderr is not None:
+            self._on_stderr(data)
 
     def _heard_noise(self, noise: Noise) -> None:
         if self._hello is None and len(self._printed_first) < SHOWN_LINES:

@@ -57,7 +57,12 @@ def asgi(
     if token is not None and auth is not None:
         raise ValueError("give either a token or an auth hook")
     settings = settings or ServerSettings.load()
-    return Server(_target_of(target, settings), settings, auth if token is None else Tokens.single(token))
+    hosted = _target_of(target, settings)
+    if settings.record:
+        from .recorded import RecordedTarget
+
+        hosted = RecordedTarget(hosted, settings.record)
+    return Server(hosted, settings, auth if token is None else Tokens.single(token))
 
 
 def _target_of(target: Any, settings: ServerSettings) -> Target:

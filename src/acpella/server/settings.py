@@ -60,6 +60,10 @@ class ServerSettings:
     session_owners: str = ""
     """A file that remembers which user made which session of a hosted command; none: memory."""
 
+    record: str = ""
+    """A directory that gets a recording of each connection, without secrets (`docs/recordings.md`); none: no
+    recordings. They hold what users and agents say."""
+
     # -- how much they may ask -----------------------------------------------------------------
 
     max_sockets: int = 4096

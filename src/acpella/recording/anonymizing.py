@@ -1,0 +1,108 @@
+"""Replaces what tells who and where: home, user, machine, directories, sessions."""
+
+import getpass
+import os
+import re
+import socket
+from typing import Any, cast
+
+__all__ = ["Anonymizer"]
+
+SHORTEST_NAME = 4
+"""Characters of a user or host name that is looked for; shorter ones are parts of other words."""
+
+NOBODY = {
+    "root",
+    "user",
+    "admin",
+    "localhost",
+    "ubuntu",
+    "runner",
+    "vscode",
+    "node",
+    "nobody",
+    "debian",
+    "home",
+}
+"""Names that tell nothing about a person, and are words besides."""
+
+SHORTEST_SESSION = 6
+
+_HOMES = re.compile(r"(?:/home|/Users)/[^/\s\"'<>:;,]+|[A-Za-z]:\\Users\\[^\\\s\"'<>:;,]+")
+
+
+class Anonymizer:
+    """Learns directories and sessions from the messages, knows the rest from this machine."""
+
+    def __init__(self, *, cwd: str | None = None) -> None:
+        self._paths: dict[str, str] = {}
+        self._words: dict[str, str] = {}
+        self._pattern: re.Pattern[str] | None = None
+        self._sessions = 0
+        for home in (os.path.expanduser("~"), os.path.realpath(os.path.expanduser("~"))):
+            self._add_path(home, "<home>")
+        if cwd is not None:
+            self._add_path(cwd, "<cwd>")
+        for name, shown in ((_user(), "<user>"), (socket.gethostname(), "<host>")):
+            if len(name) >= SHORTEST_NAME and name.lower() not in NOBODY:
+                self._words[name] = shown
+
+    def learn(self, value: Any) -> None:
+        """Note the sessions and directories that a message names."""
+        if isinstance(value, list):
+            for item in cast("list[Any]", value):
+                self.learn(item)
+        elif isinstance(value, dict):
+            for name, item in cast("dict[str, Any]", value).items():
+                if name == "sessionId" and isinstance(item, str):
+                    self._add_session(item)
+                elif name == "cwd" and isinstance(item, str):
+                    self._add_path(item, "<cwd>")
+                elif isinstance(item, dict | list):
+                    self.learn(item)
+
+    def value(self, value: Any) -> Any:
+        """The same JSON; names of fields are looked at, too."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list):
+            return [self.value(item) for item in cast("list[Any]", value)]
+        if isinstance(value, dict):
+            return {self.text(k): self.value(v) for k, v in cast("dict[str, Any]", value).items()}
+        return value
+
+    def text(self, text: str) -> str:
+        if self._pattern is None:
+            # longest first: a directory below home is not to become <home>/…
+            paths = sorted(self._paths, key=len, reverse=True)
+            words = sorted(self._words, key=len, reverse=True)
+            parts = [rf"{re.escape(path)}(?![\w.-])" for path in paths]
+            parts += [rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])" for word in words]
+            self._pattern = re.compile("|".join(parts) or r"(?!)")
+        known = self._paths | self._words
+        return _HOMES.sub("<home>", self._pattern.sub(lambda match: known[match[0]], text))
+
+    def _add_path(self, path: str, shown: str) -> None:
+        path = path.rstrip("/\\")
+        if len(path) > 1 and path not in self._paths:
+            if shown == "<cwd>" and shown in self._paths.values():
+                shown = f"<cwd {sum(name.startswith('<cwd') for name in self._paths.values()) + 1}>"
+            self._paths[path] = shown
+            self._pattern = None
+
+    def _add_session(self, session: str) -> None:
+        if (
+            len(session) >= SHORTEST_SESSION
+            and session not in self._words
+            and not session.startswith("<session")
+        ):
+            self._sessions += 1
+            self._words[session] = f"<session {self._sessions}>"
+            self._pattern = None
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # nobody has this number
+        return ""

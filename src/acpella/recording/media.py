@@ -1,0 +1,42 @@
+"""Leaves the bytes of images, sound and files out of a recording, and says what they were."""
+
+import hashlib
+import re
+from typing import Any, cast
+
+__all__ = ["cut_media", "is_cut"]
+
+SMALLEST = 256
+"""Characters that are kept as they are; a note about them would be as long."""
+
+_CUT = re.compile(r"<media sha256:[0-9a-f]{64} \d+ bytes>")
+
+
+def cut_media(value: Any) -> tuple[Any, int]:
+    """The same JSON with a note in the place of media, and how many characters that left out."""
+    if isinstance(value, list):
+        parts = [cut_media(item) for item in cast("list[Any]", value)]
+        return [part for part, _ in parts], sum(size for _, size in parts)
+    if not isinstance(value, dict):
+        return value, 0
+    table = cast("dict[str, Any]", value)
+    cut = 0
+    kept: dict[str, Any] = {}
+    for name, item in table.items():
+        if (
+            name in ("data", "blob")
+            and isinstance(item, str)
+            and "mimeType" in table
+            and len(item) >= SMALLEST
+        ):
+            digest = hashlib.sha256(item.encode("utf-8", "surrogatepass")).hexdigest()
+            kept[name], size = f"<media sha256:{digest} {len(item)} bytes>", len(item)
+        else:
+            kept[name], size = cut_media(item)
+        cut += size
+    return kept, cut
+
+
+def is_cut(text: str) -> bool:
+    """Whether this stands for media that were left out."""
+    return _CUT.fullmatch(text) is not None

@@ -1,0 +1,84 @@
+"""What waits to be written: bounded, and what finds no room is counted instead of awaited."""
+
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+
+from .format import Direction
+
+__all__ = ["Chunk", "Lost", "Queue"]
+
+ROOM = 64 * 1024 * 1024
+"""Bytes that may wait. Without it, a slow disk fills the memory; with less, a burst loses frames."""
+
+BATCH = 0.005
+"""Seconds that are collected: waking somebody for each chunk would slow down the stream itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Bytes that passed."""
+
+    direction: Direction
+    data: bytes
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Lines that passed and were not kept."""
+
+    direction: Direction
+    frames: int
+    at: float
+
+
+class Queue:
+    """From the threads that pass bytes on to the one that keeps them."""
+
+    def __init__(self, room: int = ROOM) -> None:
+        self._room = room
+        self._lock = threading.Lock()
+        self._items: deque[Chunk | Lost] = deque()
+        self._size = 0
+        self._lost: dict[Direction, int] = {}
+        self._filled = threading.Event()
+        self._closed = threading.Event()
+
+    def put(self, direction: Direction, data: bytes, at: float | None = None) -> None:
+        """Never waits. `at` is when the bytes were there to be passed on; now, if it is not told."""
+        now = time.monotonic() if at is None else at
+        with self._lock:
+            if self._size + len(data) > self._room:
+                self._lost[direction] = self._lost.get(direction, 0) + max(1, data.count(b"\n"))
+                return
+            if frames := self._lost.pop(direction, 0):
+                self._items.append(Lost(direction, frames, now))
+            self._items.append(Chunk(direction, data, now))
+            self._size += len(data)
+        if not self._filled.is_set():
+            self._filled.set()
+
+    def close(self) -> None:
+        """Nothing more will be put; what waits can still be taken."""
+        self._closed.set()
+        self._filled.set()
+
+    def take(self) -> list[Chunk | Lost] | None:
+        """Wait for something; None when there will be nothing more."""
+        self._filled.wait()
+        self._closed.wait(BATCH)
+        with self._lock:
+            self._filled.clear()
+            # who passes bytes on first puts them here later than an answer to them may be put
+            items = sorted(self._items, key=lambda item: item.at)
+            self._items.clear()
+            self._size = 0
+            if self._closed.is_set():
+                self._filled.set()
+                now = time.monotonic()
+                items += [Lost(direction, frames, now) for direction, frames in self._lost.items()]
+                self._lost.clear()
+                return items or None
+        return items

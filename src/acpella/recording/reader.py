@@ -1,0 +1,121 @@
+"""Reads recordings of every version as a stream: nothing but the line in hand is held in memory."""
+
+import base64
+import binascii
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import msgspec
+
+from .format import FORMAT, Begin, Damaged, Event, Frame, Item
+
+__all__ = ["NewerFormat", "read", "read_recording"]
+
+MAX_LINE = 512 * 1024 * 1024
+"""Bytes of a line. Without it, a file that is no recording is read into memory whole."""
+
+_SKIP = 1024 * 1024
+_KNOWN = {"n", "t", "dir", "msg", "text", "raw", "b64"}
+
+
+class NewerFormat(ValueError):
+    """A recording of a version that this one does not know."""
+
+
+def read(path: str | os.PathLike[str]) -> Iterator[Item]:
+    """All that a recording says, line after line. Lines that cannot be read are named and passed over.
+
+    Raises:
+        NewerFormat: a newer acpella wrote it, and this one would read it wrongly.
+        OSError: the file cannot be read.
+    """
+    with Path(path).open("rb") as file:
+        for number, line in _lines(file):
+            if isinstance(line, Damaged):
+                yield line
+            elif line.strip():
+                yield _item(number, line, path)
+
+
+def read_recording(path: str | os.PathLike[str]) -> list[list[Frame]]:
+    """The conversations of a file, one for each time the agent was connected to: the frames both ways.
+
+    Raises:
+        ValueError: a line is not what a recording has; the message names it.
+    """
+    conversations: list[list[Frame]] = []
+    for item in read(path):
+        if isinstance(item, Damaged):
+            raise ValueError(f"{path}, line {item.line}: {item.reason}")
+        if isinstance(item, Begin):
+            conversations.append([])
+        elif isinstance(item, Frame):
+            if not conversations:
+                conversations.append([])  # other tools write the frames alone
+            if item.direction != "err":
+                conversations[-1].append(item)
+    return conversations
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes | Damaged]]:
+    number = 0
+    while line := file.readline(MAX_LINE):
+        number += 1
+        if line.endswith(b"\n") or len(line) < MAX_LINE:
+            yield number, line
+            continue
+        while (rest := file.readline(_SKIP)) and not rest.endswith(b"\n"):
+            pass
+        yield number, Damaged(f"longer than {MAX_LINE // 1024 // 1024} MiB", number)
+
+
+def _item(number: int, line: bytes, path: str | os.PathLike[str]) -> Item:
+    try:
+        entry = msgspec.json.decode(line)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        cut = "" if line.endswith(b"\n") else " (the file ends inside it)"
+        return Damaged(f"not JSON{cut}: {error}", number)
+    if not isinstance(entry, dict):
+        return Damaged("not an object", number)
+    table = cast("dict[str, Any]", entry)
+    if "acpella" in table:
+        version = table["acpella"]
+        if not isinstance(version, int) or version > FORMAT:
+            raise NewerFormat(
+                f"{path}, line {number}: a recording of format {version}; this acpella reads up to {FORMAT}. "
+                "Update it: pip install -U acpella"
+            )
+        return Begin(version, table, number)
+    return _event(table, number) if "ev" in table else _frame(table, number)
+
+
+def _event(table: dict[str, Any], number: int) -> Item:
+    return Event(str(table["ev"]), table, _seconds(table), number)
+
+
+def _frame(table: dict[str, Any], number: int) -> Item:
+    body: Any = table.get("msg", table.get("text"))
+    if body is None and isinstance(table.get("b64"), str):
+        try:
+            body = base64.b64decode(table["b64"], validate=True)
+        except binascii.Error:
+            return Damaged("not a frame of a recording: b64 is not base64", number)
+    if table.get("dir") not in ("in", "out", "err") or body is None:
+        return Damaged("not a frame of a recording", number)
+    raw = table.get("raw")
+    return Frame(
+        _seconds(table),
+        table["dir"],
+        body,
+        raw if isinstance(raw, str) else None,
+        table["n"] if isinstance(table.get("n"), int) else 0,
+        number,
+        {name: value for name, value in table.items() if name not in _KNOWN},
+    )
+
+
+def _seconds(table: dict[str, Any]) -> float:
+    value = table.get("t", 0.0)
+    return float(value) if isinstance(value, int | float) else 0.0

@@ -1,0 +1,133 @@
+"""Takes secrets out of messages before they are written, and gives each of them a name that stays."""
+
+import re
+from collections.abc import Iterable
+from math import log2
+from typing import Any, cast
+
+import msgspec
+
+from acpella._redact import HINTS, SECRET_KEY, VERSION, redact
+
+__all__ = ["RULES_NAME", "Redactor", "entropy"]
+
+RULES_NAME = f"rules-{VERSION}"
+
+REMEMBERED = 256
+"""Secrets that are looked for wherever they occur. Without a limit, a peer could make each line slow."""
+
+_HIDDEN = re.compile(r"<secret \d+>")
+_BYTES = ("data", "blob")
+_HINTS = tuple(hint.encode() for hint in HINTS)
+
+
+class Redactor:
+    """Replaces each secret by `<secret 1>`, `<secret 2>`, …: the same secret by the same name.
+
+    The table is only in memory. A secret that was recognised once is found wherever it occurs later.
+    """
+
+    def __init__(self) -> None:
+        self.hidden = 0
+        """How many values were replaced."""
+        self._names: dict[str, str] = {}
+        self._remembered: list[tuple[str, bytes]] = []
+
+    def may_hold_secrets(self, line: bytes) -> bool:
+        """Whether a look inside is needed. Most lines are known to be harmless without one."""
+        lower = line.lower()
+        return any(hint in lower for hint in _HINTS) or any(each in line for _, each in self._remembered)
+
+    def text(self, text: str) -> str:
+        """A line that is no message, or a string of one."""
+        if text[:1] in ("{", "[", '"') and len(text) > 1:  # JSON in a string, or what an agent logs
+            text = self._json(text)
+        return self._forget(redact(text, self._hide))
+
+    def message(self, value: Any, key: str = "") -> Any:
+        """The same JSON without secrets."""
+        secret = bool(key) and SECRET_KEY.search(key) is not None
+        if isinstance(value, str):
+            return self._hide(value) if secret else self.text(value)
+        if isinstance(value, list):
+            items = cast("list[Any]", value)
+            if not secret and all(isinstance(item, str) for item in items):
+                return self.words(items)  # arguments of a command, perhaps
+            return [self.message(item, key) for item in items]
+        if not isinstance(value, dict):
+            return value
+        table = cast("dict[str, Any]", value)
+        if key in ("env", "headers"):  # a map, or one of a list of names and values (R-052)
+            return self._variables(table)
+        is_media = "mimeType" in table  # its bytes are long and hold no words
+        return {
+            self.text(name): item
+            if is_media and name in _BYTES
+            else self.message(item, key if secret else name)
+            for name, item in table.items()
+        }
+
+    def words(self, words: Iterable[str]) -> list[str]:
+        """A command line: the word after `--token` is a secret, too."""
+        kept: list[str] = []
+        before = ""
+        for word in words:
+            option = before.startswith("-") and "=" not in before and SECRET_KEY.search(before)
+            kept.append(self._hide(word) if option and not word.startswith("-") else self.text(word))
+            before = word
+        return kept
+
+    def _json(self, text: str) -> str:
+        """JSON as text, by the rules for messages; as it is, if they find nothing."""
+        try:
+            value = msgspec.json.decode(text)
+            redacted = self.message(value)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return text
+        return text if redacted == value else msgspec.json.encode(redacted).decode()
+
+    def _variables(self, table: dict[str, Any]) -> dict[str, Any]:
+        if table.keys() >= {"name", "value"}:
+            return {**table, "value": self._variable(str(table["name"]), table["value"])}
+        return {name: self._variable(name, item) for name, item in table.items()}
+
+    def _variable(self, name: str, value: Any) -> Any:
+        """The value of a variable or header: all are hidden, but `true` is not looked for elsewhere."""
+        if not isinstance(value, str):
+            return self.message(value, name)
+        return self._hide(value, remember=SECRET_KEY.search(name) is not None or looks_random(value))
+
+    def _hide(self, secret: str, *, remember: bool = True) -> str:
+        if not secret or _HIDDEN.fullmatch(secret):
+            return secret
+        self.hidden += 1
+        name = self._names.get(secret)
+        if name is None:
+            name = self._names[secret] = f"<secret {len(self._names) + 1}>"
+            if remember and len(self._remembered) < REMEMBERED and len(secret) >= 8 and not secret.isalpha():
+                self._remembered.append((secret, msgspec.json.encode(secret)[1:-1]))
+        return name
+
+    def _forget(self, text: str) -> str:
+        for secret, _ in self._remembered:
+            if secret in text:
+                self.hidden += text.count(secret)
+                text = text.replace(secret, self._names[secret])
+        return text
+
+
+def looks_random(text: str) -> bool:
+    """Whether people do not write such text: long, without spaces and slashes, letters and digits mixed."""
+    return (
+        len(text) >= 12
+        and not re.search(r"[\s/\\]", text)
+        and re.search(r"\d", text) is not None
+        and re.search(r"[A-Za-z]", text) is not None
+        and entropy(text) >= 3.0
+    )
+
+
+def entropy(text: str) -> float:
+    """Bits for each character, by how often each occurs."""
+    counts = [text.count(char) for char in set(text)]
+    return -sum(count / len(text) * log2(count / len(text)) for count in counts)

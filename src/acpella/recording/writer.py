@@ -1,0 +1,264 @@
+"""Writes a recording: bytes of both sides in, redacted lines out."""
+
+import base64
+import logging
+import os
+import re
+import stat
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from acpella.rpc.framing import Broken, Framer
+
+from .anonymizing import Anonymizer
+from .format import Direction
+from .media import cut_media
+from .redaction import RULES_NAME, Redactor
+
+__all__ = ["Filters", "Writer", "open_private"]
+
+log = logging.getLogger(__name__)
+
+MAX_FRAME = 256 * 1024 * 1024
+"""Bytes of a frame that is kept whole. Without it, a peer that never ends its line fills the memory."""
+
+COMPARED = 1024 * 1024
+"""Bytes of a frame that is compared with what a reader will make of it."""
+
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[^\s"{}\[\]:,]+|[{}\[\]:,]')
+_UNREADABLE = (msgspec.MsgspecError, ValueError, OverflowError, RecursionError)
+
+
+def open_private(path: str | os.PathLike[str]) -> BinaryIO:
+    """The file to append to, for the user alone. A device, such as /dev/stderr, is left as it is.
+
+    Raises:
+        OSError: it cannot be opened, or others can read it and that cannot be changed.
+    """
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600), "ab")
+    try:
+        mode = os.fstat(file.fileno()).st_mode
+        if os.name == "posix" and stat.S_ISREG(mode) and mode & 0o077:
+            os.fchmod(file.fileno(), 0o600)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+class Filters:
+    """What happens to a message before it is written."""
+
+    def __init__(
+        self, *, raw: bool = False, media: bool = True, anonymizer: Anonymizer | None = None
+    ) -> None:
+        self._redactor = None if raw else Redactor()
+        self._media = media
+        self._anonymizer = anonymizer
+
+    @property
+    def name(self) -> str:
+        """What the header says about them."""
+        return "nothing" if self._redactor is None else RULES_NAME
+
+    @property
+    def hidden(self) -> int:
+        return 0 if self._redactor is None else self._redactor.hidden
+
+    def pass_line(self, line: bytes) -> bool:
+        """Whether nothing in a message needs to be changed; known without reading it."""
+        if self._anonymizer is not None or (not self._media and b'"mimeType"' in line):
+            return False
+        return self._redactor is None or not self._redactor.may_hold_secrets(line)
+
+    def message(self, value: Any) -> tuple[Any, int]:
+        """The message, and how many characters of media were left out."""
+        cut = 0
+        if not self._media:
+            value, cut = cut_media(value)
+        if self._redactor is not None:
+            value = self._redactor.message(value)
+        if self._anonymizer is not None:
+            self._anonymizer.learn(value)
+            value = self._anonymizer.value(value)
+        return value, cut
+
+    def text(self, text: str) -> str:
+        text = text if self._redactor is None else self._redactor.text(text)
+        return text if self._anonymizer is None else self._anonymizer.text(text)
+
+    def words(self, words: list[str]) -> list[str]:
+        """A command line."""
+        words = words if self._redactor is None else self._redactor.words(words)
+        return words if self._anonymizer is None else [self._anonymizer.text(word) for word in words]
+
+
+class Writer:
+    """One connection in a file. Each line is whole when it reaches the file; a full disk ends the recording,
+    never the conversation."""
+
+    def __init__(self, file: BinaryIO, header: dict[str, Any], filters: Filters, *, began: float) -> None:
+        """`began` is the time of the clock that `feed` is told, when the connection was opened."""
+        self._file: BinaryIO | None = file
+        self._filters = filters
+        self._began = began
+        self._framers: dict[Direction, Framer] = {
+            "out": Framer(max_frame=MAX_FRAME),
+            "in": Framer(max_frame=MAX_FRAME, framing="lines"),
+            "err": Framer(max_frame=MAX_FRAME, framing="lines"),
+        }
+        self._resync: set[Direction] = set()
+        self.number = 0
+        self.frames = 0
+        self.dropped = 0
+        self.error: OSError | None = None
+        """Why nothing more is written."""
+        agent = dict(header.get("agent") or {})
+        if "command" in agent:
+            agent["command"] = filters.words(agent["command"])
+        for name in ("name", "cwd", "url"):
+            if name in agent:
+                agent[name] = filters.text(agent[name])
+        self._write(msgspec.json.encode({**header, "agent": agent}))
+        self.flush()
+
+    def feed(self, direction: Direction, data: bytes, at: float) -> None:
+        """Bytes passed, in any pieces."""
+        if direction in self._resync:  # what came before is lost, up to the next line
+            _, found, data = data.partition(b"\n")
+            if not found:
+                return
+            self._resync.remove(direction)
+        self._take(direction, self._framers[direction].feed(data), at)
+
+    def lose(self, direction: Direction, frames: int, at: float) -> None:
+        """Bytes passed that nobody could keep; so many lines ended in them."""
+        framing = self._framers[direction].framing
+        self._framers[direction] = Framer(max_frame=MAX_FRAME, framing=framing)
+        self._resync.add(direction)
+        self.dropped += frames
+        self.event("gap", at, dir=direction, dropped=frames)
+
+    def event(self, name: str, at: float, **fields: Any) -> None:
+        """Write down what was not on the wire."""
+        self.number += 1
+        self._write(msgspec.json.encode({"n": self.number, "t": self._passed(at), "ev": name, **fields}))
+
+    def end(self, at: float, **fields: Any) -> None:
+        """The last line, and the file is closed."""
+        for direction in ("out", "in", "err"):
+            if direction not in self._resync:
+                self._take(direction, self._framers[direction].finish(), at)
+        counts = {"frames": self.frames, "dropped": self.dropped, "hidden": self._filters.hidden}
+        self._write(msgspec.json.encode({"ev": "end", "t": self._passed(at), **counts, **fields}))
+        self.flush()
+        file, self._file = self._file, None
+        if file is not None:
+            try:
+                file.close()
+            except OSError as error:
+                self._stop(error)
+
+    def flush(self) -> None:
+        try:
+            if self._file is not None:
+                self._file.flush()
+        except OSError as error:
+            self._stop(error)
+
+    # -- one line ----------------------------------------------------------------------------
+
+    def _take(self, direction: Direction, blocks: list[bytes | Broken], at: float) -> None:
+        headers = self._framers[direction].framing == "headers"
+        for block in blocks:
+            if isinstance(block, Broken):
+                self._line(
+                    direction, at, "text", self._filters.text(_decoded(block.head)), reason=block.reason
+                )
+            elif headers:
+                self._frame(direction, block.replace(b"\n", b" ").strip(), at)
+            else:
+                for line in block.split(b"\n"):
+                    self._frame(direction, line.strip(), at)
+
+    def _frame(self, direction: Direction, line: bytes, at: float) -> None:
+        if not line:
+            return
+        if direction == "err" or line[:1] not in b"{[":
+            self._text(direction, line, at)
+            return
+        try:
+            value = msgspec.json.decode(line)
+            encoded = msgspec.json.encode(value)
+        except _UNREADABLE:
+            self._text(direction, line, at)
+            return
+        raw: dict[str, Any] = {}
+        if encoded != line and len(line) <= COMPARED and not _says_the_same(line, encoded):
+            raw = {"raw": self._filters.text(_decoded(line))}
+        if self._filters.pass_line(line):
+            self._line(direction, at, "msg", msgspec.Raw(encoded), **raw)
+            return
+        try:
+            value, cut = self._filters.message(value)
+        except RecursionError:
+            self._text(direction, line, at)
+            return
+        self._line(direction, at, "msg", value, **raw, **({"cut": cut} if cut else {}))
+
+    def _text(self, direction: Direction, line: bytes, at: float) -> None:
+        shown = self._filters.text(text := _decoded(line))
+        if "\ufffd" in text and shown == text:  # bytes that are no text, and no secret among them
+            self._line(direction, at, "b64", base64.b64encode(line).decode())
+        else:
+            self._line(direction, at, "text", shown)
+
+    def _line(self, direction: Direction, at: float, kind: str, body: Any, **more: Any) -> None:
+        self.number += 1
+        self.frames += 1
+        entry = {"n": self.number, "t": self._passed(at), "dir": direction, kind: body, **more}
+        self._write(msgspec.json.encode(entry))
+
+    def _passed(self, at: float) -> float:
+        return round(max(0.0, at - self._began), 6)
+
+    def _write(self, line: bytes) -> None:
+        try:
+            if self._file is not None:
+                self._file.write(line + b"\n")
+        except OSError as error:
+            self._stop(error)
+
+    def _stop(self, error: OSError) -> None:
+        if self.error is None:
+            self.error = error
+            log.warning("the recording stops: %s", error)
+        file, self._file = self._file, None
+        try:
+            if file is not None:
+                file.close()
+        except OSError:
+            pass  # told already
+
+
+def _decoded(line: bytes) -> str:
+    return line.decode("utf-8", "replace").rstrip("\r\n")
+
+
+def _says_the_same(line: bytes, encoded: bytes) -> bool:
+    """Whether only spaces and the spelling of strings differ."""
+    return list(map(_spelled, _TOKEN.findall(line))) == list(map(_spelled, _TOKEN.findall(encoded)))
+
+
+def _spelled(token: bytes) -> bytes:
+    if token[:1] != b'"':
+        return token
+    if b"\\" not in token:
+        return token
+    try:
+        return msgspec.json.encode(msgspec.json.decode(token))
+    except _UNREADABLE:
+        return token

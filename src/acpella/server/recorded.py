@@ -1,0 +1,85 @@
+"""Records every connection of a server, each in a file of its own."""
+
+import os
+import re
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from acpella.recording.background import BackgroundWriter
+from acpella.recording.channel import Tap
+from acpella.recording.writer import Filters
+from acpella.rpc import Channel, ChannelInfo, Receiver
+
+from .targets import Endpoint, Target
+
+__all__ = ["RecordedTarget"]
+
+
+class RecordedTarget:
+    """A target whose conversations are written down: `DIRECTORY/20261116T060000-USER-1a2b3c.jsonl`."""
+
+    def __init__(self, target: Target, directory: str | os.PathLike[str]) -> None:
+        """Make the directory, for the user alone.
+
+        Raises:
+            OSError: that is not possible.
+        """
+        self._target = target
+        self._directory = Path(directory)
+        self.checks_owners = target.checks_owners
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not os.access(self._directory, os.W_OK):
+            raise PermissionError(f"recordings cannot be written to {self._directory}")
+
+    async def start(self, receiver: Receiver, principal: str, is_detached: Callable[[], bool]) -> Endpoint:
+        agent: dict[str, Any] = {"name": type(self._target).__name__}
+        if (command := getattr(self._target, "command", None)) is not None:
+            agent = {"command": list(command)}
+        who = re.sub(r"[^\w.-]", "_", principal)[:40] or "anyone"
+        name = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{who}-{secrets.token_hex(3)}.jsonl"
+        writer = BackgroundWriter(self._directory / name, point="server", agent=agent, filters=Filters())
+        try:
+            endpoint = await self._target.start(Tap(writer, receiver), principal, is_detached)
+        except BaseException:
+            await writer.close()
+            raise
+        return _Recorded(endpoint, writer)
+
+    async def close(self) -> None:
+        await self._target.close()
+
+
+class _Recorded:
+    def __init__(self, endpoint: Endpoint, writer: BackgroundWriter) -> None:
+        self._endpoint = endpoint
+        self._writer = writer
+        self.channel: Channel = _Written(endpoint.channel, writer)
+
+    async def close(self) -> None:
+        try:
+            await self._endpoint.close()
+        finally:
+            await self._writer.close()
+
+
+class _Written:
+    """The agent's channel; what is written to it is written down."""
+
+    def __init__(self, channel: Channel, writer: BackgroundWriter) -> None:
+        self._channel = channel
+        self._writer = writer
+        self.open = channel.open
+        self.pause_reading = channel.pause_reading
+        self.resume_reading = channel.resume_reading
+        self.close = channel.close
+
+    @property
+    def about(self) -> ChannelInfo:
+        return self._channel.about
+
+    def write(self, data: bytes | bytearray) -> None:
+        self._writer.put("out", bytes(data))
+        self._channel.write(data)

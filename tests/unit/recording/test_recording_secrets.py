@@ -1,0 +1,193 @@
+"""E10: what is secret is not in the file, whatever its shape; nor who recorded it, if that is wanted."""
+
+import base64
+import getpass
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_recording_format import written
+
+from acpella.recording.anonymizing import Anonymizer
+from acpella.recording.redaction import Redactor
+from acpella.recording.writer import Filters
+
+SECRET = "hunter2Zm9vQ8x"
+TOKEN = "R4nd0mPartOfAKey7890abcd"
+
+
+def update(text: str) -> dict[str, Any]:
+    content = {"type": "text", "text": text}
+    return {"sessionId": "s", "update": {"sessionUpdate": "agent_message_chunk", "content": content}}
+
+
+def server(**fields: Any) -> dict[str, Any]:
+    return {"cwd": "/p", "mcpServers": [{"name": "m", **fields}]}
+
+
+def proxied(headers: Any) -> dict[str, Any]:
+    return {
+        "_meta": {"proxyConfig": {"proxies": [{"proxy": {"url": "http://127.0.0.1:1", "headers": headers}}]}}
+    }
+
+
+PARAMS = [
+    {"apiKey": SECRET},
+    {"api_key": SECRET},
+    {"OPENAI_API_KEY": SECRET},
+    {"accessToken": SECRET},
+    {"refresh_token": SECRET},
+    {"client_secret": SECRET},
+    {"password": SECRET},
+    {"dbPasswd": SECRET},
+    {"passphrase": SECRET},
+    {"Authorization": f"Bearer {SECRET}"},
+    {"Set-Cookie": f"sid={SECRET}"},
+    {"credentials": {"value": {"deep": [SECRET]}}},
+    {"privateKey": SECRET},
+    server(command="m", args=[], env=[{"name": "ANY", "value": SECRET}]),
+    server(type="http", url="https://x.example", headers=[{"name": "X-Any", "value": SECRET}]),
+    {"env": {"ANYTHING": SECRET}},
+    {"headers": {"X-Any": SECRET}},
+    proxied({"proxy_key": SECRET}),
+    proxied({"x-of-tomorrow": SECRET}),
+    proxied([{"name": "x", "value": SECRET}]),
+    server(command="m", args=["--token", SECRET], env=[]) | {"text": f"m --token {SECRET}"},
+    update(f"export GITHUB_TOKEN={SECRET}"),
+    update(f"password: {SECRET}"),
+    update(f"curl -H 'Authorization: Bearer {SECRET}' https://x.example"),
+    update(f"Authorization: Basic {base64.b64encode(SECRET.encode()).decode()}"),
+    update(f"postgres://me:{SECRET}@db.example/x"),
+    update(f"https://x.example/?api_key={SECRET}&b=1"),
+    update(f"https://x.example/?b=1&sig={SECRET}"),
+    update(f"https://x.example/cb?code={SECRET}#x"),
+    update(f"https://s3.example/o?X-Amz-Signature={SECRET}"),
+    update(json.dumps({"token": SECRET})),
+    update(json.dumps(json.dumps({"api_key": SECRET}))),
+    update(json.dumps({"env": {"A": SECRET}})),
+    update(f"wss://x.example/acp?ticket={SECRET}"),
+    update(f"-----BEGIN RSA PRIVATE KEY-----\n{SECRET}\n-----END RSA PRIVATE KEY-----"),
+    update(f"sk-ant-{TOKEN}"),
+    update(f"ghp_{TOKEN} and github_pat_{TOKEN}"),
+    update(f"xoxb-{TOKEN}, glpat-{TOKEN}, hf_{TOKEN}"),
+    update(f"AIza{TOKEN}{TOKEN}"),
+    update(f"eyJhbGciOiJIUzI1NiJ9.{TOKEN}.{TOKEN}"),
+    {"terminal_output": {"data": f"token={SECRET}"}},
+    {f"token={SECRET}": "a name of a field"},
+]
+TEXTS = [
+    f"banner: api_key={SECRET}".encode(),
+    f'{{"half": "a message", "token": "{SECRET}", '.encode(),
+    f'{{"t\\u006fken": "{SECRET}"}}'.encode(),
+    b"\xff\xfe password=" + SECRET.encode(),
+]
+
+
+def hidden_in(text: str) -> bool:
+    encoded = base64.b64encode(SECRET.encode()).decode()
+    return SECRET not in text and TOKEN not in text and encoded not in text
+
+
+def test_there_are_forty_shapes() -> None:
+    assert len(PARAMS) + len(TEXTS) >= 40
+
+
+@pytest.mark.parametrize("params", PARAMS, ids=lambda params: str(params)[:60])
+def test_a_secret_in_a_message_is_not_in_the_file(tmp_path: Path, params: Any) -> None:
+    path = tmp_path / "talk.jsonl"
+    line = json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params}).encode()
+    assert not hidden_in(line.decode())
+    lines = written(path, ("in", line + b"\n"), ("err", line + b"\n"))
+    assert hidden_in(path.read_text(encoding="utf-8"))
+    assert lines[1]["msg"]["method"] == "session/update"
+    assert lines[-1]["hidden"] >= 2
+
+
+@pytest.mark.parametrize("line", TEXTS)
+@pytest.mark.parametrize("direction", ["in", "out", "err"])
+def test_a_secret_in_any_other_line_is_not_in_the_file(tmp_path: Path, line: bytes, direction: str) -> None:
+    path = tmp_path / "talk.jsonl"
+    written(path, (direction, line + b"\n"))
+    text = path.read_text(encoding="utf-8")
+    assert hidden_in(text) and base64.b64encode(line).decode() not in text
+
+
+def test_a_secret_in_a_line_with_a_key_that_occurs_twice_is_not_in_its_raw_text(tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    lines = written(path, ("in", b'{"token":"%b","token":"x"}\n' % SECRET.encode()))
+    assert "raw" in lines[1] and hidden_in(path.read_text(encoding="utf-8"))
+
+
+def test_equal_secrets_have_the_same_name_wherever_they_occur(tmp_path: Path) -> None:
+    lines = written(
+        tmp_path / "talk.jsonl",
+        ("out", json.dumps({"apiKey": SECRET, "token": "another-1"}).encode() + b"\n"),
+        ("in", json.dumps({"text": f"your key {SECRET} works"}).encode() + b"\n"),
+        ("err", f"refused: {SECRET}\n".encode()),
+        ("in", json.dumps({"password": "another-1"}).encode() + b"\n"),
+    )
+    assert lines[1]["msg"] == {"apiKey": "<secret 2>", "token": "<secret 3>"}  # 1 is in the command
+    assert lines[2]["msg"] == {"text": "your key <secret 2> works"}
+    assert lines[3]["text"] == "refused: <secret 2>"
+    assert lines[4]["msg"] == {"password": "<secret 3>"}
+
+
+def test_values_that_are_no_secrets_stay_where_they_are_not_hidden() -> None:
+    redactor = Redactor()
+    assert redactor.message({"env": {"DEBUG": "true", "HOME": "/home/bob"}})["env"]["DEBUG"] == "<secret 1>"
+    assert redactor.message({"text": "true, see /home/bob/x"}) == {"text": "true, see /home/bob/x"}
+    assert redactor.message({"usage": {"inputTokens": 5}}) == {"usage": {"inputTokens": 5}}
+
+
+def test_what_was_hidden_is_not_hidden_again() -> None:
+    redactor = Redactor()
+    once = redactor.message({"token": SECRET, "text": f"Authorization: Bearer {SECRET} token={SECRET}"})
+    hidden = redactor.hidden
+    assert redactor.message(once) == once
+    assert redactor.hidden == hidden
+
+
+def test_raw_keeps_everything_and_says_so(tmp_path: Path) -> None:
+    lines = written(
+        tmp_path / "t.jsonl", ("in", b'{"token":"%b"}\n' % SECRET.encode()), filters=Filters(raw=True)
+    )
+    assert lines[0]["redacted"] == "nothing" and lines[1]["msg"] == {"token": SECRET}
+
+
+def test_media_can_be_left_out_and_are_still_told_apart(tmp_path: Path) -> None:
+    def image(data: str) -> bytes:
+        return json.dumps({"type": "image", "mimeType": "image/png", "data": data}).encode() + b"\n"
+
+    chunks = [("out", image("A" * 5000)), ("out", image("B" * 5000)), ("out", image("A" * 5000))]
+    _, one, two, three, _ = written(tmp_path / "t.jsonl", *chunks, filters=Filters(media=False))
+    assert one["cut"] == 5000 and one["msg"] == three["msg"] != two["msg"]
+    assert one["msg"]["data"].startswith("<media sha256:") and one["msg"]["data"].endswith(" 5000 bytes>")
+
+
+def test_anonymous_recordings_do_not_tell_who_and_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/somewhere/brunhilde")
+    monkeypatch.setattr(getpass, "getuser", lambda: "brunhilde")
+    monkeypatch.setattr(socket, "gethostname", lambda: "walhalla")
+    session = "sess_0123456789"
+    path = tmp_path / "t.jsonl"
+    written(
+        path,
+        ("out", json.dumps({"cwd": "/somewhere/brunhilde/secret-project"}).encode() + b"\n"),
+        ("in", json.dumps({"result": {"sessionId": session}}).encode() + b"\n"),
+        ("in", json.dumps(update(f"brunhilde@walhalla /home/other/x {session}")).encode() + b"\n"),
+        ("in", json.dumps({"changes": {"/somewhere/brunhilde/secret-project/a.py": 1}}).encode() + b"\n"),
+        ("err", b"/somewhere/brunhilde/.config is missing; see /somewhere/brunhildes/x\n"),
+        filters=Filters(anonymizer=Anonymizer(cwd="/work/here")),
+    )
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()][1:-1]
+    assert lines[0]["msg"] == {"cwd": "<cwd 2>"}
+    assert lines[1]["msg"] == {"result": {"sessionId": "<session 1>"}}
+    assert lines[2]["msg"]["params" if "params" in lines[2]["msg"] else "update"]["content"]["text"] == (
+        "<user>@<host> <home>/x <session 1>"
+    )
+    assert lines[3]["msg"] == {"changes": {"<cwd 2>/a.py": 1}}
+    assert lines[4]["text"] == "<home>/.config is missing; see /somewhere/brunhildes/x"
