@@ -27,6 +27,9 @@ GROUPS = {
         "agent": "the built-in coding agent, for an editor to start",
         "connect": "give an editor that only knows stdio an agent behind a URL",
     },
+    "write down what happens": {
+        "record": "record an agent that an editor starts, and look at recordings",
+    },
     "host agents": {
         "serve": "host an agent over HTTP and WebSocket",
         "tokens": "add, list and remove the tokens of a server's users",

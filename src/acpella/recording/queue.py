@@ -9,8 +9,8 @@ from .format import Direction
 
 __all__ = ["Chunk", "Lost", "Queue"]
 
-ROOM = 64 * 1024 * 1024
-"""Bytes that may wait. Without it, a slow disk fills the memory; with less, a burst loses frames."""
+ROOM = 256 * 1024 * 1024
+"""Bytes that may wait. Without it, a slow disk fills the memory; with less, large images are lost."""
 
 BATCH = 0.005
 """Seconds that are collected: waking somebody for each chunk would slow down the stream itself."""

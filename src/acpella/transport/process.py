@@ -182,7 +182,7 @@ class ProcessChannel:
                 env=self._env,
             )
         except (OSError, ValueError) as error:
-            raise TransportError(_why_not_started(self._command[0], self._cwd, error)) from error
+            raise TransportError(why_not_started(self._command[0], self._cwd, error)) from error
 
     def _launched(self) -> list[str]:
         """The command, with its limits. One that is not there is tried as it is: that tells why not."""
@@ -377,7 +377,7 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _why_not_started(program: str, cwd: str | os.PathLike[str] | None, error: OSError | ValueError) -> str:
+def why_not_started(program: str, cwd: str | os.PathLike[str] | None, error: OSError | ValueError) -> str:
     """What the person who wrote the command must know."""
     quoted = join_command([program])
     where = Path(cwd or ".")

@@ -1,0 +1,205 @@
+"""Stands in a program's place: starts it, and passes on bytes, signals and how it ended.
+
+Threads with blocking reads and writes, no event loop: inherited descriptors keep their flags, and a byte that
+comes is written on at once. Who looks at the bytes gets them after they were passed on.
+"""
+
+import os
+import select
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Literal, TypeAlias
+
+from acpella.errors import TransportError
+
+from .process import why_not_started
+
+__all__ = ["Seen", "StandIn", "Stream"]
+
+Stream: TypeAlias = Literal["out", "in", "err"]
+"""`out` is what the program reads, `in` what it answers, `err` its stderr."""
+
+Seen: TypeAlias = Callable[[Stream, bytes, float], None]
+"""Gets each piece after it was passed on, and when it had come. Called by several threads; must not wait."""
+
+READ_SIZE = 256 * 1024
+"""Bytes asked for by one read."""
+
+PIPE_SIZE = 256 * 1024
+"""Bytes that the program's pipes hold, so that it need not wait for us with each message."""
+
+OUTPUT_AFTER_EXIT = 0.5
+"""Seconds of silence after its exit until its output counts as ended, should a grandchild hold it open."""
+
+TALK_AFTER_EXIT = 3.0
+"""The same if there is no silence."""
+
+GONE_GRACE = 2.0
+"""Seconds to end by itself when nobody reads its output any more, before it is terminated."""
+
+TERMINATE_GRACE = 2.0
+"""Seconds to exit after SIGTERM, before SIGKILL."""
+
+_ENDED, _GONE = b".", b"!"
+
+PASSED_SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+
+
+class StandIn:
+    """One program, started in a group of its own. Use it in the main thread, once: `start`, then `run`."""
+
+    def __init__(self, command: Sequence[str], *, seen: Seen) -> None:
+        self._command = list(command)
+        self._seen = seen
+        self._last = 0.0  # when something was passed on
+        self._told, self._tell = os.pipe()
+
+    def start(self) -> int:
+        """Start the program; gives its process id, which is also its group.
+
+        Raises:
+            TransportError: it is missing or not executable.
+        """
+        try:
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,  # a group of its own, so that all of it can be signalled
+            )
+        except (OSError, ValueError) as error:
+            raise TransportError(why_not_started(self._command[0], None, error)) from error
+        return self._process.pid
+
+    def run(self) -> int:
+        """Pass everything on until the program has ended; gives its exit code, or minus its signal."""
+        process = self._process
+        assert process.stdin and process.stdout and process.stderr
+        for name in PASSED_SIGNALS:
+            if (number := getattr(signal, name, None)) is not None:
+                signal.signal(number, self._pass_signal)
+        self._pump("out", 0, process.stdin.fileno())
+        outputs = [
+            self._pump("in", process.stdout.fileno(), 1),
+            self._pump("err", process.stderr.fileno(), 2),
+        ]
+        threading.Thread(target=self._wait, daemon=True).start()
+        self._watch()
+        self._drain(outputs)
+        return process.returncode
+
+    # -- bytes ---------------------------------------------------------------------------------
+
+    def _pump(self, stream: Stream, source: int, target: int) -> threading.Thread:
+        _widen(source)
+        thread = threading.Thread(target=self._pass_bytes, args=(stream, source, target), daemon=True)
+        thread.start()
+        return thread
+
+    def _pass_bytes(self, stream: Stream, source: int, target: int) -> None:
+        try:
+            while data := _read(source):
+                now = self._last = time.monotonic()
+                _write(target, data)
+                self._seen(stream, data, now)
+        except OSError:  # who was to read is gone
+            if stream == "in":
+                os.write(self._tell, _GONE)
+        finally:
+            # the other side sees the end of its pipe; the number stays taken, so that it means nothing else
+            _close(source)
+            _close(target)
+
+    def _drain(self, outputs: list[threading.Thread]) -> None:
+        """It has exited: its output ends when it is closed, or silent because a grandchild holds it."""
+        deadline = time.monotonic() + TALK_AFTER_EXIT
+        quiet_since = time.monotonic()
+        for thread in outputs:
+            while thread.is_alive() and time.monotonic() < deadline:
+                thread.join(0.05)
+                if time.monotonic() - max(self._last, quiet_since) > OUTPUT_AFTER_EXIT:
+                    break
+
+    # -- life ------------------------------------------------------------------------------------
+
+    def _wait(self) -> None:
+        self._process.wait()
+        os.write(self._tell, _ENDED)
+
+    def _watch(self) -> None:
+        """Wait for the program's end, and hasten it when nobody is there any more to talk to."""
+        poll = select.poll()
+        poll.register(self._told, select.POLLIN)
+        if _is_stream(1):
+            poll.register(1, 0)  # only errors: the reader is gone
+        steps: list[tuple[float, int]] | None = None
+        timeout: float | None = None
+        while True:
+            events = dict(poll.poll(None if timeout is None else timeout * 1000))
+            if self._told in events and _ENDED in os.read(self._told, 16):
+                return
+            if steps is None:  # the first that was heard: the client is gone
+                steps = [(GONE_GRACE, signal.SIGTERM), (TERMINATE_GRACE, signal.SIGKILL)]
+                if 1 in events:
+                    poll.unregister(1)
+            elif not events:
+                self._signal(steps.pop(0)[1])
+            timeout = steps[0][0] if steps else None
+
+    def _pass_signal(self, number: int, frame: object) -> None:
+        self._signal(number)
+
+    def _signal(self, number: int) -> None:
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, number)
+
+
+def _read(source: int) -> bytes:
+    while True:
+        try:
+            return os.read(source, READ_SIZE)
+        except BlockingIOError:  # somebody else made it so
+            select.select([source], [], [])
+
+
+def _write(target: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[os.write(target, rest) :]
+        except BlockingIOError:
+            select.select([], [target], [])
+
+
+def _close(descriptor: int) -> None:
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    os.dup2(nothing, descriptor, inheritable=False)
+    os.close(nothing)
+
+
+def _is_stream(descriptor: int) -> bool:
+    """Whether its reader can go away: a pipe or a socket."""
+    import stat
+
+    try:
+        mode = os.fstat(descriptor).st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def _widen(descriptor: int) -> None:
+    try:
+        import fcntl
+
+        if fcntl.fcntl(descriptor, fcntl.F_GETPIPE_SZ) < PIPE_SIZE:
+            fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
+    except (ImportError, AttributeError, OSError):
+        pass  # not a pipe, not on this system, or this user has too many wide ones
