@@ -2,9 +2,9 @@
 
     python benchmarks/tap.py [--updates N] [--pings N] [--repeat N]
 
-The client only reads and counts. One JSON line a case: the rate of a stream with the tap as a share of the rate
-without; what a message takes longer, and what CPU time it costs beside the recorder's, in milliseconds. Promised:
-at least 0.95 of the rate, at most 0.2 ms a message. On a machine with other work, only the CPU time means much.
+The client only reads and counts. One JSON line a case: the rate of a stream with the tap as a share of the
+rate without; what a message takes longer, and what CPU time it costs beside the recorder's, in milliseconds.
+Promised: at least 0.95 of the rate, at most 0.2 ms a message. Beside other work, only CPU time means much.
 """
 
 import argparse
@@ -75,7 +75,7 @@ class Client:
 
 
 def cpu() -> float:
-    """Seconds of all programs that have ended and were waited for: the tap and the agent, not the recorder."""
+    """Seconds of all programs that were waited for: the tap and the agent, not the recorder."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

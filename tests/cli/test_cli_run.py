@@ -245,7 +245,7 @@ def test_a_run_loads_no_more_than_it_needs(tmp_path: Path) -> None:
     heavy |= {"rich", "prompt_toolkit", "httpx2", "websockets", "starlette", "uvicorn", "mcp", "pydantic"}
     heavy |= {"acpella.agent", "acpella.local", "acpella.client.remote", "acpella.client.supervisor"}
     heavy |= {
-        "acpella.client.record",
+        "acpella.recording",
         "acpella.cli.terminal.questions",
         "acpella.cli.daemon.daemon",
         "acpella.cli.terminal.markdown",

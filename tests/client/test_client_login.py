@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from acpella.client.record import Recorder
 from scripting import Script
 
 from acpella.cli.terminal.mirror import Mirror
 from acpella.client import AgentServer, ClientSettings, TerminalCommand, connect, read_recording
 from acpella.errors import AuthRequired, Unsupported
+from acpella.recording.channel import RecordedChannel
 from acpella.transport import ProcessChannel
 
 pytestmark = pytest.mark.anyio
@@ -229,7 +229,7 @@ async def test_a_login_in_a_terminal_through_a_channel_that_wraps_another(
 ) -> None:
     """As `run -o jsonl` does: what the inner channel knows of its process is known through the outer ones."""
     frames = BytesIO()
-    channel = Mirror(Recorder(ProcessChannel(gated), tmp_path / "frames.jsonl", agent="gated"), frames)
+    channel = Mirror(RecordedChannel(ProcessChannel(gated), tmp_path / "frames.jsonl", agent="gated"), frames)
     async with asyncio.timeout(20), connect(channel) as agent:
         assert agent.pid is not None and agent.identity.endswith(gated[-1])
         assert b'"auth":{"terminal":true}' in frames.getvalue()

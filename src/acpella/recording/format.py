@@ -1,4 +1,4 @@
-"""What a line of a recording is, in format 2. `docs/recordings.md` describes it for people."""
+"""What a line of a recording is, in format 2. `docs/how-to/recordings.md` describes it for people."""
 
 import os
 import time

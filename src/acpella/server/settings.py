@@ -61,8 +61,8 @@ class ServerSettings:
     """A file that remembers which user made which session of a hosted command; none: memory."""
 
     record: str = ""
-    """A directory that gets a recording of each connection, without secrets (`docs/recordings.md`); none: no
-    recordings. They hold what users and agents say."""
+    """A directory that gets a recording of each connection, without secrets; none: no recordings. They hold
+    what users and agents say (`docs/how-to/recordings.md`)."""
 
     # -- how much they may ask -----------------------------------------------------------------
 
