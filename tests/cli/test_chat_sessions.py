@@ -41,7 +41,7 @@ def test_a_named_session_is_the_same_in_chat_and_in_run(shell: Shell, chat: Star
     terminal.see(r"hello by \d+")
     status = shell("status")
     assert "fix" in status.stdout
-    again = shell("run", "-s", "fix", "-o", "simple", "from outside")
+    again = shell("run", "-s", "fix", "--write", "-o", "simple", "from outside")  # a chat can write, too
     assert again.returncode == 0, again.stderr
     assert len({pid for _, _, pid in shell.notes()}) == 1  # one agent for both
     leave(terminal)
