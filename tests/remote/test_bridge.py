@@ -148,7 +148,7 @@ async def test_a_server_that_ends_the_connection_ends_the_bridge(scheme: str, tm
                     {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}
                 )
                 assert (await editor.read())["result"]["protocolVersion"] == 1
-                next(iter(runner.app.host._connections.values())).close("enough")
+                next(iter(runner.app.connections)).close("enough")
                 assert await editor.process.wait() == 4
 
 
@@ -172,7 +172,7 @@ async def test_a_signal_ends_the_bridge_and_the_connection(scheme: str, number: 
         async with bridge(f"{scheme}://127.0.0.1:{runner.port}/acp") as editor:
             editor.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}})
             await editor.read()
-            assert len(runner.app.host) == 1
+            assert len(runner.app.connections) == 1
             editor.process.send_signal(number)
             assert await editor.process.wait() == 0
-            assert len(runner.app.host) == 0
+            assert len(runner.app.connections) == 0

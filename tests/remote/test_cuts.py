@@ -134,10 +134,10 @@ async def test_a_client_that_says_goodbye_leaves_nothing_at_the_server(scheme: s
     async with asyncio.timeout(20), hosting(counting_agent()) as runner:
         async with acpella.connect(f"{scheme}://127.0.0.1:{runner.port}/acp") as agent:
             await (await agent.new_session(tmp_path)).prompt("5")
-            assert len(runner.app.host) == 1
-            (connection,) = runner.app.host._connections.values()
+            assert len(runner.app.connections) == 1
+            (connection,) = runner.app.connections
             ended = asyncio.Event()
             close = connection.close
             connection.close = lambda *why, **more: (close(*why, **more), ended.set())  # type: ignore[method-assign]
         await ended.wait()
-        assert len(runner.app.host) == 0
+        assert len(runner.app.connections) == 0

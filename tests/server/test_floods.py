@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from acpella.server.connection import hosted
+from acpella.server.connection import flow, liveness
 from server.serving import EVENTS, HELLO, PATIENCE, Http, Socket, Talker, eventually, serving, socket, ws_url
 
 pytestmark = pytest.mark.anyio
@@ -212,7 +212,7 @@ async def test_junk_instead_of_initialize_gets_no_more_time() -> None:
                             break
                         await asyncio.wait([ended], timeout=0.05)
                     assert await ended == 1008
-        await eventually(lambda: len(server.app.host) == 0, "nothing is kept")
+        await eventually(lambda: len(server.app.connections) == 0, "nothing is kept")
 
 
 # -- frames ------------------------------------------------------------------------------------------
@@ -282,14 +282,14 @@ async def test_a_client_that_reads_no_answers_to_its_junk_is_dropped(
     limits: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has a rate as requests have; and where there is none, answers must not gather without end."""
-    monkeypatch.setattr(hosted, "MAX_OWN_ANSWERS", 20_000)
+    monkeypatch.setattr(flow, "MAX_OWN_ANSWERS", 20_000)
     async with serving(Talker(), token=TOKEN, limits=limits) as server:
         _, writer = await raw(server.port, buffer=4096)
         hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": HELLO}
         writer.write(frame(TEXT, json.dumps(hello).encode()))
         junk = json.dumps({"id": "x" * 1000, "method": 5}).encode()  # the answer has the id, too
         assert await send_until_cut(writer, frame(TEXT, junk) * 100, 500)
-        await eventually(lambda: len(server.app.host) == 0, "its connection is over")
+        await eventually(lambda: len(server.app.connections) == 0, "its connection is over")
 
 
 # -- what is kept for clients ------------------------------------------------------------------------
@@ -298,15 +298,15 @@ async def test_a_client_that_reads_no_answers_to_its_junk_is_dropped(
 async def test_session_ids_that_a_client_made_up_are_not_kept() -> None:
     async with serving(Talker(), token=TOKEN) as server, Http(server.url, BEARER) as client:
         await client.initialize()
-        (connection,) = server.app.host._connections.values()  # pyright: ignore[reportPrivateUsage]
+        (connection,) = server.app.connections  # pyright: ignore[reportPrivateUsage]
         async with client.stream() as stream:
             for number in range(50):
                 async with client.stream(f"made-up-{number}"):
                     pass
-            await eventually(lambda: len(connection.routes.streams) == 1, "their streams are gone")
-            assert not connection.routes.known
+            await eventually(lambda: len(connection.streams.by_session) == 1, "their streams are gone")
+            assert not connection.streams.known
             session = await client.new(stream)
-            assert list(connection.routes.known) == [session]
+            assert list(connection.streams.known) == [session]
 
 
 async def test_streams_are_requests_and_count_as_such() -> None:
@@ -335,12 +335,12 @@ async def test_questions_of_a_client_that_cannot_come_back_are_cancelled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """They stayed open for half an hour, and so did the turn and the connection."""
-    monkeypatch.setattr(hosted, "GONE_SECONDS", 0.2)
+    monkeypatch.setattr(liveness, "GONE_SECONDS", 0.2)
     talker = Talker()
     async with serving(talker) as server:
         await left_with_a_question(server)
         await eventually(lambda: talker.ended == ["ask"], "the turn is over")
-        await eventually(lambda: len(server.app.host) == 0, "and the connection")
+        await eventually(lambda: len(server.app.connections) == 0, "and the connection")
         async with socket(ws_url(server), {"Acpella-Resume": "1"}) as client:
             await client.prompt(await client.start(), "ask")
             await _until_asked(client)
@@ -365,7 +365,7 @@ async def test_at_the_limit_the_oldest_connection_that_is_away_makes_room() -> N
                 await left_with_a_question(server)
             async with socket(ws_url(server)) as client:
                 await client.start()
-                assert len(server.app.host) == 3
+                assert len(server.app.connections) == 3
                 await there.call(9, "session/list")
     async with serving(Talker(), limits={"max_connections": 1}) as server:
         await left_with_a_question(server)

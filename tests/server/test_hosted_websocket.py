@@ -53,7 +53,7 @@ async def test_initialize_comes_first() -> None:
             again = await client.call(1, "initialize", HELLO)
             assert again["error"]["code"] == -32600
             assert "result" in await client.call(2, "session/list", {})
-        await eventually(lambda: len(server.app.host) == 0, "all connections are let go")
+        await eventually(lambda: len(server.app.connections) == 0, "all connections are let go")
 
 
 def nested(depth: int, key: str = '"method":"_x","params"') -> str:
@@ -105,7 +105,7 @@ async def test_a_client_that_says_nothing_is_dropped() -> None:
     """Silent clients cost nothing for long."""
     async with serving(Talker(), limits={"header_seconds": 0.2}) as server, socket(ws_url(server)) as client:
         assert await client.closed() == 1008
-        await eventually(lambda: len(server.app.host) == 0, "the connection is gone")
+        await eventually(lambda: len(server.app.connections) == 0, "the connection is gone")
 
 
 async def test_a_half_open_socket_is_noticed() -> None:
@@ -114,7 +114,7 @@ async def test_a_half_open_socket_is_noticed() -> None:
         await client.start()
         transport: Any = client.socket.transport
         transport.pause_reading()
-        await eventually(lambda: len(server.app.host) == 0, "the connection is gone")
+        await eventually(lambda: len(server.app.connections) == 0, "the connection is gone")
         transport.resume_reading()
         assert await client.closed() in (1006, 1011)
 
@@ -128,7 +128,7 @@ async def test_a_client_that_does_not_read_is_dropped() -> None:
             session = await client.start()
             await client.prompt(session, "flood 5000")
             await eventually(lambda: talker.said > 0, "it begins")
-            await eventually(lambda: len(server.app.host) == 0, "the connection is dropped")
+            await eventually(lambda: len(server.app.connections) == 0, "the connection is dropped")
             assert talker.said < 5000
         await eventually(lambda: talker.ended == ["flood"], "the turn is cancelled")
 
@@ -140,10 +140,12 @@ async def test_a_slow_client_slows_its_agent_and_loses_nothing() -> None:
         async with socket(ws_url(server), max_queue=1) as client:
             session = await client.start()
             await client.prompt(session, "flood 1000")
-            connection = server.app.host.find(client.id, "")
+            connection = server.app.connections.find(client.id, "")
             assert connection is not None
-            await eventually(lambda: connection.buffered > 0 and bool(connection.over), "the buffer fills")
-            assert connection.buffered < 3_000_000
+            await eventually(
+                lambda: connection.flow.buffered > 0 and bool(connection.flow.behind), "the buffer fills"
+            )
+            assert connection.flow.buffered < 3_000_000
             assert len(texts(await client.until_answer(2))) == 1000
 
 
@@ -179,7 +181,7 @@ async def test_an_agent_that_does_not_answer_initialize_is_given_up() -> None:
     ):
         assert (await client.call(0, "initialize", HELLO))["error"]["code"] == -32603
         assert await client.closed() == 1011
-        await eventually(lambda: len(server.app.host) == 0, "the connection is gone")
+        await eventually(lambda: len(server.app.connections) == 0, "the connection is gone")
 
 
 async def test_leaving_frees_the_connection_and_ends_the_process(tmp_path: Path) -> None:
@@ -198,7 +200,7 @@ async def test_leaving_frees_the_connection_and_ends_the_process(tmp_path: Path)
             pid = int((tmp_path / "pid").read_text())
             assert _runs(pid)
         await eventually(lambda: not _runs(pid), "the process is gone")
-        assert len(server.app.host) == 0
+        assert len(server.app.connections) == 0
 
 
 async def test_a_flooding_command_is_held_back(tmp_path: Path) -> None:
@@ -215,11 +217,13 @@ async def test_a_flooding_command_is_held_back(tmp_path: Path) -> None:
     async with serving([sys.executable, str(program)], limits=limits) as server:
         async with socket(ws_url(server), max_queue=1) as client:
             await client.call(0, "initialize", HELLO)
-            connection = server.app.host.find(client.id, "")
+            connection = server.app.connections.find(client.id, "")
             assert connection is not None
-            await eventually(lambda: bool(connection.over), "the buffer fills")
-            assert connection.buffered < 1_000_000
-            await eventually(lambda: len(server.app.host) == 0, "a client that does not read is dropped")
+            await eventually(lambda: bool(connection.flow.behind), "the buffer fills")
+            assert connection.flow.buffered < 1_000_000
+            await eventually(
+                lambda: len(server.app.connections) == 0, "a client that does not read is dropped"
+            )
 
 
 async def test_stopping_the_server_closes_sockets_with_1001_after_turns_have_ended() -> None:
@@ -231,7 +235,7 @@ async def test_stopping_the_server_closes_sockets_with_1001_after_turns_have_end
             await client.prompt(session, "wait")
             assert texts([await client.message()]) == ["waiting"]
             server.stop()
-            await eventually(lambda: server.app.host.draining, "it drains")
+            await eventually(lambda: server.app.connections.draining, "it drains")
             talker.go.set()
             assert texts(await client.until_answer(2)) == ["gone on"]
             assert await client.closed() == 1001
@@ -261,7 +265,7 @@ async def test_many_sockets_at_once() -> None:
                 assert {m["params"]["sessionId"] for m in seen[:-1]} == {session}
 
         await asyncio.gather(*(one(number) for number in range(30)))
-        await eventually(lambda: len(server.app.host) == 0, "all are gone")
+        await eventually(lambda: len(server.app.connections) == 0, "all are gone")
 
 
 async def test_plain_asgi_servers_work_without_our_extensions(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,7 +52,7 @@ async def test_health_is_told_to_anybody_and_says_when_the_server_stops() -> Non
             await client.prompt(session, "wait")
             await client.message()
             server.stop()
-            await eventually(lambda: server.app.host.draining, "it drains")
+            await eventually(lambda: server.app.connections.draining, "it drains")
             assert (await http.get(f"{root}/healthz")).status_code == 200
             assert (await http.get(f"{root}/readyz")).status_code == 503
             body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}

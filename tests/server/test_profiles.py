@@ -75,7 +75,7 @@ async def test_answers_come_on_the_event_stream_only() -> None:
             result = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
             await post({"jsonrpc": "2.0", "id": asked["id"], "result": result})
             assert texts(await stream.until_answer(3)) == ["yes"]
-        connection = next(iter(server.app.host._connections.values()))
+        connection = next(iter(server.app.connections))
         await eventually(lambda: connection.readers == 0, "the server notices")
         await post(prompt(session, "say 1", 4))
         async with http.stream("GET", sse, headers=EVENTS) as response:
@@ -100,7 +100,7 @@ async def test_a_client_id_is_needed_known_and_its_users_own() -> None:
         assert (await http.post(mine, json=hello, headers=bob)).status_code == 202
         assert (await http.post(mine, json=[], headers=alice)).status_code == 501
         assert (await http.get(mine, headers=alice)).status_code == 405
-        assert len(server.app.host) == 2
+        assert len(server.app.connections) == 2
 
 
 # -- a POST that is answered by a stream -----------------------------------------------------------
@@ -137,7 +137,7 @@ async def test_a_post_is_answered_by_events_and_names_the_connection() -> None:
         gone = await http.post(server.url, json=told, headers={**EVENTS, "Acp-Session-Id": "nobody"})
         assert gone.status_code == 404
         assert (await http.delete(server.url, headers=mine)).status_code == 202
-        assert len(server.app.host) == 0
+        assert len(server.app.connections) == 0
 
 
 async def test_a_get_with_that_header_alone_goes_on_with_a_stream_that_broke() -> None:
@@ -155,7 +155,7 @@ async def test_a_get_with_that_header_alone_goes_on_with_a_stream_that_broke() -
             waiting = await Stream(response).next()
             assert texts([waiting.data]) == ["waiting"]
             assert waiting.id is not None
-        connection = next(iter(server.app.host._connections.values()))
+        connection = next(iter(server.app.connections))
         await eventually(lambda: connection.readers == 0, "the server notices")
         talker.go.set()
         # it says nothing of what it has, so it gets what may not have arrived
@@ -206,7 +206,7 @@ async def test_nothing_is_lost_of_an_answer_that_nobody_read() -> None:
         new = message("session/new", {"cwd": "/tmp", "mcpServers": []}, 1)
         async with http.stream("POST", server.url, json=new, headers=mine) as response:
             session = (await Stream(response).until_answer(1))[-1]["result"]["sessionId"]
-        connection = next(iter(server.app.host._connections.values()))
+        connection = next(iter(server.app.connections))
         async with http.stream("POST", server.url, json=prompt(session, "wait"), headers=mine) as response:
             await eventually(lambda: talker.started.is_set(), "the turn runs")
         await eventually(lambda: connection.readers == 0, "the server notices")
@@ -223,7 +223,11 @@ async def test_nothing_is_lost_of_an_answer_that_nobody_read() -> None:
             await stream.until_answer(3)
             await stream.ended()
         await eventually(lambda: connection.readers == 0, "it is over")
-        for last, expected in ((first_id, 19), ("x-1.1", None), (f"{server.app.host.gen}-99.1", None)):
+        for last, expected in (
+            (first_id, 19),
+            ("x-1.1", None),
+            (f"{server.app.connections.generation}-99.1", None),
+        ):
             headers = {**mine, "Last-Event-ID": str(last)}
             async with http.stream("GET", server.url, headers=headers) as response:
                 stream = Stream(response)
@@ -232,4 +236,4 @@ async def test_nothing_is_lost_of_an_answer_that_nobody_read() -> None:
                 else:
                     assert len(texts(await stream.until_answer(3))) == expected
             await eventually(lambda: connection.readers == 0, "the server notices")
-        assert connection.buffered == 0
+        assert connection.flow.buffered == 0

@@ -51,7 +51,7 @@ async def test_a_socket_comes_back_and_hears_what_it_missed() -> None:
             await client.prompt(session, "wait")
             assert texts([await client.message()]) == ["waiting"]
             cut(client)
-        connection = server.app.host.find(client.id, "")
+        connection = server.app.connections.find(client.id, "")
         assert connection is not None
         await eventually(lambda: connection.readers == 0, "the server notices")
         talker.go.set()  # the turn goes on without its client
@@ -144,9 +144,9 @@ async def test_without_acks_the_agent_waits_and_nothing_is_dropped() -> None:
             session = await client.start()
             await client.ack(client.received)
             await client.prompt(session, "say 20000")
-            connection = server.app.host.find(client.id, "")
+            connection = server.app.connections.find(client.id, "")
             assert connection is not None
-            await eventually(lambda: bool(connection.over), "the window is full")
+            await eventually(lambda: bool(connection.flow.behind), "the window is full")
             seen: list[Json] = []
             while True:
                 message = await client.message()
@@ -172,7 +172,7 @@ async def test_a_plain_client_leaves_nothing_behind_but_its_running_turn() -> No
         assert talker.ended == []
         assert await refused(ws_url(server), back(client)) == 404  # it asked for no resumption
         talker.go.set()
-        await eventually(lambda: len(server.app.host) == 0, "let go when the turn is over")
+        await eventually(lambda: len(server.app.connections) == 0, "let go when the turn is over")
         async with socket(ws_url(server)) as again:
             await again.call(0, "initialize", HELLO)
             await again.request(1, "session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
@@ -187,7 +187,7 @@ async def test_turns_can_be_made_to_end_with_their_client() -> None:
             await client.prompt(session, "wait")
             await client.message()
         await eventually(lambda: talker.ended == ["wait"], "the turn is cancelled")
-        await eventually(lambda: len(server.app.host) == 0, "and the connection let go")
+        await eventually(lambda: len(server.app.connections) == 0, "and the connection let go")
 
 
 async def test_a_session_is_handed_over_to_a_new_connection_in_the_middle_of_a_turn() -> None:
@@ -212,7 +212,7 @@ async def test_a_session_is_handed_over_to_a_new_connection_in_the_middle_of_a_t
             talker.go.set()
             assert texts([await again.message()]) == ["gone on"]
             await eventually(lambda: talker.ended == ["wait"], "the turn ends")
-            await eventually(lambda: len(server.app.host) == 1, "the old connection is let go")
+            await eventually(lambda: len(server.app.connections) == 1, "the old connection is let go")
             await again.prompt(session, "say 1", id=6)
             assert texts(await again.until_answer(6)) == ["<0>"]
 
@@ -239,7 +239,7 @@ async def test_a_turn_survives_the_loss_of_every_client_that_took_it_over() -> N
         assert talker.ended == []
         talker.go.set()
         await eventually(lambda: talker.ended == ["wait"], "the turn ends")
-        await eventually(lambda: len(server.app.host) == 0, "all connections are let go")
+        await eventually(lambda: len(server.app.connections) == 0, "all connections are let go")
         async with socket(ws_url(server)) as last:
             await last.call(0, "initialize", HELLO)
             await last.request(1, "session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
@@ -251,7 +251,7 @@ async def test_a_connection_is_kept_for_a_while_only() -> None:
     async with serving(Talker(), limits={"detach_seconds": 0.3}) as server:
         async with socket(ws_url(server), RESUME) as client:
             await client.start()
-        await eventually(lambda: len(server.app.host) == 0, "it is reaped")
+        await eventually(lambda: len(server.app.connections) == 0, "it is reaped")
         assert await refused(ws_url(server), back(client)) == 404
 
 
@@ -267,9 +267,11 @@ async def test_an_event_stream_goes_on_after_the_last_event() -> None:
                 await client.prompt(session, "say 10")
                 events = [await of_session.next() for _ in range(5)]
                 assert [event.id and event.id.split("-")[1] for event in events] == ["1", "2", "3", "4", "5"]
-            connection = server.app.host.find(client.connection["Acp-Connection-Id"], "")
+            connection = server.app.connections.find(client.connection["Acp-Connection-Id"], "")
             assert connection is not None
-            await eventually(lambda: not connection.routes.streams[session].attached, "the server notices")
+            await eventually(
+                lambda: not connection.streams.by_session[session].attached, "the server notices"
+            )
             assert events[2].id is not None
             async with client.stream(session, Last_Event_ID=events[2].id) as again:
                 assert texts(await again.until_answer("p")) == [f"<{n}>" for n in range(3, 10)]
@@ -284,11 +286,11 @@ async def test_an_event_stream_that_cannot_go_on_says_so() -> None:
             async with client.stream(session) as of_session:
                 await client.prompt(session, "say 10")
                 await of_session.until_answer("p")
-            connection = server.app.host.find(client.connection["Acp-Connection-Id"], "")
+            connection = server.app.connections.find(client.connection["Acp-Connection-Id"], "")
             assert connection is not None
-            for cursor in (f"{server.app.host.gen}-2", "othergen-12", "12", ""):
+            for cursor in (f"{server.app.connections.generation}-2", "othergen-12", "12", ""):
                 await eventually(
-                    lambda: not connection.routes.streams[session].attached, "the server notices"
+                    lambda: not connection.streams.by_session[session].attached, "the server notices"
                 )
                 async with client.stream(session, Last_Event_ID=cursor) as again:
                     event = await again.next()
@@ -345,9 +347,9 @@ async def test_a_client_that_is_away_is_not_taken_for_one_that_does_not_read() -
             session = await client.start()
             await client.prompt(session, "flood 200")
             cut(client)
-        connection = server.app.host.find(client.id, "")
+        connection = server.app.connections.find(client.id, "")
         assert connection is not None
-        await eventually(lambda: connection.buffered >= 100_000, "the buffer fills")
+        await eventually(lambda: connection.flow.buffered >= 100_000, "the buffer fills")
         await asyncio.sleep(0.6)  # more than the limit and a look
         async with socket(ws_url(server), back(client)) as again:
             again.received = client.received
@@ -414,8 +416,8 @@ async def test_numbers_that_are_none_do_no_harm() -> None:
     """Some characters are digits to Python and no numbers; others are numbers without end."""
     async with serving(Talker()) as server, Http(server.url) as client:
         await client.initialize(Acpella_Resume="1")
-        gen = server.app.host.gen
-        connection: Any = server.app.host.find(client.connection["Acp-Connection-Id"], "")
+        gen = server.app.connections.generation
+        connection: Any = server.app.connections.find(client.connection["Acp-Connection-Id"], "")
         for number in ("\u00b2", "9" * 900, "-1", "", "1e3"):
             odd = {
                 "Acpella-Message": number.encode("latin-1"),
@@ -440,7 +442,7 @@ async def test_acks_and_answers_are_not_requests_that_are_counted() -> None:
             assert hello.status_code == status
             if not place:
                 client.connection = {"Acp-Connection-Id": hello.headers["acp-connection-id"]}
-            ack = {"lastEventId": f"{server.app.host.gen}-0"}
+            ack = {"lastEventId": f"{server.app.connections.generation}-0"}
             sent = [await client.post("$/acpella/ack", ack) for _ in range(10)]
             sent += [await client.post(body={"id": "unasked", "result": {}}) for _ in range(10)]
             assert [answer.status_code for answer in sent] == [202] * 20

@@ -154,7 +154,7 @@ async def test_a_read_only_token_does_not_take_over_a_turn(file: Path) -> None:
             session = await owner.start()
             await owner.prompt(session, "wait")
             await owner.message()
-        connection = server.app.host.find(owner.id, "alice")
+        connection = server.app.connections.find(owner.id, "alice")
         assert connection is not None
         await eventually(lambda: not connection.readers, "it is away")
         place = {"sessionId": session, "cwd": "/tmp", "mcpServers": []}
@@ -232,7 +232,7 @@ async def test_metrics_need_the_scope_admin(file: Path, caplog: pytest.LogCaptur
             assert (await scraper.post("initialize", HELLO, id=0)).status_code == 403
             wanted = {"Accept": "text/event-stream"}
             assert (await scraper.post("initialize", HELLO, id=0, **wanted)).status_code == 403
-        assert len(server.app.host) == 0
+        assert len(server.app.connections) == 0
 
 
 # -- permissions -------------------------------------------------------------------------------------
@@ -461,13 +461,13 @@ async def test_a_client_that_does_not_read_is_hung_up_on_all_the_same(file: Path
     async with serving(talker, auth=Tokens.from_file(file)) as server:
         async with Http(server.url, bearer(FULL)) as http:
             await http.initialize()
-            connection = server.app.host.find(http.connection["Acp-Connection-Id"], "alice")
+            connection = server.app.connections.find(http.connection["Acp-Connection-Id"], "alice")
             assert connection is not None
             async with http.stream() as stream:
                 session = await http.new(stream)
                 async with http.stream(session):
                     await http.prompt(session, "flood 5000")
-                    await eventually(lambda: connection._stopped_reading, "nothing is read")
+                    await eventually(lambda: connection._input.stalled, "nothing is read")
                     write(file, f"bob {OTHER}\n")
                     await eventually(lambda: not connection.readers, "both are gone")
 

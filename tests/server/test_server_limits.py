@@ -182,9 +182,9 @@ async def test_requests_that_wait_for_a_client_that_does_not_read_are_limited() 
         async with client.stream() as stream:
             session = await client.new(stream)
             await client.prompt(session, "flood 1000")  # nobody opens the stream of the session
-            connection = server.app.host.find(client.connection["Acp-Connection-Id"], "")
+            connection = server.app.connections.find(client.connection["Acp-Connection-Id"], "")
             assert connection is not None
-            await eventually(lambda: connection.buffered >= 200_000, "the buffer is full")
+            await eventually(lambda: connection.flow.buffered >= 200_000, "the buffer is full")
             for number in range(5):
                 assert (await client.post("session/list", id=f"l{number}")).status_code == 202
             for number in (3, 4):

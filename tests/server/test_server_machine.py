@@ -64,7 +64,7 @@ async def test_a_silent_stream_whose_client_vanished_is_noticed() -> None:
     async with serving(Talker(), limits=limits) as server, Http(server.url) as client:
         await client.initialize()
         name = client.connection["Acp-Connection-Id"]
-        connection = server.app.host.find(name, "")
+        connection = server.app.connections.find(name, "")
         assert connection is not None
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(
@@ -99,7 +99,7 @@ async def main():
     limits = {"silent_seconds": 2, "stall_seconds": 2, "keepalive_seconds": 3600}
     async with serving(Talker(), limits=limits) as server, Http(server.url) as client:
         await client.initialize()
-        connection = server.app.host.find(client.connection["Acp-Connection-Id"], "")
+        connection = server.app.connections.find(client.connection["Acp-Connection-Id"], "")
         async with client.stream():
             await eventually(lambda: connection.readers == 1, "it reads")
             lo(0)  # nothing gets through any more, and nobody says so

@@ -254,7 +254,7 @@ async def test_without_credentials_other_users_of_this_machine_stay_outside() ->
             ),
             "they are refused too",
         )
-        assert len(server.app.host) == 0
+        assert len(server.app.connections) == 0
         await client.initialize()
     async with serving(Talker(), limits={"local_users": "all"}) as server:
         assert (await asyncio.to_thread(_stranger, server.port, "post")).startswith("http/1.1 200 ")
@@ -312,7 +312,7 @@ async def test_another_user_who_leaves_at_once_gets_nowhere_behind_any_asgi_serv
             lambda: app.metrics.value("acpella_requests_total", 'method="POST",status="403"') == 20,
             "all of them are refused",
         )
-        assert len(app.host) == 0
+        assert len(app.connections) == 0
         async with Http(f"http://127.0.0.1:{port}/acp") as client:
             await client.initialize()  # our own user is known
 

@@ -118,7 +118,7 @@ async def test_what_passes_the_rules_is_not_changed(recorder: Recorder, tmp_path
                 sent.append(f'{{"jsonrpc":"2.0","id":{number},"method":"session/prompt","params":{params}}}')
                 await client.send(sent[-1])
                 assert (await client.until_answer(number))[-1]["result"] == {"did": "session/prompt"}
-            assert server.app.host.turns == 0
+            assert server.app.connections.turns == 0
         async with Http(server.url, bearer(ALICE)) as http:
             await http.initialize()
             sent.append(f'{{"jsonrpc":"2.0","id":9,"method":"_x","params":{ODD}}}')

@@ -714,7 +714,7 @@ async def test_thousands_of_unknown_connections_leave_no_trace() -> None:
             for _ in range(100):
                 assert (await reader.readuntil(b"no such connection\n")).startswith(b"HTTP/1.1 404")
         writer.close()
-        assert len(server.app.host) == 0
+        assert len(server.app.connections) == 0
         assert server.app.metrics.value("acpella_requests_total", 'method="GET",status="404"') == 10_000
 
 
@@ -750,7 +750,7 @@ async def test_an_application_can_be_mounted_and_keeps_its_guards() -> None:
         assert answer.status_code == 200
         assert (await client.get("/agents/healthz")).status_code == 200
     await inner.close()
-    assert len(inner.host) == 0
+    assert len(inner.connections) == 0
 
 
 async def test_a_question_that_was_answered_cannot_be_answered_again(

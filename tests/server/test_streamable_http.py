@@ -142,7 +142,7 @@ async def test_a_stream_has_one_reader_and_another_after_it() -> None:
             assert await client.get(**EVENTS) == 409
             async with client.stream(session):
                 assert await client.get(**EVENTS, Acp_Session_Id=session) == 409
-        connection = server.app.host.find(client.connection["Acp-Connection-Id"], "")
+        connection = server.app.connections.find(client.connection["Acp-Connection-Id"], "")
         assert connection is not None
         await eventually(lambda: connection.readers == 0, "the server notices that the readers are gone")
         await client.prompt(session, "say 2")
@@ -168,7 +168,7 @@ async def test_delete_ends_the_streams_and_the_agent() -> None:
             await stream.ended()
         await eventually(lambda: talker.ended == ["wait"], "the turn is cancelled")
         assert await client.delete() == 404
-        assert len(server.app.host) == 0
+        assert len(server.app.connections) == 0
 
 
 async def test_other_methods_and_places_are_refused() -> None:
@@ -350,7 +350,7 @@ async def test_a_command_that_cannot_be_started_answers_500() -> None:
         answer = await client.post("initialize", HELLO, id=1)
         assert (answer.status_code, answer.json()["error"]["code"]) == (500, -32603)
         assert "/no/such" not in answer.text
-        assert len(server.app.host) == 0
+        assert len(server.app.connections) == 0
 
 
 async def test_a_command_that_hangs_answers_504() -> None:
@@ -444,10 +444,10 @@ async def test_a_client_that_does_not_read_slows_its_agent_then_loses_its_connec
         async with client.stream() as stream:
             session = await client.new(stream)
             await client.prompt(session, "flood 2000")  # nobody opens the stream of the session
-            connection = server.app.host.find(client.connection["Acp-Connection-Id"], "")
+            connection = server.app.connections.find(client.connection["Acp-Connection-Id"], "")
             assert connection is not None
-            await eventually(lambda: connection.buffered >= 200_000, "the buffer fills")
-            assert connection.buffered < 2_000_000
+            await eventually(lambda: connection.flow.buffered >= 200_000, "the buffer fills")
+            assert connection.flow.buffered < 2_000_000
             await stream.ended()
             assert talker.said < 2000
         assert server.app.metrics.value("acpella_refused_total", 'reason="stalled"') == 1
@@ -463,9 +463,9 @@ async def test_while_the_buffer_is_full_requests_wait_and_the_rest_passes() -> N
         async with client.stream() as stream:
             session = await client.new(stream)
             await client.prompt(session, "flood 1000")
-            connection = server.app.host.find(client.connection["Acp-Connection-Id"], "")
+            connection = server.app.connections.find(client.connection["Acp-Connection-Id"], "")
             assert connection is not None
-            await eventually(lambda: connection.buffered >= 100_000, "the buffer fills")
+            await eventually(lambda: connection.flow.buffered >= 100_000, "the buffer fills")
             assert (await client.post("session/list", id="list")).status_code == 202
             await client.post("session/cancel", {"sessionId": session}, Acp_Session_Id=session)
             async with client.stream(session) as of_session:
@@ -487,7 +487,7 @@ async def test_connections_and_sessions_are_limited() -> None:
             await second.delete()
         async with client.stream("one"):
             assert await client.get(**EVENTS, Acp_Session_Id="two") == 503
-        connection = server.app.host.find(client.connection["Acp-Connection-Id"], "")
+        connection = server.app.connections.find(client.connection["Acp-Connection-Id"], "")
         assert connection is not None
         await eventually(lambda: connection.readers == 0, "the server notices")
         assert await client.get(**EVENTS, Acp_Session_Id="two") == 200  # nobody needs the other any more
@@ -497,8 +497,8 @@ async def test_a_connection_without_streams_and_traffic_is_let_go() -> None:
     """T-073."""
     async with serving(Talker(), limits={"detach_seconds": 0.2}) as server, Http(server.url) as client:
         await client.initialize()
-        assert len(server.app.host) == 1
-        await eventually(lambda: len(server.app.host) == 0, "it is reaped")
+        assert len(server.app.connections) == 1
+        await eventually(lambda: len(server.app.connections) == 0, "it is reaped")
         assert (await client.post("session/new", id=1)).status_code == 404
 
 

@@ -13,8 +13,9 @@ from .access.gate import Gate, Refusal
 from .access.local_user import may_act_as_us, user_of_peer
 from .access.proxies import Proxies, was_forwarded
 from .access.tokens import Tokens
-from .connection.table import Host
+from .connection.table import Connections
 from .http import other_profiles, streamable
+from .http.posts import JSON, check_rate
 from .http.requests import LET_IN, ASGIReceive, ASGIScope, ASGISend, Request
 from .http.websocket import serve_socket, ticket_offered
 from .settings import ServerSettings
@@ -82,13 +83,13 @@ class Server:
         self.settings = settings
         self.gate = Gate(settings, auth)
         self._proxies = Proxies(settings.trusted_proxies)
-        self.host = Host(target, settings, self.gate)
+        self.connections = Connections(target, settings, self.gate)
         self._closing: asyncio.Task[None] | None = None
         self._tell_unknown_at = float("-inf")
 
     @property
     def metrics(self) -> Any:
-        return self.host.metrics
+        return self.connections.metrics
 
     @asynccontextmanager
     async def lifespan(self, app: object = None) -> AsyncGenerator[None]:
@@ -105,8 +106,8 @@ class Server:
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:
-        await self.host.drain()
-        await self.host.close()
+        await self.connections.drain()
+        await self.connections.close()
 
     # -- ASGI ------------------------------------------------------------------------------------
 
@@ -123,7 +124,8 @@ class Server:
             await self._refuse(request, refusal)
         finally:
             status = request.status
-            self.host.metrics.add("acpella_requests_total", f'method="{_word(request)}",status="{status}"')
+            labels = f'method="{_word(request)}",status="{status}"'
+            self.metrics.add("acpella_requests_total", labels)
             # messages that were taken are the bulk, and say nothing more
             level = logging.DEBUG if status == 202 else logging.INFO
             if access.isEnabledFor(level):
@@ -217,30 +219,30 @@ class Server:
         return None
 
     async def _dispatch(self, request: Request) -> None:
-        host = self.host
+        connections = self.connections
         path = self.settings.path
         where = request.path
         if not request.is_websocket and request.method != "POST":
-            streamable.check_rate(host, request)  # of a POST, what it says decides whether it counts
+            check_rate(connections, request)  # of a POST, what it says decides whether it counts
         if request.is_websocket:
             if where in (path, f"{path}/ws", "/"):
-                await serve_socket(host, request)
+                await serve_socket(connections, request)
             elif where == "/message":
-                await serve_socket(host, request, binary=True)
+                await serve_socket(connections, request, binary=True)
             else:
                 raise Refusal(404, "nothing is here")
         elif where in (path, "/"):
             await self._streamable(request)
         elif where == f"{path}/rpc" and request.method == "POST":
-            await other_profiles.client_id_post(host, request)
+            await other_profiles.client_id_post(connections, request)
         elif where == f"{path}/sse" and request.method == "GET":
-            await other_profiles.client_id_get(host, request)
+            await other_profiles.client_id_get(connections, request)
         elif where == f"{path}/ticket" and request.method == "POST":
             await self._give_ticket(request)
         elif where == "/metrics" and request.method == "GET":
             if "admin" not in request.credential.scopes:
                 raise Refusal(403, "this needs a token with the scope 'admin'")
-            await request.reply(200, host.metrics.text(), kind=b"text/plain; version=0.0.4; charset=utf-8")
+            await request.reply(200, self.metrics.text(), kind=b"text/plain; version=0.0.4; charset=utf-8")
         elif where in (f"{path}/rpc", f"{path}/sse", f"{path}/ticket"):
             raise Refusal(405, "POST to rpc and ticket, GET from sse")
         elif where in (f"{path}/ws", "/message"):
@@ -249,16 +251,16 @@ class Server:
             raise Refusal(404, "nothing is here")
 
     async def _streamable(self, request: Request) -> None:
-        if other_profiles.is_stream_profile(request):
-            await other_profiles.stream_profile(self.host, request)
+        if other_profiles.is_session_header_profile(request):
+            await other_profiles.session_header(self.connections, request)
         elif request.method == "POST":
-            await streamable.post(self.host, request)
+            await streamable.post(self.connections, request)
         elif request.method == "GET":
             if request.headers.get("upgrade", "").lower() == "websocket":
                 raise Refusal(426, "WebSockets are not supported by this server's HTTP version")
-            await streamable.get(self.host, request)
+            await streamable.get(self.connections, request)
         elif request.method == "DELETE":
-            await streamable.delete(self.host, request)
+            await streamable.delete(self.connections, request)
         else:
             raise Refusal(
                 405, "GET, POST and DELETE are spoken here", headers=[(b"allow", b"GET, POST, DELETE")]
@@ -266,20 +268,20 @@ class Server:
 
     async def _give_ticket(self, request: Request) -> None:
         """Something that a web page can put into a URL: good once, and not for long."""
-        streamable.check_rate(self.host, request)
+        check_rate(self.connections, request)
         try:
             ticket = self.gate.tickets.issue(request.credential)
         except TooManyTickets:
             raise Refusal(
                 429, "too many tickets wait to be used", headers=[(b"retry-after", b"30")]
             ) from None
-        told = json.encode({"ticket": ticket, "expiresIn": int(TICKET_SECONDS)})
-        await request.reply(200, told, kind=streamable.JSON, headers=[(b"cache-control", b"no-store")])
+        body = json.encode({"ticket": ticket, "expiresIn": int(TICKET_SECONDS)})
+        await request.reply(200, body, kind=JSON, headers=[(b"cache-control", b"no-store")])
 
     async def _refuse(self, request: Request, refusal: Refusal) -> None:
         if refusal.status in (401, 403, 429):
             if refusal.status == 401:
-                self.host.metrics.add("acpella_auth_failures_total")
+                self.metrics.add("acpella_auth_failures_total")
             facts = {
                 "address": request.requester.client,
                 "user": request.principal,
@@ -295,7 +297,7 @@ class Server:
     async def _tell_health(self, request: Request) -> None:
         if request.method not in ("GET", "HEAD"):
             raise Refusal(405, "GET it", headers=[(b"allow", b"GET, HEAD")])
-        if request.path == "/readyz" and self.host.draining:
+        if request.path == "/readyz" and self.connections.draining:
             await request.reply(503, "stopping\n")
         else:
             await request.reply(200, "ok\n")

@@ -7,10 +7,9 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["MOST", "UNREADABLE", "Doubtful", "items", "members", "near", "value"]
+from acpella.rpc.message import UNREADABLE
 
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What reading JSON of somebody else's raises."""
+__all__ = ["MOST", "Doubtful", "items", "members", "near", "value"]
 
 MOST = 1000
 """Members of an object, or items of a list, that are looked at. Without it, one message could keep the server

@@ -9,11 +9,12 @@ from typing import Any, cast
 
 import msgspec
 
-from acpella.rpc.message import mend_surrogates
+from acpella.errors import RpcError
+from acpella.rpc.message import UNREADABLE, mend_surrogates
 from acpella.server.settings import ServerSettings
 
 from .credentials import Scope
-from .json_members import MOST, UNREADABLE, Doubtful, items, members, near, value
+from .json_members import MOST, Doubtful, items, members, near, value
 
 __all__ = [
     "REOPENING",
@@ -114,14 +115,11 @@ def _read_each(raw: bytes) -> Params:
     return Params(**{name: value(found[wire]) for name, wire in _WIRE_NAMES.items() if wire in found})
 
 
-class Violation(Exception):
+class Violation(RpcError):
     """The answer that the client gets instead of the agent's."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
-        self.code = code
-        self.message = message
-        self.data = data
-        super().__init__(message)
+        super().__init__(message, data=data, code=code)
 
 
 def missing(scope: Scope, why: str = "") -> Violation:

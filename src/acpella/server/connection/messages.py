@@ -5,20 +5,20 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from acpella.rpc.message import Envelope, id_of, read_envelope
-from acpella.server.access.json_members import UNREADABLE
+from acpella.rpc.message import UNREADABLE, Envelope, id_of, read_envelope, write_error
+from acpella.rpc.relay import Frame
 from acpella.server.access.policy import Params, read_params
 
 __all__ = [
     "ACK",
+    "Ack",
     "Message",
     "NotAMessage",
-    "answer",
     "can_load",
-    "error_answer",
     "is_deeper",
     "outcome_of",
     "outcome_of_request",
+    "read_ack",
     "read_message",
     "rejection",
 ]
@@ -39,26 +39,42 @@ class NotAMessage(Exception):
         super().__init__(text)
 
     def to_wire(self) -> bytes:
-        return error_answer(self.key, self.code, self.text)
+        return write_error(self.key, self.code, self.text)
 
 
 class Message(NamedTuple):
-    """What is known of a message from a client."""
+    """A message from a client, and what the server looks at in it."""
 
-    frame: bytes
-    method: str | None
-    id: bytes | None
-    """JSON; None if it has none, or null."""
+    frame: Frame
     params: Params
-    is_response: bool
+
+    @property
+    def data(self) -> bytes:
+        """As it goes on to the agent."""
+        return self.frame.data
+
+    @property
+    def method(self) -> str:
+        """Empty for a response."""
+        return self.frame.method
+
+    @property
+    def id(self) -> bytes | None:
+        """JSON; None if it has none, or null."""
+        return self.frame.id
 
     @property
     def session(self) -> str | None:
+        """The session that it is about."""
         return self.params.session
 
     @property
     def is_request(self) -> bool:
-        return self.method is not None and self.id is not None
+        return self.frame.kind == "request"
+
+    @property
+    def is_response(self) -> bool:
+        return self.frame.kind == "response"
 
 
 def read_message(data: bytes, *, max_id: int = 1024, max_depth: int = 64) -> Message:
@@ -88,7 +104,30 @@ def read_message(data: bytes, *, max_id: int = 1024, max_depth: int = 64) -> Mes
     if params.session is not None and len(params.session) > max_id:
         asked = key if envelope.method is not None else None
         raise NotAMessage(-32600, f"a session id has at most {max_id} characters", key=asked)
-    return Message(data, envelope.method, key, params, answers)
+    if envelope.method is None:
+        return Message(Frame(data, "response", envelope, key), params)
+    return Message(Frame(data, "notification" if key is None else "request", envelope, key), params)
+
+
+class Ack(NamedTuple):
+    """What a client confirms: everything up to an event of a stream."""
+
+    cursor: str
+    session: str | None
+
+
+class _AckParams(msgspec.Struct):
+    cursor: str = msgspec.field(name="lastEventId")
+    session: Any = msgspec.field(default=None, name="sessionId")
+
+
+def read_ack(message: Message) -> Ack | None:
+    """What an acknowledgement says; None if it cannot be read."""
+    try:
+        params = msgspec.json.decode(message.frame.envelope.params, type=_AckParams)
+    except UNREADABLE:
+        return None
+    return Ack(params.cursor, params.session if isinstance(params.session, str) else None)
 
 
 def _no_message(data: bytes) -> NotAMessage:
@@ -127,19 +166,6 @@ def is_deeper(data: bytes, depth: int) -> bool:
         else:
             level -= 1
     return False
-
-
-def answer(key: bytes, result: Any) -> bytes:
-    """A JSON-RPC answer; `key` is the JSON of the id."""
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": msgspec.Raw(key), "result": result})
-
-
-def error_answer(key: bytes, code: int, text: str, data: object = None) -> bytes:
-    """The same for an error."""
-    error: dict[str, object] = {"code": code, "message": text}
-    if data is not None:
-        error["data"] = data
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": msgspec.Raw(key), "error": error})
 
 
 class _Offers(msgspec.Struct):

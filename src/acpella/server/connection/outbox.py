@@ -1,12 +1,9 @@
-"""Outboxes: numbered messages for one reader at a time, kept for a while in case it has to come back."""
+"""Outboxes, the numbered streams on which a client hears its agent: what any implementation promises."""
 
-import asyncio
-from collections import deque
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import Protocol
 
-__all__ = ["Ledger", "OutOfWindow", "Outbox", "Reader", "Taken"]
+__all__ = ["OutOfWindow", "Outbox", "OutboxReader", "Taken"]
 
 
 class OutOfWindow(Exception):
@@ -17,300 +14,129 @@ class Taken(Exception):
     """The outbox has a reader already."""
 
 
-class Ledger(Protocol):
-    """Adds up what waits in the outboxes of one connection."""
+class OutboxReader(Protocol):
+    """The reading end of an outbox. There is one at a time; a new one may take over from it.
 
-    buffered: int
-    """Bytes that no reader has taken."""
+    A reader sees every message once, in order, numbered without gaps from where it began.
+    """
 
-    over: "set[Outbox]"
-    """Outboxes whose reader is too far behind."""
+    @property
+    def over(self) -> bool:
+        """Whether nothing more is to be read here: it was ended, or the outbox is closed and empty."""
+        ...
 
-    def moved(self) -> None:
-        """Something was taken, or a reader came or went."""
+    @property
+    def ended(self) -> bool:
+        """Whether it was ended, though the outbox may go on."""
+        ...
+
+    @property
+    def taken_over(self) -> bool:
+        """Whether it was ended by another reader, of a client that came back."""
+        ...
+
+    @property
+    def why(self) -> str:
+        """Why its client is not to read any more, although it would; else empty."""
+        ...
+
+    def take(self, limit: int) -> tuple[int, list[bytes]]:
+        """The number of the first of the next messages, and those: about `limit` bytes, never waiting."""
+        ...
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait for something to take, or for the end; False if nothing came in that time."""
+        ...
+
+    def end(self, *, taken_over: bool = False, why: str = "") -> None:
+        """Stop reading. Safe to call twice; the first call counts."""
+        ...
+
+    def abort(self) -> None:
+        """Stop reading and drop the client, which may not even read that it is over."""
+        ...
+
+    def release(self) -> None:
+        """Let the outbox go; another may read it now."""
         ...
 
 
-class Outbox:
-    """Messages in order, numbered from 1.
+class Outbox(Protocol):
+    """Messages in order, numbered from 1 without gaps.
 
     A reader that confirms what it got (`lossless`) finds everything that it did not confirm when it comes
-    back. For any other, the last messages are kept as well as the window allows.
+    back. For any other, the last messages are kept as well as the window allows. Numbers are never used
+    twice, so a client that comes back can drop what it has seen.
     """
 
-    __slots__ = (
-        "_base",
-        "_drained",
-        "_frames",
-        "_high",
-        "_kept",
-        "_ledger",
-        "_reader",
-        "_unread",
-        "_window_bytes",
-        "_window_frames",
-        "acked",
-        "closed",
-        "discards",
-        "given",
-        "last",
-        "lossless",
-    )
-
-    def __init__(
-        self, ledger: Ledger, *, high: int, window_frames: int, window_bytes: int, lossless: bool = False
-    ) -> None:
-        self._ledger = ledger
-        self._high = high
-        self._window_frames = window_frames
-        self._window_bytes = window_bytes
-        self._frames: deque[bytes] = deque()
-        self._base = 0  # number of the message before the first that is kept
-        self._unread = 0  # bytes not taken yet
-        self._kept = 0  # bytes taken and kept
-        self._reader: Reader | None = None
-        self._drained: list[Callable[[], None]] = []
-        self.lossless = lossless
-        self.last = 0
+    @property
+    def last(self) -> int:
         """The number of the newest message."""
-        self.given = 0
-        """The number of the last message that a reader took."""
-        self.acked = 0
+        ...
+
+    @property
+    def acked(self) -> int:
         """The number of the last message that the reader confirmed."""
-        self.closed = False
-        self.discards = False
-        """Nobody can come back for what is put in."""
+        ...
 
     @property
     def attached(self) -> bool:
-        return self._reader is not None
+        """Whether somebody reads it."""
+        ...
 
     @property
     def unread(self) -> int:
         """Bytes that no reader has taken."""
-        return self._unread
+        ...
 
     @property
-    def is_behind(self) -> bool:
-        """Whether its reader holds up the agent."""
-        if self._reader is None:
-            return False
-        if self.lossless:
-            owed = self.last - self.acked
-            return owed >= self._window_frames or self._unread + self._kept >= self._window_bytes
-        return self._unread >= self._high
+    def lossless(self) -> bool:
+        """Whether its reader confirms what it gets."""
+        ...
 
     def be_lossless(self) -> None:
         """From now on the reader confirms what it got."""
-        self.lossless = True
-        self.acked = max(self.acked, self._base)
+        ...
 
-    # -- putting in ------------------------------------------------------------------------
-
-    def put(self, frames: Sequence[bytes]) -> None:
-        """Add messages."""
-        if self.discards or self.closed:
-            return
-        size = sum(map(len, frames))
-        self._frames.extend(frames)
-        self.last += len(frames)
-        self._unread += size
-        self._ledger.buffered += size
-        if self._reader is not None:
-            self._reader.wake()
-            if self.is_behind:
-                self._ledger.over.add(self)
+    def put(self, messages: Sequence[bytes]) -> None:
+        """Add messages. Nothing is added to a stream that is closed or that nobody can read any more."""
+        ...
 
     def close(self) -> None:
         """No more messages; the reader ends when it has taken the rest."""
-        self.closed = True
-        if self._reader is not None:
-            self._reader.wake()
+        ...
 
     def discard(self) -> None:
         """Nobody will read this any more."""
-        self.discards = True
-        self._ledger.buffered -= self._unread
-        self._frames.clear()
-        self._base = self.given = self.acked = self.last
-        self._unread = self._kept = 0
-        self._changed()
+        ...
 
     def abort(self) -> None:
         """Cut the reader off."""
-        if self._reader is not None:
-            self._reader.abort()
+        ...
 
     def when_drained(self, then: Callable[[], None]) -> None:
         """Call this when everything that is in now was taken, or the reader has gone."""
-        if self._reader is None or not self._unread:
-            then()
-        else:
-            self._drained.append(then)
+        ...
 
     def window(self) -> tuple[int, list[bytes]]:
-        """The number before the first message that is there, and all that are, taken or not."""
-        return self._base, list(self._frames)
+        """The number before the first message that is kept, and all that are, taken or not."""
+        ...
 
-    # -- reading ---------------------------------------------------------------------------
+    def take(self, limit: int) -> list[bytes]:
+        """The next messages that no reader has taken, with about that many bytes."""
+        ...
+
+    def ack(self, number: int) -> None:
+        """The reader has everything up to that number."""
+        ...
 
     def attach(
         self, *, after: int | None = None, take_over: bool = False, abort: Callable[[], None] | None = None
-    ) -> "Reader":
+    ) -> OutboxReader:
         """Become the reader, from what nobody has taken on, or from the message after that number.
 
         Raises:
             Taken: there is a reader, and it shall not be replaced.
             OutOfWindow: what comes after that number is not kept.
         """
-        if self._reader is not None and not take_over:
-            raise Taken
-        if after is not None:
-            self._rewind(after)
-        if self._reader is not None:
-            self._reader.end(taken_over=True)
-        self._reader = Reader(self, abort)
-        self._changed()
-        return self._reader
-
-    def _rewind(self, after: int) -> None:
-        if not self._base <= after <= self.last:
-            raise OutOfWindow
-        before = self._unread
-        self._unread = sum(map(len, islice(self._frames, after - self._base, None)))
-        self._kept += before - self._unread
-        self._ledger.buffered += self._unread - before
-        self.given = after
-        self.acked = max(self.acked, after) if self.lossless else self.acked
-        self._prune()
-
-    def ack(self, number: int) -> None:
-        """The reader has everything up to that number."""
-        if self.acked < number <= self.given:
-            self.acked = number
-            self._prune()
-            self._changed()
-
-    def take(self, limit: int) -> list[bytes]:
-        """The next messages, at least one if there is any, with about that many bytes."""
-        if not self._unread:
-            return []
-        start = self.given - self._base
-        if self._unread <= limit:
-            batch = list(self._frames) if start == 0 else list(islice(self._frames, start, None))
-            size = self._unread
-        else:
-            batch: list[bytes] = []
-            size = 0
-            for frame in islice(self._frames, start, None):
-                batch.append(frame)
-                size += len(frame)
-                if size >= limit:
-                    break
-        self.given += len(batch)
-        self._unread -= size
-        self._kept += size
-        self._ledger.buffered -= size
-        self._prune()
-        self._changed()
-        return batch
-
-    def _prune(self) -> None:
-        frames = self._frames
-        if self.lossless:
-            while self._base < self.acked:
-                self._base += 1
-                self._kept -= len(frames.popleft())
-            return
-        if not self._window_frames and not self._unread:
-            frames.clear()
-            self._base, self._kept = self.given, 0
-            return
-        while self._base < self.given and (
-            self.given - self._base > self._window_frames or self._kept > self._window_bytes
-        ):
-            self._base += 1
-            self._kept -= len(frames.popleft())
-
-    def release(self, reader: "Reader") -> None:
-        """The reader has gone."""
-        if self._reader is reader:
-            self._reader = None
-            self._changed()
-
-    def _changed(self) -> None:
-        if not self.is_behind:
-            self._ledger.over.discard(self)
-        if self._drained and (self._reader is None or not self._unread):
-            drained, self._drained = self._drained, []
-            for then in drained:
-                then()
-        self._ledger.moved()
-
-
-class Reader:
-    """The reading end of an outbox."""
-
-    __slots__ = ("_abort", "_outbox", "_waiter", "ended", "taken_over", "why")
-
-    def __init__(self, outbox: Outbox, abort: Callable[[], None] | None) -> None:
-        self._outbox = outbox
-        self._abort = abort
-        self._waiter: asyncio.Future[bool] | None = None
-        self.ended = False
-        """Nothing more is to be read, though the outbox may go on."""
-        self.taken_over = False
-        self.why = ""
-        """Why its client is not to read any more, although it would."""
-
-    @property
-    def over(self) -> bool:
-        """Whether the reading is at its end."""
-        return self.ended or (self._outbox.closed and not self._outbox.unread)
-
-    def take(self, limit: int) -> tuple[int, list[bytes]]:
-        """The number of the first of the next messages, and those."""
-        if self.ended:
-            return 0, []
-        first = self._outbox.given + 1
-        return first, self._outbox.take(limit)
-
-    def wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(True)
-
-    def end(self, *, taken_over: bool = False, why: str = "") -> None:
-        """Stop reading; a write that hangs is given up."""
-        if not self.ended:
-            self.ended = True
-            self.taken_over = taken_over
-            self.why = why
-            self.wake()
-
-    def abort(self) -> None:
-        """The client does not read: cut it off without a word."""
-        self.end()
-        if self._abort is not None:
-            self._abort()
-
-    def release(self) -> None:
-        self.ended = True
-        self._outbox.release(self)
-
-    async def wait(self, seconds: float) -> bool:
-        """Wait for something to take; False if nothing came in that time."""
-        if self._outbox.unread or self.over:
-            return True
-        loop = asyncio.get_running_loop()
-        waiter = self._waiter = loop.create_future()
-        timer = loop.call_later(seconds, _expire, waiter)
-        try:
-            return await waiter
-        finally:
-            timer.cancel()
-            self._waiter = None
-
-
-def _expire(waiter: "asyncio.Future[bool]") -> None:
-    if not waiter.done():
-        waiter.set_result(False)
+        ...

@@ -3,8 +3,7 @@
 import asyncio
 import logging
 
-from acpella.server.connection.hosted import HostedConnection
-from acpella.server.connection.outbox import Reader
+from acpella.server.connection.outbox import OutboxReader
 
 from .requests import Request
 
@@ -24,22 +23,20 @@ _HEADERS = [
 
 async def stream_events(
     request: Request,
-    connection: HostedConnection,
-    reader: Reader,
+    reader: OutboxReader,
     *,
+    id_prefix: str,
+    keepalive: float,
     first: bytes = b":\n\n",
     headers: list[tuple[bytes, bytes]] | None = None,
-    lending: str = "",
 ) -> bool:
     """Answer a request with an event stream that lasts as long as the client and the outbox.
 
-    Gives whether the client was there to the end. `lending` goes before the numbers of a stream that is not
-    the connection's own.
+    Gives whether the client was there to the end. `id_prefix` goes before the numbers of events; a sign of
+    life goes out every `keepalive` seconds.
     """
-    prefix = f"id: {connection.host.gen}-{lending}".encode()
+    prefix = f"id: {id_prefix}".encode()
     complete = False
-    keepalive = connection.host.settings.keepalive_seconds
-    connection.opened_by_reader(reader, request.credential)
     watcher = asyncio.get_running_loop().create_task(_until_gone(request, reader))
     try:
         await request.start(200, [*_HEADERS, *(headers or [])])
@@ -59,12 +56,10 @@ async def stream_events(
         complete = False  # the client is gone
     finally:
         watcher.cancel()
-        reader.release()
-        connection.left_by_reader(reader)
     return complete
 
 
-async def _until_gone(request: Request, reader: Reader) -> None:
+async def _until_gone(request: Request, reader: OutboxReader) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
     reader.end()

@@ -2,19 +2,22 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping
+from typing import Any
 
 from acpella.errors import AcpellaError, ConnectionClosed
+from acpella.rpc.message import write_error
 from acpella.server.access.gate import Refusal
 from acpella.server.access.tokens import SUBPROTOCOL
-from acpella.server.connection.hosted import HostedConnection
-from acpella.server.connection.messages import ACK, NotAMessage, error_answer, read_message
-from acpella.server.connection.outbox import OutOfWindow, Reader
-from acpella.server.connection.routing import Overflow
-from acpella.server.connection.table import Host
+from acpella.server.connection.hosted import HostedConnection, Overflow
+from acpella.server.connection.messages import ACK, NotAMessage, read_message
+from acpella.server.connection.outbox import OutboxReader, OutOfWindow
+from acpella.server.connection.profile import WEBSOCKET
+from acpella.server.connection.table import Connections
 
+from .posts import NOT_STARTED, check_rate
 from .requests import Request
-from .streamable import CONNECTION, RESUME, check_rate, cursor_of
+from .streamable import CONNECTION, RESUME
 
 __all__ = ["serve_socket", "ticket_offered"]
 
@@ -30,36 +33,25 @@ TAKEN_OVER = 4001
 """Close code for a socket whose client has come back with another."""
 
 
-async def serve_socket(host: Host, request: Request, *, binary: bool = False) -> None:
+async def serve_socket(connections: Connections, request: Request, *, binary: bool = False) -> None:
     """Serve one socket until it ends. With `binary`, messages may come in binary frames too."""
-    resumable = request.headers.get(RESUME) == "1"
-    wanted = request.headers.get(CONNECTION)
-    headers: list[tuple[bytes, bytes]] = []
-    check_rate(host, request)
-    if wanted is None:
-        connection = host.new(
+    connection_id = request.headers.get(CONNECTION)
+    check_rate(connections, request)
+    generation = connections.generation.encode()
+    headers = [(b"acpella-resume", generation)]
+    if connection_id is None:
+        connection = connections.new(
             request.credential,
-            kind="websocket",
-            multiplexed=True,
-            resumable=resumable,
+            WEBSOCKET,
+            resumable=request.headers.get(RESUME) == "1",
             address=request.requester.client,
         )
-        reader = connection.main.attach(abort=request.abort)
+        reader = await connection.attach(request.credential, abort=request.abort)
     else:
-        connection = host.reach(wanted, request.credential)
-        if connection is None or connection.kind != "websocket" or connection.main.discards:
-            raise Refusal(404, "no such connection")
-        try:
-            after = cursor_of(host, request.headers.get("last-event-id", ""))
-            reader = connection.main.attach(after=after, take_over=True, abort=request.abort)
-        except OutOfWindow:
-            host.metrics.add("acpella_resumed_total", 'outcome="lost"')
-            raise Refusal(410, "what was missed is not kept any more; load the sessions again") from None
-        host.metrics.add("acpella_resumed_total", 'outcome="resumed"')
-        headers.append((b"acpella-received", b"%d" % connection.heard))
-    headers += [(b"acp-connection-id", connection.id.encode()), (b"acpella-resume", host.gen.encode())]
-    connection.opened_by_reader(reader, request.credential)
-    socket = _Socket(host, request, connection, reader, binary=binary)
+        connection, reader = await _rejoin(connections, request, connection_id)
+        headers.append((b"acpella-received", b"%d" % connection.messages_received))
+    headers.append((b"acp-connection-id", connection.id.encode()))
+    socket = _Socket(connections, request, connection, reader, binary=binary)
     try:
         if (await request.receive())["type"] != "websocket.connect":
             return
@@ -69,8 +61,24 @@ async def serve_socket(host: Host, request: Request, *, binary: bool = False) ->
         )
         await socket.run()
     finally:
-        reader.release()
-        connection.left_by_reader(reader)
+        connection.detach(reader)
+
+
+async def _rejoin(
+    connections: Connections, request: Request, connection_id: str
+) -> tuple[HostedConnection, OutboxReader]:
+    """Come back to a connection. Raises `Refusal`."""
+    connection = await connections.reach(connection_id, request.credential)
+    if connection is None or connection.profile is not WEBSOCKET or connection.is_gone_for_good:
+        raise Refusal(404, "no such connection")
+    try:
+        cursor = request.headers.get("last-event-id", "")
+        reader = await connection.attach(
+            request.credential, cursor=cursor, take_over=True, abort=request.abort
+        )
+    except OutOfWindow:
+        raise Refusal(410, "what was missed is not kept any more; load the sessions again") from None
+    return connection, reader
 
 
 def ticket_offered(subprotocols: tuple[str, ...]) -> str | None:
@@ -99,9 +107,15 @@ class _Stop(Exception):
 
 class _Socket:
     def __init__(
-        self, host: Host, request: Request, connection: HostedConnection, reader: Reader, *, binary: bool
+        self,
+        connections: Connections,
+        request: Request,
+        connection: HostedConnection,
+        reader: OutboxReader,
+        *,
+        binary: bool,
     ) -> None:
-        self._host = host
+        self._connections = connections
         self._request = request
         self._connection = connection
         self._reader = reader
@@ -163,7 +177,7 @@ class _Socket:
     async def _read(self, writer: "asyncio.Task[None]") -> None:
         receive = self._request.receive
         clock = asyncio.get_running_loop().time
-        deadline = clock() + self._host.settings.header_seconds  # whatever else it sends until then
+        deadline = clock() + self._connections.settings.header_seconds  # whatever else it sends until then
         waiting: asyncio.Future[object] | None = None
         try:
             while True:
@@ -179,7 +193,7 @@ class _Socket:
                         if event.get("code") == 1000 and self._connection.resumable:
                             self._connection.close("the client ended it")  # as DELETE does over HTTP
                         raise _Stop(1005, "the client is gone")
-                    await self._took(event)
+                    await self._on_frame(event)
                 elif writer.done():
                     raise self._why_over()
                 else:
@@ -198,25 +212,25 @@ class _Socket:
             return _Stop(self._connection.close_code, closed.reason)
         return _Stop(1005, "the client is gone")
 
-    async def _took(self, event: "dict[str, object] | object") -> None:
-        text: str | None = event.get("text")  # type: ignore[union-attr]
-        data: bytes | None = event.get("bytes") if text is None else text.encode("utf-8", "replace")  # type: ignore[union-attr]
+    async def _on_frame(self, event: Mapping[str, Any]) -> None:
+        text: str | None = event.get("text")
+        data: bytes | None = event.get("bytes") if text is None else text.encode("utf-8", "replace")
         if data is None or (text is None and not self._binary):
             return  # T-062
         connection = self._connection
-        settings = self._host.settings
+        settings = self._connections.settings
         if len(data) > settings.max_body:
             raise _Stop(1009, "the message is too long")
         try:
             message = read_message(data, max_id=settings.max_id, max_depth=settings.max_depth)
         except NotAMessage as wrong:
-            connection.heard += 1
-            if not self._host.requests.spend(connection.principal):
+            connection.messages_received += 1
+            if not self._connections.rate.spend(self._request.principal):
                 raise _Stop(1008, "too much that is not a message", is_fault=True) from None
-            self._connection.tell(wrong.to_wire())
+            connection.tell(wrong.to_wire())
             return
         if message.method != ACK:
-            connection.heard += 1
+            connection.messages_received += 1
         if not connection.initialized:
             if message.is_response or message.method == ACK:
                 return
@@ -226,11 +240,10 @@ class _Socket:
             await self._start(message.id)
         elif message.method == "initialize":
             if message.id is not None:
-                self._connection.tell(error_answer(message.id, -32600, "this connection is initialized"))
+                connection.tell(write_error(message.id, -32600, "this connection is initialized"))
             return
         try:
-            connection.send(message)
-            await connection.until_writable()
+            await connection.submit(message)
         except Overflow:
             raise _Stop(1008, "the agent takes no messages", is_fault=True) from None
         except ConnectionClosed:
@@ -238,12 +251,9 @@ class _Socket:
 
     async def _start(self, request_id: bytes) -> None:
         try:
-            async with asyncio.timeout(self._host.settings.initialize_seconds):
+            async with asyncio.timeout(self._connections.settings.initialize_seconds):
                 await self._connection.start()
         except (AcpellaError, TimeoutError) as error:
-            log.error("connection %s: the agent could not be started: %s", self._connection.label, error)
-            self._connection.tell(error_answer(request_id, -32603, "the agent could not be started"))
-            self._connection.close("the agent could not be started", code=1011)
-
-
-Sender = Callable[[list[bytes]], Awaitable[None]]
+            log.error("connection %s: %s: %s", self._connection.label, NOT_STARTED, error)
+            self._connection.tell(write_error(request_id, -32603, NOT_STARTED))
+            self._connection.close(NOT_STARTED, code=1011)

@@ -1,0 +1,480 @@
+"""A connection whose agent runs in this process, or as its child.
+
+It joins parts that decide without I/O: `ClientInput` what may pass, `Exchange` who waits for whom,
+`AgentOutput` and `Streams` where a message goes, `Flow` who is behind, `Liveness` when it is over. Messages
+pass as the bytes they are.
+"""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from acpella.errors import ConnectionClosed
+from acpella.rpc.message import id_key
+from acpella.rpc.relay import Frame, Reply
+from acpella.server.access.credentials import Credential
+
+from .admission import MessageNumbers
+from .agent_output import AgentOutput
+from .audit import ConnectionAudit, short_name
+from .client_input import ClientInput
+from .cursor import read_cursor
+from .exchange import PERMISSION, Exchange
+from .flow import Flow
+from .hosted import Answered, Overflow, UnknownSession
+from .liveness import Circumstances, End, Liveness
+from .memory_outbox import MemoryOutbox
+from .messages import ACK, Message
+from .outbox import Outbox, OutboxReader, OutOfWindow, Taken
+from .profile import Profile
+from .services import Services, Table
+from .streams import AnswerStream, Streams
+
+if TYPE_CHECKING:
+    from acpella.server.targets import Endpoint
+
+__all__ = ["LocalConnection"]
+
+log = logging.getLogger(__name__)
+
+CLOSE_WORDS = {1008: "stalled", 1011: "agent", 1001: "shutdown"}
+"""What the metrics call the end of a connection, by its close code; others are the client's doing."""
+
+
+class _Open(NamedTuple):
+    """A stream or socket that is open."""
+
+    credential: Credential
+    """What it was let in with."""
+    session: str | None
+
+
+class LocalConnection:
+    """The `HostedConnection` of one process."""
+
+    def __init__(
+        self,
+        services: Services,
+        table: Table,
+        credential: Credential,
+        profile: Profile,
+        *,
+        connection_id: str | None = None,
+        resumable: bool = False,
+        address: str = "",
+    ) -> None:
+        """`address`: where its client came from when it was opened."""
+        settings = services.settings
+        self.id = connection_id or secrets.token_hex(16)
+        self.label = short_name(self.id)
+        self.principal = credential.principal
+        self.scopes = credential.scopes - {"admin"}
+        """What may be done on it; whoever comes back to it needs as much."""
+        self.profile = profile
+        self.resumable = resumable
+        self.initialized = False
+        self.messages_received = 0
+        self.closed: ConnectionClosed | None = None
+        self.close_code = 1000
+        self._services = services
+        self._table = table
+        self._address = address
+        self._readers: dict[OutboxReader, _Open] = {}
+        self._starting: asyncio.Task[None] | None = None
+        self._endpoint: Endpoint | None = None
+        self._writable = asyncio.Event()  # the agent reads what is written to it
+        self._writable.set()
+        self._audit = ConnectionAudit(label=self.label, principal=self.principal, profile=profile.name)
+        self._liveness = Liveness(profile, settings, now=self._now())
+        self.flow = Flow(most=settings.buffer_bytes, changed=self._on_flow)
+        self.streams = Streams(self._new_outbox, profile, max_sessions=settings.max_sessions)
+        self.exchange = Exchange(self._write, may_approve="approve" in self.scopes)
+        self._output = AgentOutput(
+            services,
+            self.streams,
+            self.exchange,
+            audit=self._audit,
+            label=self.label,
+            principal=self.principal,
+            on_greeting=self._liveness.greeting_answered,
+            on_turn_end=self._on_turn_end,
+        )
+        self._input = ClientInput(
+            services,
+            self.streams,
+            self.exchange,
+            audit=self._audit,
+            liveness=self._liveness,
+            principal=self.principal,
+            scopes=self.scopes,
+            has_turn=self._has_turn,
+            on_refusal=self._count_own,
+        )
+        self._numbers = MessageNumbers()
+
+    def _new_outbox(self, *, confirmed: bool | None = None) -> Outbox:
+        settings = self._services.settings
+        keeps = self.resumable or self.profile.comes_back
+        return MemoryOutbox(
+            self.flow,
+            high=settings.stream_bytes,
+            window_frames=settings.window_frames if keeps else 0,
+            window_bytes=settings.window_bytes if keeps else 0,
+            lossless=self.resumable if confirmed is None else confirmed,
+        )
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def _count(self, metric: str, labels: str = "", amount: float = 1) -> None:
+        self._services.metrics.add(metric, labels, amount)
+
+    # -- life ----------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Start the agent, once. Raises `AcpellaError` when it cannot be."""
+        if self._starting is None:
+            self._starting = asyncio.get_running_loop().create_task(self._start())
+        await asyncio.wait([self._starting])  # whoever gives up waiting closes the connection, which ends it
+        if self._starting.cancelled():
+            raise self.closed.again() if self.closed is not None else ConnectionClosed("it was not started")
+        self._starting.result()
+
+    async def _start(self) -> None:
+        services = self._services
+        endpoint = await services.target.start(self, self.principal, self._is_detached)
+        if self.closed is not None:  # meanwhile
+            await endpoint.close()
+            raise self.closed.again()
+        self._endpoint = endpoint
+        self._count("acpella_connections_total", f'transport="{self.profile.name}"')
+        self._audit.opened(self._address)
+
+    def _is_detached(self) -> bool:
+        return not self._readers
+
+    @property
+    def readers(self) -> int:
+        """Streams and sockets that are open."""
+        return len(self._readers)
+
+    @property
+    def last_seen(self) -> float:
+        """When its client did something, by the clock of the loop."""
+        return self._liveness.last_seen
+
+    @property
+    def is_gone_for_good(self) -> bool:
+        """Whether the client is away and has no way to come back."""
+        return self._liveness.is_gone_for_good(self._circumstances())
+
+    def _circumstances(self) -> Circumstances:
+        return Circumstances(
+            readers=len(self._readers),
+            closed=self.closed is not None,
+            resumable=self.resumable,
+            buffered=self.flow.buffered,
+            pending=len(self.exchange.requests),
+            questions=len(self.exchange.questions),
+            draining=self._table.draining,
+        )
+
+    def check(self) -> None:
+        """Do what time demands; called again and again."""
+        action = self._liveness.check(self._now(), self._circumstances(), self._needs_turns)
+        if isinstance(action, End):
+            if action.abort:
+                self._count("acpella_refused_total", 'reason="stalled"')
+            self.close(action.reason, code=action.code, abort=action.abort)
+        elif action == "forget":
+            self._table.forget(self.id)
+        elif action == "cancel questions":
+            for question in self.exchange.cancel_questions():
+                if question.method == PERMISSION:
+                    self._audit.permission_cancelled(question.session)
+
+    def check_credentials(self) -> None:
+        """Let go of readers whose credential does not count any more. The connection stays: its user may
+        come back with another."""
+        for reader, opened in list(self._readers.items()):
+            why = opened.credential.why_over()
+            if why is None:
+                continue
+            if reader.why:
+                reader.abort()  # told before, but it does not read
+            else:
+                self._audit.hung_up(why)
+                reader.end(why=why)
+
+    def _has_turn(self, session_id: str) -> bool:
+        return self._table.has_turn(session_id, self.principal)
+
+    def _needs_turns(self) -> bool:
+        """Whether a turn needs this connection: one begun here, or taken over from another."""
+        return self.exchange.turns > 0 or any(map(self._has_turn, self.streams.known))
+
+    def close(self, reason: str, *, code: int = 1000, abort: bool = False) -> None:
+        """End the agent and every stream; with `abort`, the client is dropped without a word."""
+        self._finish(ConnectionClosed(reason, clean=code in (1000, 1001)), code)
+        if abort:
+            for outbox in self.streams.by_session.values():
+                outbox.discard()
+                outbox.abort()
+        self._table.forget(self.id)
+
+    async def stop(self) -> None:
+        """Let go of the agent. Called once, by the table."""
+        if self._endpoint is not None:
+            await self._endpoint.close()
+
+    def _finish(self, reason: ConnectionClosed, code: int) -> None:
+        if self.closed is not None:
+            return
+        self.closed = reason
+        self.close_code = code
+        self._liveness.seen(self._now())
+        self._writable.set()
+        if self._starting is not None:
+            self._starting.cancel()
+        why = f"the connection ended: {reason.reason}"
+        self.exchange.end(why)
+        self._input.end(why)
+        self._table.turn_ended()
+        self.streams.close()
+        self._count("acpella_connections_closed_total", f'reason="{CLOSE_WORDS.get(code, "client")}"')
+        self._audit.closed(reason.reason)
+
+    # -- streams -------------------------------------------------------------------------------
+
+    def expect_stream(self, session_id: str) -> None:
+        """The client is going to open a stream for this session."""
+        self._output.expect_stream(session_id)
+
+    async def attach(
+        self,
+        credential: Credential,
+        *,
+        session_id: str | None = None,
+        cursor: str | None = None,
+        confirms: bool = False,
+        take_over: bool = False,
+        abort: Callable[[], None] | None = None,
+    ) -> OutboxReader:
+        """Read a stream. Raises `Taken`, `OutOfWindow`, `UnknownSession` and `TooManyStreams`."""
+        if session_id is not None and session_id not in self.streams.by_session:
+            if session_id not in self.streams.known and not self._output.can_load:
+                raise UnknownSession
+            self.streams.of_session(session_id)
+        if confirms:
+            self._be_resumable()
+        outbox = self.streams.by_session[session_id]
+        try:
+            if cursor is not None:
+                after = self._position(cursor, take_over=take_over)
+            else:  # a client that confirms, and has seen nothing yet, may have missed what was sent
+                after = outbox.acked if confirms else None
+            reader = outbox.attach(after=after, take_over=take_over, abort=abort)
+        except OutOfWindow:
+            self._count("acpella_resumed_total", 'outcome="lost"')
+            raise
+        except Taken:
+            self._drop_unopened(session_id)
+            raise
+        if cursor is not None:
+            self._count("acpella_resumed_total", 'outcome="resumed"')
+        self._opened(reader, credential, session_id)
+        return reader
+
+    def _position(self, text: str, *, take_over: bool) -> int:
+        """Where to go on. Raises `OutOfWindow`, and `Taken` if somebody reads what would have to be moved."""
+        cursor = read_cursor(text, self._services.generation)
+        if cursor.answer_stream is None:
+            return cursor.number
+        if not self.profile.answer_streams:
+            raise OutOfWindow
+        if self.streams.main.attached and not take_over:
+            raise Taken
+        stream = self.streams.answer(cursor.answer_stream)
+        if stream is not None:  # its client has left, which nobody noticed yet
+            stream.outbox.abort()
+            self.end_answer(stream, complete=False)
+        return self.streams.after(cursor.answer_stream, cursor.number)
+
+    def _be_resumable(self) -> None:
+        if not self.resumable:
+            self.resumable = True
+            for outbox in self.streams.by_session.values():
+                outbox.be_lossless()
+
+    def _opened(self, reader: OutboxReader, credential: Credential, session_id: str | None) -> None:
+        self._readers[reader] = _Open(credential, session_id)
+        self._liveness.seen(self._now(), used=True)
+
+    def detach(self, reader: OutboxReader) -> None:
+        """A reader has ended. Without any, the client counts as away. Safe to call twice."""
+        opened = self._readers.pop(reader, None)
+        if opened is None:
+            return
+        reader.release()
+        self._drop_unopened(opened.session)
+        if self._readers or self.closed is not None:
+            return
+        self._liveness.seen(self._now())
+        if not self._services.settings.finish_turns:
+            for session_id in self.exchange.prompted.union(self.streams.known):
+                if self._has_turn(session_id):
+                    self.exchange.cancel_turn(session_id)
+        if self._endpoint is None:
+            self.close("it was never used")
+        elif self.is_gone_for_good:
+            self.streams.main.discard()  # its client cannot come back for this
+            self.check()
+
+    def _drop_unopened(self, session_id: str | None) -> None:
+        """The client that has left a stream may have made up its session."""
+        if not any(pending.session == session_id for pending in self.exchange.requests.values()):
+            self.streams.drop_unopened(session_id)
+
+    def open_answer(
+        self, message: Message, credential: Credential, *, abort: Callable[[], None] | None = None
+    ) -> "LocalAnswer":
+        """A stream for what concerns one request."""
+        assert message.id is not None
+        stream = self.streams.open_answer(message.session, message.id)
+        reader = stream.outbox.attach(abort=abort)
+        self._opened(reader, credential, None)
+        return LocalAnswer(self, stream, reader)
+
+    def end_answer(self, stream: AnswerStream, *, complete: bool) -> None:
+        """The stream of one answer is over; should the answer still come, it goes where others go."""
+        pending = self.exchange.requests.get(id_key(stream.request))
+        if pending is not None and self.streams.answer(stream.number) is not None:
+            self.exchange.redirect(
+                stream.request, partial(self._answer_on_stream, pending.method, pending.session)
+            )
+        self.streams.end_answer(stream, complete=complete)
+
+    # -- from the client -----------------------------------------------------------------------
+
+    async def submit(
+        self, message: Message, *, number: int | None = None, answered: Answered | None = None
+    ) -> None:
+        """Take a message of the client. Raises `Overflow` and `ConnectionClosed`."""
+        if message.method != ACK and not self._writable.is_set():
+            try:
+                async with asyncio.timeout(self._services.settings.stall_seconds):
+                    await self._writable.wait()
+            except TimeoutError:
+                raise Overflow from None
+        now = self._now()
+        reply = self._reply_to(message, answered)
+        if message.method == ACK:
+            self._liveness.seen(now)
+            self._input.acknowledge(message, reply, now=now)
+        elif self.closed is not None:
+            self._liveness.seen(now)
+            raise self.closed.again()
+        elif number is None or self._numbers.take(number):
+            self._liveness.seen(now, used=message.method != "initialize")
+            self._input.take(message, reply, now=now)
+
+    def _reply_to(self, message: Message, answered: Answered | None) -> Reply:
+        if answered is None:
+            return partial(self._answer_on_stream, message.method, message.session)
+        return lambda response: answered(response.data)
+
+    def _answer_on_stream(self, method: str, session_id: str | None, response: Frame) -> None:
+        self.streams.put_answer(method, session_id, response.data)
+
+    def tell(self, response: bytes) -> None:
+        """Send an answer of the server itself; in line, so that a client can count on the order."""
+        self.streams.main.put((response,))
+        self._count_own(len(response))
+
+    def _count_own(self, size: int) -> None:
+        if not self.flow.count_own_answer(size):
+            self._count("acpella_refused_total", 'reason="stalled"')
+            self.close("the client sends much that is wrong, and reads nothing", code=1008, abort=True)
+
+    def _write(self, data: bytes) -> None:
+        if self._endpoint is not None:
+            self._endpoint.channel.write(data + b"\n")
+
+    # -- flow ----------------------------------------------------------------------------------
+
+    def _on_flow(self) -> None:
+        """Something was taken, or a reader came or went."""
+        if self._input.stalled:
+            self._liveness.stalled(self._now())
+            self._check_flow()
+
+    def _check_flow(self) -> None:
+        full = self.flow.is_full
+        if full is self._input.stalled or self._endpoint is None or self.closed is not None:
+            return
+        self._input.stalled = full
+        if full:
+            self._liveness.stalled(self._now())
+            self._endpoint.channel.pause_reading()
+        else:
+            self._liveness.flows()
+            self._endpoint.channel.resume_reading()
+            self._input.release(now=self._now())
+
+    # -- from the agent (a `Receiver`) ---------------------------------------------------------
+
+    def received(self, data: bytes) -> None:
+        """Bytes from the agent."""
+        if self.closed is None:
+            self._output.feed(data)
+            self._check_flow()
+
+    def pause_writing(self) -> None:
+        """The agent is behind with reading."""
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        """It has caught up."""
+        self._writable.set()
+
+    def ended(self, reason: ConnectionClosed) -> None:
+        """The agent is gone: its client, and nobody else, is told."""
+        if self.closed is not None:
+            return
+        log.warning("connection %s: the agent is gone: %s", self.label, reason)
+        text = reason.reason
+        if reason.exit_code is not None:  # without the command, which is no business of the client's
+            text = f"the agent exited with code {reason.exit_code}"
+        elif reason.signal is not None:
+            text = f"the agent was killed by {reason.signal}"
+        self._finish(ConnectionClosed(text), 1011)
+        self._table.check_soon(self.check)
+
+    def _on_turn_end(self) -> None:
+        self._table.turn_ended()
+        if not self._readers and not self.exchange.turns:
+            self._table.check_soon(self.check)
+
+
+class LocalAnswer:
+    """The stream of one answer, being read."""
+
+    def __init__(self, connection: LocalConnection, stream: AnswerStream, reader: OutboxReader) -> None:
+        self._connection = connection
+        self._stream = stream
+        self.number = stream.number
+        self.reader = reader
+
+    def answered(self, response: bytes) -> None:
+        """The response: the last message of the stream."""
+        self._stream.outbox.put((response,))
+        self._stream.outbox.close()
+
+    def end(self, *, complete: bool) -> None:
+        """The stream is over."""
+        self.reader.end()
+        self._connection.detach(self.reader)
+        self._connection.end_answer(self._stream, complete=complete)

@@ -1,0 +1,53 @@
+"""What the connections of one server share, and what each asks of the table that it is in."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from acpella.server.access.gate import Bucket
+from acpella.server.access.policy import Policy
+from acpella.server.metrics import Metrics
+from acpella.server.settings import ServerSettings
+from acpella.server.targets import Target
+
+__all__ = ["Services", "Table"]
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What all connections use."""
+
+    target: Target
+    """Starts their agents."""
+    settings: ServerSettings
+    policy: Policy
+    rate: Bucket
+    """Messages and requests, by user."""
+    metrics: Metrics
+    generation: str
+    """Changes with every start, so that numbers of before are not taken for those of now."""
+
+
+class Table(Protocol):
+    """Knows all connections."""
+
+    @property
+    def draining(self) -> bool:
+        """Whether the server is stopping."""
+        ...
+
+    def has_turn(self, session_id: str, principal: str) -> bool:
+        """Whether a turn of this user's runs in that session, begun on any connection."""
+        ...
+
+    def turn_ended(self) -> None:
+        """A turn has ended."""
+        ...
+
+    def check_soon(self, check: Callable[[], None]) -> None:
+        """Something has changed for a connection whose client may be away: call this in a moment."""
+        ...
+
+    def forget(self, connection_id: str) -> None:
+        """Forget a connection and let its agent go. Safe to call twice."""
+        ...
