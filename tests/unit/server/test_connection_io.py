@@ -1,0 +1,188 @@
+"""A client's messages on their way to the agent, and the agent's bytes on their way to streams."""
+
+import json
+from typing import Any
+
+from parts import Streaming, audit, lines, notification, request, response, services, update
+
+from acpella.rpc.message import write_error, write_request, write_result
+from acpella.rpc.relay import Frame
+from acpella.server import Scope, ServerSettings
+from acpella.server.connection.agent_output import AgentOutput
+from acpella.server.connection.client_input import ClientInput
+from acpella.server.connection.exchange import Exchange
+from acpella.server.connection.liveness import Liveness
+from acpella.server.connection.messages import Message
+from acpella.server.connection.profile import HTTP, Profile
+
+ALL: frozenset[Scope] = frozenset({"prompt", "approve", "read"})
+
+
+class Joined:
+    """Both directions, as a connection joins them; without an agent, a socket or a clock of its own."""
+
+    def __init__(self, profile: Profile = HTTP, *, scopes: frozenset[Scope] = ALL, **settings: Any) -> None:
+        self.services = services(ServerSettings(requests_per_second=0, **settings))
+        self.streaming = Streaming(profile)
+        self.to_agent: list[bytes] = []
+        self.replies: list[Any] = []
+        self.turns_ended = 0
+        self.refused: list[int] = []
+        self.exchange = Exchange(self.to_agent.append, may_approve="approve" in scopes)
+        self.liveness = Liveness(profile, self.services.settings, now=0)
+        self.output = AgentOutput(
+            self.services,
+            self.streaming.streams,
+            self.exchange,
+            audit=audit(),
+            label="c",
+            principal="ada",
+            on_greeting=self.liveness.greeting_answered,
+            on_turn_end=self._on_turn_end,
+        )
+        self.input = ClientInput(
+            self.services,
+            self.streaming.streams,
+            self.exchange,
+            audit=audit(),
+            liveness=self.liveness,
+            principal="ada",
+            scopes=scopes,
+            has_turn=lambda session_id: False,
+            on_refusal=self.refused.append,
+        )
+
+    def _on_turn_end(self) -> None:
+        self.turns_ended += 1
+
+    def take(self, message: Message) -> None:
+        self.input.take(message, self._reply, now=0)
+
+    def _reply(self, reply: Frame) -> None:
+        self.replies.append(json.loads(reply.data))
+
+    def refusals(self, reason: str) -> float:
+        return self.services.metrics.value("acpella_refused_total", f'reason="{reason}"')
+
+
+def test_a_request_reaches_the_agent_and_its_answer_the_client() -> None:
+    joined = Joined()
+    prompt = request(1, "session/prompt", {"sessionId": "s"})
+    joined.take(prompt)
+    assert joined.to_agent == [prompt.data]
+    joined.output.feed(lines(write_result(b"1", {"stopReason": "end_turn"})))
+    assert joined.replies == [{"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn"}}]
+    assert joined.turns_ended == 1
+
+
+def test_bytes_may_come_in_any_pieces() -> None:
+    joined = Joined()
+    data = lines(update("s", "a\rb"), b"", b"Debug: hello", update("s"))
+    for at in range(len(data)):
+        joined.output.feed(data[at : at + 1])
+    assert joined.streaming.on(None) == [update("s", "a\rb"), update("s")]
+    assert joined.services.metrics.value("acpella_noise_total") == 1
+
+
+def test_a_made_session_gets_a_stream_before_its_answer_is_given() -> None:
+    joined = Joined()
+    joined.take(request(1, "session/new", {"cwd": "/"}))
+    joined.output.feed(lines(write_result(b"1", {"sessionId": "s"}), update("s")))
+    assert list(joined.streaming.streams.known) == ["s"]
+    assert joined.streaming.on("s") == [update("s")]
+
+
+def test_what_the_agent_offers_is_learnt() -> None:
+    joined = Joined()
+    joined.take(request(0, "initialize", {"protocolVersion": 1}))
+    assert not joined.output.can_load
+    joined.output.feed(lines(write_result(b"0", {"agentCapabilities": {"loadSession": True}})))
+    assert joined.output.can_load
+
+
+def test_mcp_servers_that_are_refused_are_not_offered() -> None:
+    joined = Joined(mcp_urls="no")
+    joined.take(request(0, "initialize", {"protocolVersion": 1}))
+    offers = {"agentCapabilities": {"mcpCapabilities": {"http": True, "other": 1.50}}}
+    joined.output.feed(lines(write_result(b"0", offers)))
+    assert joined.replies[0]["result"]["agentCapabilities"]["mcpCapabilities"] == {
+        "http": False,
+        "other": 1.5,
+    }
+
+
+def test_an_answer_that_is_too_long_ends_the_wait_for_it() -> None:
+    joined = Joined(max_message=200)
+    joined.take(request(1, "session/prompt", {"sessionId": "s"}))
+    joined.output.feed(lines(write_result(b"1", "x" * 500)))
+    assert joined.replies[0]["error"]["message"] == "the agent's answer is too long"
+    assert joined.turns_ended == 1
+
+
+def test_an_answer_that_nobody_asked_for_is_the_clients_to_judge() -> None:
+    joined = Joined()
+    stray = write_error(b"null", -32700, "what was that?")
+    joined.output.feed(lines(stray, write_result(b"99", {})))
+    assert joined.streaming.on(None) == [stray, write_result(b"99", {})]
+
+
+def test_questions_go_on_streams_and_answers_to_the_agent() -> None:
+    joined = Joined()
+    question = write_request(b'"q"', "fs/read_text_file", {"sessionId": "s", "path": "/x"})
+    joined.output.feed(lines(question))
+    assert joined.streaming.on(None) == [question]
+    answer = response('"q"', {"content": "hello"})
+    joined.take(answer)
+    joined.take(answer)
+    joined.take(response('"other"'))
+    assert joined.to_agent == [answer.data], "once, and only what was asked"
+    assert joined.refusals("answer") == 2
+
+
+def test_a_request_that_is_refused_is_answered_and_counted() -> None:
+    joined = Joined(scopes=frozenset({"read"}))
+    joined.take(request(1, "session/prompt", {"sessionId": "s"}))
+    joined.take(notification("session/cancel", {"sessionId": "s"}))
+    assert joined.to_agent == []
+    assert [reply["error"]["code"] for reply in joined.replies] == [-32003]
+    assert joined.refused[0] > 0 and joined.refused[1] == 0
+    assert joined.refusals("policy") == 2
+
+
+def test_while_the_client_is_behind_requests_wait_in_order() -> None:
+    joined = Joined(max_delayed=2)
+    joined.input.stalled = True
+    prompt = request(1, "session/prompt", {"sessionId": "s"})
+    cancel = notification("session/cancel", {"sessionId": "s"})
+    joined.take(prompt)
+    joined.take(cancel)
+    assert joined.to_agent == []
+    joined.take(request(2, "session/list"))
+    assert [reply["error"]["code"] for reply in joined.replies] == [-32001], "too much waits"
+    joined.input.stalled = False
+    joined.input.release(now=0)
+    assert joined.to_agent == [prompt.data, cancel.data]
+
+
+def test_what_waits_when_the_agent_ends_is_answered() -> None:
+    joined = Joined()
+    joined.input.stalled = True
+    joined.take(request(1, "session/prompt", {"sessionId": "s"}))
+    joined.input.end("the connection ended")
+    assert [reply["error"]["message"] for reply in joined.replies] == ["the connection ended"]
+
+
+def test_what_is_confirmed_is_not_kept() -> None:
+    joined = Joined()
+    outbox = joined.streaming.streams.main
+    outbox.be_lossless()
+    outbox.put([b"a", b"b"])
+    outbox.attach().take(100)
+    for cursor in ("other-2", "nonsense", 7):
+        ack = notification("$/acpella/ack", {"lastEventId": cursor})
+        joined.input.acknowledge(ack, joined._reply, now=0)
+    assert joined.streaming.on(None) == [b"a", b"b"]
+    ack = request(5, "$/acpella/ack", {"lastEventId": "gen-1"})
+    joined.input.acknowledge(ack, joined._reply, now=0)
+    assert joined.streaming.on(None) == [b"b"]
+    assert joined.replies == [{"jsonrpc": "2.0", "id": 5, "result": {}}], "who gives an id waits"
