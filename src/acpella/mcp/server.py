@@ -47,6 +47,12 @@ class OnProgress(Protocol):
     async def __call__(self, progress: float, total: float | None, message: str | None) -> None: ...
 
 
+HTTP_SECONDS = 30.0
+"""Seconds for an MCP server at a URL to be reached and to take a message."""
+
+HTTP_READ_SECONDS = 300.0
+"""Seconds that it may be silent on a stream that it holds open."""
+
 _SHORTEST_SECRET = 6
 """Characters from which on a value given to a server is taken out of its messages; shorter ones are words."""
 
@@ -268,10 +274,11 @@ class Server:
             return self._process.connect()
         headers = {header.name: header.value for header in config.headers}
         if isinstance(config, McpServerHttp):
+            import httpx2
             from mcp.client.streamable_http import streamable_http_client
-            from mcp.shared._httpx_utils import create_mcp_http_client
 
-            http = await stack.enter_async_context(create_mcp_http_client(headers=headers))
+            timeout = httpx2.Timeout(HTTP_SECONDS, read=HTTP_READ_SECONDS)
+            http = await stack.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=timeout))
             return streamable_http_client(config.url, http_client=http)
         from mcp.client.sse import sse_client
 

@@ -4,7 +4,8 @@ import asyncio
 import logging
 import socket
 import ssl
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -163,12 +164,9 @@ class Runner:
         if self._socket is None:
             self.bind()
         assert self._socket is not None
-        server = self._server = _Uvicorn(self._config, self.app, self.started)
+        server = self._server = _Uvicorn(self._config, self.app, self.started, signals=signals)
         try:
-            if signals:
-                await server.serve(sockets=[self._socket])
-            else:
-                await server._serve(sockets=[self._socket])  # pyright: ignore[reportPrivateUsage] - without signals
+            await server.serve(sockets=[self._socket])
         finally:
             self._socket.close()
             await self.app.close()
@@ -231,14 +229,24 @@ def _notice_silence(sock: socket.socket, settings: ServerSettings) -> None:
 
 
 class _Uvicorn(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, app: Server, started: asyncio.Event) -> None:
+    def __init__(self, config: uvicorn.Config, app: Server, started: asyncio.Event, *, signals: bool) -> None:
         super().__init__(config)
         self._app = app
-        self._told = started
+        self._started_event = started
+        self._signals = signals
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Where the program has handlers of its own, they stay."""
+        if not self._signals:
+            yield
+            return
+        with super().capture_signals():
+            yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self._told.set()
+        self._started_event.set()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """uvicorn would cut all sockets first; turns that run shall reach their clients."""
