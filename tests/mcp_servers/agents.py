@@ -19,7 +19,7 @@ from acpella.mcp import SessionServers, transports
 
 HERE = Path(__file__).parent
 PLAIN = str(HERE / "plain.py")
-SDK = str(HERE / "server.py")
+SDK = str(HERE / "sdk_server.py")
 
 
 def agent_with_servers(**options: Any) -> Agent:

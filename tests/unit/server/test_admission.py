@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from parts import Clock, notification, request, response, services
 
 from acpella.rpc.relay import Side
 from acpella.server import Scope, ServerSettings
 from acpella.server.connection.admission import Admission, DelayedMessages, Drop, MessageNumbers, Refuse
+from unit.server.parts import Clock, notification, request, response, services
 
 ALL: frozenset[Scope] = frozenset({"prompt", "approve", "read"})
 

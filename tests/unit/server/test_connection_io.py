@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-from parts import Streaming, audit, lines, notification, request, response, services, update
-
 from acpella.rpc.message import write_error, write_request, write_result
 from acpella.rpc.relay import Frame
 from acpella.server import Scope, ServerSettings
@@ -14,6 +12,7 @@ from acpella.server.connection.exchange import Exchange
 from acpella.server.connection.liveness import Liveness
 from acpella.server.connection.messages import Message
 from acpella.server.connection.profile import HTTP, Profile
+from unit.server.parts import Streaming, audit, lines, notification, request, response, services, update
 
 ALL: frozenset[Scope] = frozenset({"prompt", "approve", "read"})
 

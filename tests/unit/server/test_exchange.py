@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from parts import request, response
 
 from acpella.rpc.message import write_error, write_request, write_result
 from acpella.rpc.relay import Frame, read_frame
 from acpella.server.connection import exchange as module
 from acpella.server.connection.exchange import Exchange
+from unit.server.parts import request, response
 
 
 class Between:

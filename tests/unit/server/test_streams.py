@@ -1,12 +1,12 @@
 """Which stream a message goes on, by the profile of its client."""
 
 import pytest
-from parts import Streaming, update
 
 from acpella.server.connection.cursor import Cursor, read_cursor
 from acpella.server.connection.outbox import OutOfWindow
 from acpella.server.connection.profile import CLIENT_ID, HTTP, SESSION_HEADER, WEBSOCKET, Profile
 from acpella.server.connection.streams import TooManyStreams
+from unit.server.parts import Streaming, update
 
 OTHER = b'{"jsonrpc":"2.0","id":1,"result":{}}'
 

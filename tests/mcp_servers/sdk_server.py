@@ -1,4 +1,4 @@
-"""An MCP server for tests, made with the official SDK: `python server.py [stdio|http|sse] [port]`.
+"""An MCP server for tests, made with the official SDK: `python sdk_server.py [stdio|http|sse] [port]`.
 
 Each tool does one thing that a client must cope with.
 """
