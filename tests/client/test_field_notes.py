@@ -139,6 +139,40 @@ async def test_a_permission_is_decided_on_all_that_is_known_of_the_call(
     )
 
 
+@pytest.mark.parametrize("shown", ['{"command": "true; rm -rf build"}', "It runs: true; rm -rf build"])
+async def test_a_question_that_shortens_its_command_hides_nothing_that_was_told_before(
+    script: Script, project: Path, shown: str
+) -> None:
+    """Kimi shows what goes into a call as its content, and asks with another content that is cut."""
+    command = script(
+        f"""
+        def text(words):
+            return [{{"type": "content", "content": {{"type": "text", "text": words}}}}]
+        def prompt(request):
+            update("tool_call", toolCallId="a", title="Bash", kind="execute", content=text({shown!r}))
+            options = [{{"optionId": "y", "name": "Yes", "kind": "allow_once"}}]
+            call = {{"toolCallId": "a", "title": "Bash", "content": text("Approve true; r…")}}
+            ask("session/request_permission", {{"sessionId": SESSION, "options": options, "toolCall": call}})
+            return "end_turn"
+        serve(prompt)
+        """
+    )
+    seen: list[Any] = []
+
+    async def allow(request: Any) -> Any:
+        seen.append(request.tool_call)
+        return request.options[0]
+
+    async with asyncio.timeout(20), connect(command, permissions=Permissions("ask", ask=allow)) as agent:
+        result = await (await agent.new_session(project)).prompt("hi")
+    texts = [item.content.text for item in seen[0].content]
+    if shown.startswith("{"):
+        assert (seen[0].raw_input, texts) == ({"command": "true; rm -rf build"}, ["Approve true; r…"])
+    else:
+        assert texts == [shown, "Approve true; r…"]
+    assert [item.content.text for item in result.tool_calls["a"].content] == ["Approve true; r…"]
+
+
 async def test_terminals_of_the_agents_own_are_shown(script: Script, project: Path) -> None:
     """FIELD-NOTES 4"""
     command = script(

@@ -10,6 +10,7 @@ from acpella.schema import (
     AgentThoughtChunk,
     AvailableCommand,
     AvailableCommandsUpdate,
+    Content,
     Plan,
     PlanEntry,
     PromptResponse,
@@ -140,6 +141,17 @@ class ToolCallState:
         )
 
 
+def _input_in(content: list[ToolCallContent]) -> dict[str, Any] | None:
+    """What goes into a call, if that is what its content is: one text with a JSON object."""
+    texts = [item.content for item in content if isinstance(item, Content)]
+    if len(texts) != 1 or not isinstance(texts[0], TextContent):
+        return None
+    try:
+        return msgspec.json.decode(texts[0].text, type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
 class Result:
     """What is known of a turn, complete when it has ended."""
 
@@ -201,6 +213,24 @@ class Result:
             call = self.tool_calls[update.tool_call_id] = ToolCallState(update.tool_call_id)
             self._messages.interrupt()
         call.apply(update)
+
+    def asked_about(self, update: ToolCallUpdate) -> ToolCallUpdate:
+        """The call of a question, with all that is known of it.
+
+        Agents may name the call alone. And Kimi asks with a shortened command: the whole one stands in what
+        was shown of the call before, as JSON, which the words of the question replace.
+        """
+        known = self.tool_calls.get(update.tool_call_id)
+        shown = [] if known is None else known.content
+        self.fold_tool_call(update)
+        call = self.tool_calls[update.tool_call_id].to_update()
+        if call.raw_input is not msgspec.UNSET and call.raw_input is not None:
+            return call
+        if (given := _input_in(shown)) is not None:
+            return msgspec.structs.replace(call, raw_input=given)
+        kept = call.content or []
+        lost = [item for item in shown if isinstance(item, Content) and item not in kept]
+        return msgspec.structs.replace(call, content=[*lost, *kept])
 
     def reject_tool_call(self, tool_call_id: str) -> None:
         """The user said no."""

@@ -241,10 +241,7 @@ class ClientSession:
     async def permit(self, request: RequestPermissionRequest) -> RequestPermissionResponse:
         """Answer a permission request; `cancelled` as soon as the turn is (R-208)."""
         if self._turn is not None:
-            # agents may name the call alone: what it is about was in the updates before
-            calls = self._turn.result
-            calls.fold_tool_call(request.tool_call)
-            known = calls.tool_calls[request.tool_call.tool_call_id].to_update()
+            known = self._turn.result.asked_about(request.tool_call)
             request = msgspec.structs.replace(request, tool_call=known)
         deciding = self.agent.permissions.decide(self.agent.remembered_as, request, roots=self.roots)
         option = await self.unless_cancelled(deciding)
