@@ -85,6 +85,18 @@ def test_the_title_of_a_question_is_newer_than_that_of_the_call(shell: Shell) ->
     assert "[other] Tidy the house ✓ completed" in ran.stdout
 
 
+def test_the_title_of_a_question_that_was_refused_stands_at_the_end(shell: Shell) -> None:
+    """The agent says no more of that call."""
+    asked = {"toolCallId": "c1", "title": "Tidy", "rawInput": {"command": "make clean"}}
+    ran = shell(
+        "run",
+        "-a",
+        RAW,
+        steps(["tool", {"toolCallId": "c1", "title": "Bash", "kind": "execute"}], ["ask", asked]),
+    )
+    assert "[execute] Tidy: make clean ✗ failed" in ran.stdout
+
+
 def test_a_running_call_is_told_again_when_its_title_changes(shell: Shell) -> None:
     ran = shell(
         "run",

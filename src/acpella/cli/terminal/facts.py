@@ -102,6 +102,9 @@ class Calls:
     def end(self, call: ToolCallState, stop_reason: str) -> ToolCallState:
         """A call that was open when the turn ended, as it is now: refused, cancelled, or never closed."""
         known = self._known.get(call.id)
+        if known is not None:
+            call.title = known.title or call.title  # a question may have told a newer one
+            self._complete(call, known)
         if known is not None and not known.is_open:
             call.status = known.status
         elif call.is_open:
@@ -120,11 +123,15 @@ class Calls:
         if (other := known.get(call.id)) is not None:
             if not update.title:  # a question may have told a newer one
                 call.title = other.title or call.title
-            call.kind = other.kind if call.kind == "other" else call.kind
-            call.raw_input = other.raw_input if call.raw_input is UNSET else call.raw_input
-            call.content = call.content or other.content
-            call.locations = call.locations or other.locations
+            self._complete(call, other)
         return call
+
+    @staticmethod
+    def _complete(call: ToolCallState, other: ToolCallState) -> None:
+        call.kind = other.kind if call.kind == "other" else call.kind
+        call.raw_input = other.raw_input if call.raw_input is UNSET else call.raw_input
+        call.content = call.content or other.content
+        call.locations = call.locations or other.locations
 
 
 @dataclass(frozen=True, slots=True)
