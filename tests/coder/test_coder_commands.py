@@ -121,7 +121,7 @@ async def test_globs(pattern: str, path: str, matches: bool) -> None:
 
 async def test_mcp_tools_are_asked_for_and_off_where_nothing_may_run(project: Path, home: Path) -> None:
     """B9: a real server, through the command line."""
-    server = f"try={sys.executable} {Path(__file__).parents[1] / 'mcp_servers' / 'server.py'}"
+    server = f"try={sys.executable} {Path(__file__).parents[1] / 'mcp_servers' / 'sdk_server.py'}"
     both = uses(("try__numbers", {}), ("try__echo", {"text": "says the server"}))
     async with FakeProvider([both, "Done."]) as provider:
         ran = await cli(project, environment(home, provider), "--yolo", "--mcp", server, "-o", "jsonl", "go")
@@ -140,7 +140,7 @@ async def test_what_a_server_calls_harmless_is_asked_for_where_a_mode_promises_i
     project: Path, home: Path, mode: str
 ) -> None:
     """B5, B9: only the server says that its tool changes nothing; in `full` that is enough."""
-    server = f"try={sys.executable} {Path(__file__).parents[1] / 'mcp_servers' / 'server.py'}"
+    server = f"try={sys.executable} {Path(__file__).parents[1] / 'mcp_servers' / 'sdk_server.py'}"
     turns = [use("try__echo", text="says the server"), "Done."]
     async with FakeProvider(turns) as provider:
         ran = await cli(project, environment(home, provider), "--mcp", server, "--mode", mode, "go")
@@ -153,7 +153,7 @@ async def test_what_a_server_calls_harmless_is_asked_for_where_a_mode_promises_i
 
 async def test_mcp_servers_are_added_and_removed_while_the_session_runs(project: Path, home: Path) -> None:
     """C15"""
-    program = str(Path(__file__).parents[1] / "mcp_servers" / "server.py")
+    program = str(Path(__file__).parents[1] / "mcp_servers" / "sdk_server.py")
     server = {"name": "late", "command": sys.executable, "args": [program]}
     async with FakeProvider(["One.", use("late__echo", text="hello"), "Two.", "Three."]) as provider:
         async with connected(environment(home, provider)) as agent:
