@@ -29,6 +29,7 @@ GROUPS = {
     },
     "write down what happens": {
         "record": "record an agent that an editor starts, and look at recordings",
+        "replay": "play a recording as an agent that an editor starts, or as a client",
     },
     "host agents": {
         "serve": "host an agent over HTTP and WebSocket",

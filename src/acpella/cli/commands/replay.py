@@ -1,0 +1,151 @@
+"""`acpella replay`: a recording as an agent that any editor can start, or as a client for any agent."""
+
+import argparse
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .. import exits
+from ..terminal.output import say
+
+if TYPE_CHECKING:
+    from acpella.recording import Frame
+
+__all__ = ["declare", "parse", "run"]
+
+NOT_AS_RECORDED = 1
+
+_EPILOG = """\
+As an agent, each request is answered as it was answered then. It is found by its method and by what its
+parameters mean; ids, sessions, terminals and directories are those of now.
+
+  --match exact    the parameters must be the same
+  --match shape    first those that mean the same, then the next of that method (default)
+  --match order    the next of that method, whatever it says
+
+A request that was not recorded gets an error that shows the nearest one and where they differ.
+The exit code is 1 if something was not as recorded.
+
+examples:
+  acpella run -a "acpella replay talk.jsonl" "hello"
+  acpella replay talk.jsonl --as client -- my-agent
+"""
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = "Play a recorded conversation again."
+    parser.usage = (
+        "acpella replay FILE [--as agent] [options]\n"
+        "       acpella replay FILE --as client [options] -- AGENT [ARG...]"
+    )
+    parser.epilog = _EPILOG
+    add = parser.add_argument
+    add("file", metavar="FILE", help="the recording")
+    add("--as", dest="role", choices=("agent", "client"), default="agent", help="which side to play")
+    add("--match", choices=("exact", "shape", "order"), default="shape", help="how requests are found")
+    add(
+        "--speed",
+        type=_speed,
+        default=0.0,
+        metavar="N",
+        help="1 as it was, 4 four times as fast, 0 at once (default)",
+    )
+    add(
+        "--connection",
+        type=int,
+        default=1,
+        metavar="N",
+        help="which one, if the file holds several; default: 1",
+    )
+    add("--cwd", default=".", metavar="PATH", help="with --as client: the directory that sessions are about")
+    add("--timeout", type=float, default=60.0, metavar="SECONDS", help="with --as client: for each answer")
+
+
+def _speed(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a speed; 0, 1 and 4 are")
+    return value
+
+
+def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
+    """Options, then `--` and the agent."""
+    options, command = list(words), list[str]()
+    if "--" in words:
+        cut = options.index("--")
+        options, command = options[:cut], options[cut + 1 :]
+    arguments = parser.parse_args(options)
+    if arguments.role == "client" and not command:
+        parser.error(
+            "--as client needs an agent to talk to: acpella replay FILE --as client -- AGENT [ARG...]"
+        )
+    if arguments.role == "agent" and command:
+        parser.error("an agent is played to whoever started this command; --as client talks to another agent")
+    return argparse.Namespace(command=command, **vars(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; gives the exit code."""
+    from acpella.errors import AcpellaError
+
+    try:
+        conversations = _read(arguments.file)
+        if not 0 < arguments.connection <= len(conversations):
+            raise ValueError(
+                f"{arguments.file} holds {len(conversations)} connections, not {arguments.connection}"
+            )
+        place: int = arguments.connection - 1
+        others = [each for number, each in enumerate(conversations) if number != place]
+        return asyncio.run(_play(arguments, conversations[place], others, os.path.abspath(arguments.cwd)))
+    except KeyboardInterrupt:
+        return exits.CANCELLED
+    except (OSError, ValueError, AcpellaError) as error:
+        say(str(error))
+        return exits.code_for(error)
+
+
+def _read(path: str) -> "list[list[Frame]]":
+    """The conversations, as far as they can be read."""
+    from acpella.recording import Begin, Damaged, Frame, read
+
+    conversations: list[list[Frame]] = []
+    for item in read(path):
+        if isinstance(item, Damaged):
+            say(f"{path}, line {item.line} is left out: {item.reason}")
+        elif isinstance(item, Begin):
+            conversations.append([])
+        elif isinstance(item, Frame):
+            if not conversations:
+                conversations.append([])  # other tools write the frames alone
+            conversations[-1].append(item)
+    found = [conversation for conversation in conversations if conversation]
+    if not found:
+        raise ValueError(f"{path} holds no conversation")
+    return found
+
+
+async def _play(
+    arguments: argparse.Namespace, chosen: "list[Frame]", others: "list[list[Frame]]", cwd: str
+) -> int:
+    from acpella.recording.replay import ReplayedAgent, ReplayedClient
+    from acpella.transport import ProcessChannel, StdioChannel
+
+    if arguments.role == "agent":
+        agent = ReplayedAgent(chosen, match=arguments.match, speed=arguments.speed, more=others, tell=say)
+        await agent.serve_on(StdioChannel())
+        return NOT_AS_RECORDED if agent.failures else exits.DONE
+    client = ReplayedClient(
+        chosen,
+        cwd=cwd,
+        match=arguments.match,
+        speed=arguments.speed,
+        patience=arguments.timeout,
+        tell=say,
+    )
+    await client.run_on(ProcessChannel(arguments.command))
+    return NOT_AS_RECORDED if client.failures else exits.DONE

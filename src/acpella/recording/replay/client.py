@@ -1,0 +1,227 @@
+"""Plays the client of a recorded conversation to any agent, and tells where it answers otherwise."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from acpella.rpc import Channel
+
+from ..format import Frame
+from ..shape import differences, kind_of, session_of, shape, table, without_volatile
+from .exchanges import Match
+from .lines import Wire
+from .mapping import Mapping
+
+__all__ = ["ReplayedClient"]
+
+_NOT_RECORDED = -32601
+
+
+@dataclass(eq=False, slots=True)
+class _Question:
+    """A request of the agent, and what the client answered."""
+
+    request: Frame
+    answer: Frame | None = None
+    used: bool = False
+
+
+class ReplayedClient:
+    """Asks what the recorded client asked, in its order, and answers as it answered."""
+
+    def __init__(
+        self,
+        conversation: list[Frame],
+        *,
+        cwd: str,
+        match: Match = "shape",
+        speed: float = 0,
+        patience: float = 60.0,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        """`cwd` stands for the directory of the recorded sessions. `patience`: seconds for each answer."""
+        self.failures: list[str] = []
+        """Where the agent did not do what it did then."""
+        self._frames = [frame for frame in conversation if frame.direction != "err"]
+        self._cwd = cwd
+        self._match: Match = match
+        self._speed = speed
+        self._patience = patience
+        self._tell = tell
+        self._map = Mapping()
+        self._questions = self._find_questions()
+        self._next_id = 0
+        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._answers: dict[str, asyncio.Future[dict[str, Any]]] = {}  # by the recorded id
+        self._updates: dict[str | None, int] = {}
+        self._moved = asyncio.Event()
+
+    def _find_questions(self) -> list[_Question]:
+        asked: dict[str, _Question] = {}
+        found: list[_Question] = []
+        for frame in self._frames:
+            kind = kind_of(frame.message)
+            if frame.direction == "in" and kind == "request":
+                asked[repr(frame.message["id"])] = question = _Question(frame)
+                found.append(question)
+            elif frame.direction == "out" and kind in ("response", "error"):
+                if (question := asked.pop(repr(frame.message["id"]), None)) is not None:
+                    question.answer = frame
+        return found
+
+    async def run_on(self, channel: Channel) -> None:
+        """Talk to an agent until all was said; `failures` tell the rest.
+
+        Raises:
+            TransportError: the agent cannot be started.
+        """
+        self._wire = Wire(channel, self._heard)
+        await self._wire.open()
+        try:
+            async with asyncio.TaskGroup() as self._group:
+                play = self._group.create_task(self._play())
+                gone = self._group.create_task(self._wire.ended_by())
+                await asyncio.wait([play, gone], return_when=asyncio.FIRST_COMPLETED)
+                if not play.done():
+                    self._fail(f"the agent went away: {gone.result()}")
+                play.cancel()
+                gone.cancel()
+        finally:
+            await self._wire.close()
+
+    # -- what the client said --------------------------------------------------------------------
+
+    async def _play(self) -> None:
+        before = 0.0
+        needed: list[str] = []  # answers that the client had when it said the next thing
+        updates: dict[str | None, int] = {}
+        for frame in self._frames:
+            kind = kind_of(frame.message)
+            if frame.direction == "in":
+                if kind in ("response", "error"):
+                    needed.append(repr(frame.message["id"]))
+                elif kind == "notification":
+                    session = session_of(frame.message)
+                    updates[session] = updates.get(session, 0) + 1
+                continue
+            if kind not in ("request", "notification"):
+                continue
+            await self._until_answered(needed)
+            if kind == "notification":
+                await self._until_heard(frame, updates)
+            if self._speed > 0 and frame.time > before:
+                await asyncio.sleep((frame.time - before) / self._speed)
+            before = frame.time
+            await self._say(frame, kind)
+        await self._until_answered([*needed, *self._answers])
+
+    async def _until_answered(self, needed: list[str]) -> None:
+        for key in needed:
+            waiting = self._answers.get(key)
+            if waiting is not None and not waiting.done():
+                try:
+                    async with asyncio.timeout(self._patience):
+                        await asyncio.shield(waiting)
+                except TimeoutError:
+                    self._fail(f"no answer to the request {key} within {self._patience:g} s")
+                    waiting.cancel()
+        needed.clear()
+
+    async def _until_heard(self, frame: Frame, updates: dict[str | None, int]) -> None:
+        """A cancel came after so many updates; it comes after as many, or when there will be no more."""
+        session = session_of(frame.message)
+        try:
+            async with asyncio.timeout(self._patience):
+                while self._updates.get(session, 0) < updates.get(session, 0) and not all(
+                    waiting.done() for waiting in self._answers.values()
+                ):
+                    self._moved.clear()
+                    await self._moved.wait()
+        except TimeoutError:
+            pass  # it was silent so long that the client may well have its say
+
+    async def _say(self, frame: Frame, kind: str) -> None:
+        message = self._map.to_now(frame.message)
+        params = table(frame.message.get("params"))
+        if isinstance(params.get("cwd"), str):
+            self._map.add_directory(params["cwd"], self._cwd)
+            message = {**message, "params": {**table(message.get("params")), "cwd": self._cwd}}
+        if kind == "request":
+            self._next_id += 1
+            waiting: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+            self._waiting[self._next_id] = waiting
+            self._answers[repr(frame.message["id"])] = waiting
+            message = {**message, "id": self._next_id}
+            waiting.add_done_callback(lambda done, asked=frame: self._answered(asked, done))
+        await self._wire.send(message)
+
+    def _answered(self, request: Frame, done: "asyncio.Future[dict[str, Any]]") -> None:
+        if done.cancelled():
+            return
+        recorded = next(
+            (
+                frame.message
+                for frame in self._frames
+                if frame.direction == "in"
+                and kind_of(frame.message) in ("response", "error")
+                and repr(frame.message["id"]) == repr(request.message["id"])
+            ),
+            None,
+        )
+        if recorded is None:
+            return
+        now = done.result()
+        method = request.message["method"]
+        if kind_of(now) != kind_of(recorded):
+            told = table(now.get("error")).get("message", "an answer")
+            self._fail(
+                f"`{method}` (line {request.line}): {kind_of(recorded)} then, {kind_of(now)} now: {told}"
+            )
+            return
+        before, result = table(recorded.get("result")), table(now.get("result"))
+        self._map.add("sessionId", before.get("sessionId"), result.get("sessionId"))
+        if before.get("stopReason") != result.get("stopReason"):
+            stops = f"{before.get('stopReason')} then, {result.get('stopReason')} now"
+            self._fail(f"`{method}` (line {request.line}): {stops}")
+        if self._match == "exact":
+            for difference in differences(without_volatile(before), without_volatile(result))[:20]:
+                self._fail(f"`{method}` (line {request.line}): {difference}")
+
+    # -- what the agent says ---------------------------------------------------------------------
+
+    def _heard(self, message: dict[str, Any]) -> None:
+        kind = kind_of(message)
+        if kind in ("response", "error"):
+            waiting = self._waiting.pop(message["id"], None) if isinstance(message["id"], int) else None
+            if waiting is not None and not waiting.done():
+                waiting.set_result(message)
+        elif kind == "notification":
+            session = self._map.recorded_session(session_of(message))
+            self._updates[session] = self._updates.get(session, 0) + 1
+        elif kind == "request":
+            self._group.create_task(self._reply(message))
+        self._moved.set()
+
+    async def _reply(self, message: dict[str, Any]) -> None:
+        method = message["method"]
+        params = self._map.to_recorded(message.get("params"))
+        free = [q for q in self._questions if not q.used and q.request.message["method"] == method]
+        wanted = shape(params)
+        found = next((q for q in free if shape(q.request.message.get("params")) == wanted), None)
+        if found is None and self._match != "exact":
+            found = next(iter(free), None)
+        if found is None or found.answer is None:
+            self._fail(f"the agent asks for `{method}`, which it did not then")
+            error = {"code": _NOT_RECORDED, "message": f"the recording has no further `{method}`"}
+            await self._wire.send({"jsonrpc": "2.0", "id": message["id"], "error": error})
+            return
+        found.used = True
+        before, now = table(found.request.message.get("params")), table(message.get("params"))
+        self._map.add("terminalId", before.get("terminalId"), now.get("terminalId"))
+        await self._wire.send({**self._map.to_now(found.answer.message), "id": message["id"]})
+
+    def _fail(self, text: str) -> None:
+        self.failures.append(text)
+        if self._tell is not None:
+            self._tell(text)

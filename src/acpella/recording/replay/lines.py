@@ -1,0 +1,80 @@
+"""The lines that a peer writes, for whoever plays the other side."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, cast
+
+import msgspec
+
+from acpella.errors import ConnectionClosed
+from acpella.rpc import Channel
+from acpella.rpc.framing import Broken, Framer
+
+__all__ = ["Wire"]
+
+WRITE_HIGH = 1024 * 1024
+
+
+class Wire:
+    """A channel of messages. What cannot be read as one is passed over."""
+
+    def __init__(self, channel: Channel, heard: Callable[[dict[str, Any]], None]) -> None:
+        self._channel = channel
+        self._heard = heard
+        self._framer = Framer()
+        self._room = asyncio.Event()
+        self._room.set()
+        self._end: asyncio.Future[ConnectionClosed] = asyncio.get_running_loop().create_future()
+
+    async def open(self) -> None:
+        await self._channel.open(self, write_high=WRITE_HIGH)
+
+    async def ended_by(self) -> ConnectionClosed:
+        """Wait until the peer is gone."""
+        return await asyncio.shield(self._end)
+
+    async def close(self) -> None:
+        await self._channel.close()
+
+    async def send(self, message: Any) -> None:
+        """A message as JSON values, or a line that is none."""
+        await self._room.wait()
+        if isinstance(message, bytes):
+            self._channel.write(message + b"\n")
+        elif isinstance(message, str):
+            self._channel.write(message.encode("utf-8", "surrogatepass") + b"\n")
+        else:
+            self._channel.write(self._framer.wrap(msgspec.json.encode(message)))
+
+    # -- what a channel calls ------------------------------------------------------------------
+
+    def received(self, data: bytes) -> None:
+        headers = False
+        for block in self._framer.feed(data):
+            headers = headers or self._framer.framing == "headers"
+            if isinstance(block, Broken):
+                continue
+            for line in [block] if headers else block.split(b"\n"):
+                self._line(line)
+
+    def _line(self, line: bytes) -> None:
+        try:
+            message = msgspec.json.decode(line)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return
+        if isinstance(message, dict):
+            self._heard(cast("dict[str, Any]", message))
+
+    def pause_writing(self) -> None:
+        self._room.clear()
+
+    def resume_writing(self) -> None:
+        self._room.set()
+
+    def ended(self, reason: ConnectionClosed) -> None:
+        for block in self._framer.finish():
+            if isinstance(block, bytes):
+                self._line(block)
+        self._room.set()
+        if not self._end.done():
+            self._end.set_result(reason)

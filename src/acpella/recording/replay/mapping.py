@@ -1,0 +1,64 @@
+"""What had another name when it was recorded: sessions, terminals, directories."""
+
+import os
+import re
+from typing import Any, cast
+
+from ..media import is_cut
+
+__all__ = ["Mapping"]
+
+
+class Mapping:
+    """Translates between the recording and now."""
+
+    def __init__(self) -> None:
+        self._now: dict[str, dict[str, str]] = {"sessionId": {}, "terminalId": {}}
+        self._recorded: dict[str, dict[str, str]] = {"sessionId": {}, "terminalId": {}}
+        self._paths: dict[str, str] = {"<home>": os.path.expanduser("~")}
+
+    def add(self, kind: str, recorded: object, now: object) -> None:
+        """`kind` is `sessionId` or `terminalId`."""
+        if isinstance(recorded, str) and isinstance(now, str):
+            self._now[kind][recorded] = now
+            self._recorded[kind][now] = recorded
+
+    def add_directory(self, recorded: object, now: object) -> None:
+        """Paths below the one are below the other now."""
+        if isinstance(recorded, str) and isinstance(now, str) and recorded != now and len(recorded) > 1:
+            self._paths[recorded.rstrip("/")] = now.rstrip("/")
+
+    def recorded_session(self, now: str | None) -> str | None:
+        """What a session was called when it was recorded."""
+        return None if now is None else self._recorded["sessionId"].get(now, now)
+
+    def to_now(self, value: Any, key: str = "") -> Any:
+        """A recorded message, to be sent now."""
+        if isinstance(value, str):
+            if key in self._now:
+                return self._now[key].get(value, value)
+            return "" if is_cut(value) else self._moved(value, self._paths)
+        return self._each(value, self.to_now)
+
+    def to_recorded(self, value: Any, key: str = "") -> Any:
+        """A message of now, to be compared with recorded ones."""
+        if isinstance(value, str):
+            if key in self._recorded:
+                return self._recorded[key].get(value, value)
+            return self._moved(value, {now: recorded for recorded, now in self._paths.items()})
+        return self._each(value, self.to_recorded)
+
+    @staticmethod
+    def _each(value: Any, translate: Any) -> Any:
+        if isinstance(value, list):
+            return [translate(item) for item in cast("list[Any]", value)]
+        if isinstance(value, dict):
+            return {name: translate(item, name) for name, item in cast("dict[str, Any]", value).items()}
+        return value
+
+    @staticmethod
+    def _moved(text: str, paths: dict[str, str]) -> str:
+        for old in sorted(paths, key=len, reverse=True):
+            if old in text:
+                text = re.sub(rf"{re.escape(old)}(?![\w.-])", lambda _, new=paths[old]: new, text)
+        return text
