@@ -1,8 +1,36 @@
 """Options that `run` and `chat` share: which agent, which session, what it may do."""
 
 import argparse
+from dataclasses import dataclass, fields
+from typing import Self
 
-__all__ = ["check_session", "declare_conversation"]
+__all__ = ["ConversationOptions", "check_session", "declare_conversation"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationOptions:
+    """What a command line said, typed. The names are those of the options."""
+
+    agent: str | None = None
+    last: bool = False
+    session: str | None = None
+    new: bool = False
+    resume: str | None = None
+    write: bool = False
+    yolo: bool = False
+    mode: str | None = None
+    model: str | None = None
+    option: list[str]
+    mcp: list[str]
+    yes: bool = False
+    verbose: bool = False
+    cwd: str = "."
+    settings: str | None = None
+
+    @classmethod
+    def read(cls, arguments: argparse.Namespace) -> Self:
+        """The options as they were parsed."""
+        return cls(**{field.name: getattr(arguments, field.name) for field in fields(cls)})
 
 
 def declare_conversation(parser: argparse.ArgumentParser) -> None:

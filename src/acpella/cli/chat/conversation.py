@@ -1,6 +1,5 @@
 """What happens in a chat: prompts one after the other, commands, crashes, leaving."""
 
-import argparse
 import asyncio
 import os
 import signal
@@ -26,8 +25,10 @@ from acpella.schema import CurrentModeUpdate, SessionUpdate, UsageUpdate
 from .. import exits
 from ..daemon.client import from_wire
 from ..daemon.solo import Alone
+from ..options import ConversationOptions
 from ..session.choices import Choices, choose_mode, models_of, modes_of, options_of, prepare
 from ..session.lookup import new_entry
+from ..session.mcp_servers import all_servers
 from ..state.catalogue import MAX_TITLE, Entry
 from ..terminal.alerts import alerts_to
 from ..terminal.clean import clean, one_line
@@ -41,7 +42,7 @@ from .commands import COMMANDS, foreground, names, run_command
 from .complete import Offers
 from .interface import Interface, open_history
 from .mentions import Files, to_prompt
-from .opening import mcp_servers, open_agent, open_session
+from .opening import open_agent, open_session
 
 __all__ = ["Conversation"]
 
@@ -59,14 +60,18 @@ class Conversation:
     """One chat, from the start of the agent to the end."""
 
     def __init__(
-        self, arguments: argparse.Namespace, settings: ClientSettings, target: str, entry: Entry | None = None
+        self,
+        options: ConversationOptions,
+        settings: ClientSettings,
+        target: str,
+        entry: Entry | None = None,
     ) -> None:
-        self.arguments = arguments
+        self.options = options
         self.settings = settings
         self.target = target
         self.entry = entry
         """The session that is kept alive by a daemon; None if the agent is this chat's own."""
-        self.cwd = os.path.abspath(arguments.cwd)
+        self.cwd = os.path.abspath(options.cwd)
         self.env: dict[str, str] = {}
         self.agent: ConnectedAgent | None = None
         self.session: ClientSession | None = None
@@ -99,7 +104,7 @@ class Conversation:
 
     async def run(self) -> int:
         """Talk until the user leaves; the exit code."""
-        with alerts_to(self._warn, verbose=self.arguments.verbose):
+        with alerts_to(self._warn, verbose=self.options.verbose):
             return await self._run()
 
     async def _run(self) -> int:
@@ -140,8 +145,8 @@ class Conversation:
         await self._start_agent()
         try:
             kept = self.entry.session_id if self.entry is not None else ""
-            await self.open_session(kept or self.arguments.resume)
-            named = self.arguments
+            await self.open_session(kept or self.options.resume)
+            named = self.options
             await prepare(self.need_session(), mode=named.mode, model=named.model, options=named.option)
         except AuthRequired as error:
             self._tell_login(error)
@@ -158,22 +163,22 @@ class Conversation:
 
     async def _start_agent(self) -> None:
         await self._close_agent()
-        on_stderr = self._stderr if self.arguments.verbose else None
+        on_stderr = self._stderr if self.options.verbose else None
         if self.entry is not None:
             self.agent = await kept.attach(
-                self.arguments,
+                self.options,
                 self.settings,
                 self.entry,
                 self.asker,
                 self._open,
                 env=self.env,
-                mcp_servers=mcp_servers(self.arguments, self.settings),
+                mcp_servers=all_servers(self.options.mcp, self.settings),
                 on_queued=self._tell_queue,
                 on_stderr=on_stderr,
             )
         else:
             agent = open_agent(
-                self.arguments, self.settings, self.target, self.asker, env=self.env, on_stderr=on_stderr
+                self.options, self.settings, self.target, self.asker, env=self.env, on_stderr=on_stderr
             )
             self.agent = await self._open.enter_async_context(agent)
         self._watch = asyncio.ensure_future(self._wait_for_death(self.agent))
@@ -264,7 +269,7 @@ class Conversation:
             self.screen.show_user = True
         try:
             session = await open_session(
-                self.arguments, self.settings, agent, session_id, on_update=replay if again else None
+                self.options, self.settings, agent, session_id, on_update=replay if again else None
             )
         finally:
             if again:

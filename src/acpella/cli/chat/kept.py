@@ -1,6 +1,5 @@
 """Sessions that stay, in a chat: which one is meant, the way to its daemon, and what is remembered."""
 
-import argparse
 import asyncio
 import dataclasses
 import socket
@@ -10,16 +9,16 @@ from typing import Any
 
 import msgspec
 
-from acpella._redact import redact
 from acpella.client import ClientSettings, ConnectedAgent, connect
 from acpella.errors import ConnectionClosed, RpcError
 from acpella.transport import UnixChannel
 
 from ..daemon import client as daemon
+from ..options import ConversationOptions
 from ..session.capabilities import offers
 from ..session.lookup import daemon_config
 from ..state import paths
-from ..state.catalogue import MAX_TITLE, Catalogue, Entry, new_key
+from ..state.catalogue import Catalogue, Entry, new_key, title_of
 from ..terminal.questions import Asker
 
 __all__ = ["attach", "is_busy", "known", "other", "owned_session", "remember", "stop"]
@@ -43,7 +42,7 @@ def other(entry: Entry, session_id: str | None) -> Entry:
 
 
 async def attach(
-    arguments: argparse.Namespace,
+    options: ConversationOptions,
     settings: ClientSettings,
     entry: Entry,
     asker: Asker,
@@ -64,12 +63,12 @@ async def attach(
             on_stderr(str(told["text"]).encode())
 
     config = await asyncio.to_thread(
-        daemon_config, entry, settings, agent=arguments.agent, mcp_servers=mcp_servers
+        daemon_config, entry, settings, agent=options.agent, mcp_servers=mcp_servers
     )
     config.env = {**config.env, **env}
     allowed = offers(
-        write=arguments.write,
-        yolo=arguments.yolo,
+        write=options.write,
+        yolo=options.yolo,
         ask=asker.permission,
         tell=asker.tell,
         interactive=True,
@@ -129,12 +128,10 @@ def owned_session(agent: ConnectedAgent, entry: Entry) -> str:
 
 def remember(entry: Entry, *, prompt: str, title: str | None) -> None:
     """Let `--continue` find the session, under the agent's title or else the start of the first prompt."""
-    text = " ".join(redact(prompt).split())
-    first = text if len(text) <= MAX_TITLE else text[: MAX_TITLE - 1] + "…"
     try:
         catalogue = Catalogue(warn=lambda _: None)  # nothing may be written across the chat
         known = catalogue.get(entry.key) or catalogue.add(entry)
         entry.key = known.key
-        catalogue.update(known.key, title=title or known.title or first)
+        catalogue.update(known.key, title=title or known.title or title_of(prompt))
     except OSError:
         pass  # nothing can be kept here; the chat itself needs no memory

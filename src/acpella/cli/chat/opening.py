@@ -1,9 +1,7 @@
 """The agent and the session of a chat, opened as the command line says."""
 
-import argparse
 import dataclasses
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from acpella.client import (
     ClientSession,
@@ -13,15 +11,17 @@ from acpella.client import (
 )
 from acpella.schema import SessionUpdate
 
+from ..options import ConversationOptions
 from ..session.capabilities import offers
+from ..session.mcp_servers import all_servers
 from ..state.agents import startup_of
 from ..terminal.questions import Asker
 
-__all__ = ["mcp_servers", "open_agent", "open_session"]
+__all__ = ["open_agent", "open_session"]
 
 
 def open_agent(
-    arguments: argparse.Namespace,
+    options: ConversationOptions,
     settings: ClientSettings,
     target: str,
     asker: Asker,
@@ -31,8 +31,8 @@ def open_agent(
 ) -> ConnectedAgent:
     """The agent, to be entered."""
     allowed = offers(
-        write=arguments.write,
-        yolo=arguments.yolo,
+        write=options.write,
+        yolo=options.yolo,
         ask=asker.permission,
         tell=asker.tell,
         interactive=True,
@@ -46,7 +46,7 @@ def open_agent(
 
 
 async def open_session(
-    arguments: argparse.Namespace,
+    options: ConversationOptions,
     settings: ClientSettings,
     agent: ConnectedAgent,
     session_id: str | None,
@@ -54,22 +54,15 @@ async def open_session(
     on_update: Callable[[SessionUpdate], Awaitable[None] | None] | None = None,
 ) -> ClientSession:
     """A new session, or one of before: told again to `on_update` if that is given and the agent can."""
-    servers = mcp_servers(arguments, settings)
+    servers = all_servers(options.mcp, settings)
     if session_id is None:
-        return await agent.new_session(arguments.cwd, mcp_servers=servers)
+        return await agent.new_session(options.cwd, mcp_servers=servers)
     can_resume = agent.capabilities.session_capabilities.resume is not None
     if can_resume and (on_update is None or not agent.capabilities.load_session):
-        return await agent.resume_session(session_id, arguments.cwd, mcp_servers=servers)
+        return await agent.resume_session(session_id, options.cwd, mcp_servers=servers)
     return await agent.load_session(
-        session_id, arguments.cwd, mcp_servers=servers, on_update=on_update or _ignore
+        session_id, options.cwd, mcp_servers=servers, on_update=on_update or _ignore
     )
-
-
-def mcp_servers(arguments: argparse.Namespace, settings: ClientSettings) -> list[Any]:
-    """The MCP servers of the command line and of the settings."""
-    from ..session.mcp_servers import from_settings, from_word
-
-    return [from_word(text) for text in arguments.mcp] + [from_settings(s) for s in settings.mcp_servers]
 
 
 def _ignore(update: SessionUpdate) -> None: ...

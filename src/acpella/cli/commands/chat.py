@@ -2,12 +2,13 @@
 
 import argparse
 import asyncio
+import dataclasses
 import shlex
 import sys
 from importlib.util import find_spec
 
 from .. import exits
-from ..options import check_session, declare_conversation
+from ..options import ConversationOptions, check_session, declare_conversation
 from ..terminal.output import say
 
 __all__ = ["declare", "parse", "run"]
@@ -38,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         if find_spec(library) is None:
             return _fail(f"chat needs {library}: pip install 'acpella[standard]'", exits.USAGE)
     try:
-        return asyncio.run(_run(arguments))
+        return asyncio.run(_run(ConversationOptions.read(arguments)))
     except (AcpellaError, TimeoutError, OSError, ValueError) as error:
         from ..failures import report
 
@@ -52,17 +53,17 @@ def _fail(text: str, code: int) -> int:
     return code
 
 
-async def _run(arguments: argparse.Namespace) -> int:
+async def _run(options: ConversationOptions) -> int:
     from ..chat.conversation import Conversation
     from ..session.lookup import find_settings, named_session, settings_of
     from ..state.agents import default_agent
     from ..state.catalogue import Catalogue
 
-    settings = find_settings(arguments.settings, arguments.cwd, agent=arguments.agent, yes=arguments.yes)
-    entry = named_session(arguments, settings, Catalogue())
+    settings = find_settings(options.settings, options.cwd, agent=options.agent, yes=options.yes)
+    entry = named_session(options, settings, Catalogue())
     if entry is None:
-        return await Conversation(arguments, settings, arguments.agent or default_agent(settings)).run()
-    arguments.cwd = entry.cwd
-    target = entry.target or arguments.agent or entry.agent
+        return await Conversation(options, settings, options.agent or default_agent(settings)).run()
+    options = dataclasses.replace(options, cwd=entry.cwd)
+    target = entry.target or options.agent or entry.agent
     target = target if isinstance(target, str) else shlex.join(target)
-    return await Conversation(arguments, settings_of(entry, settings), target, entry).run()
+    return await Conversation(options, settings_of(entry, settings), target, entry).run()

@@ -6,7 +6,7 @@ from typing import Any
 from .. import exits
 from ..daemon import client as daemon
 from ..daemon.background import results
-from ..session.lookup import SHORTEST_START
+from ..session.lookup import matching
 from ..state import paths
 from ..state.catalogue import Catalogue, Entry
 from ..terminal.output import ago, one_line, say, show, show_json
@@ -41,12 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     root = None if arguments.all else str(paths.repository(arguments.cwd))
     entries = catalogue.entries(root=root)
     if arguments.session:
-        entries = [e for e in entries if e.name == arguments.session] or [
-            e
-            for e in entries
-            if e.session_id == arguments.session
-            or (len(arguments.session) >= SHORTEST_START and e.session_id.startswith(arguments.session))
-        ]
+        entries = matching(entries, arguments.session)
         if not entries:
             say(f"no session {arguments.session!r} in this repository; `acpella sessions list` shows them")
             return exits.USAGE

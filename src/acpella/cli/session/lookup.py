@@ -1,6 +1,5 @@
 """Which session a command is about: the last one of this repository, one by name, one by id."""
 
-import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,8 +15,9 @@ from ..state.catalogue import Catalogue, Entry, new_key
 if TYPE_CHECKING:
     from acpella.client.settings import ClientSettings
 
+    from ..options import ConversationOptions
+
 __all__ = [
-    "SHORTEST_START",
     "NoAgent",
     "NoSession",
     "check_name",
@@ -25,6 +25,7 @@ __all__ = [
     "find_settings",
     "idle_seconds",
     "kept_session",
+    "matching",
     "named_session",
     "new_entry",
     "daemon_config",
@@ -41,8 +42,11 @@ class NoAgent(ValueError):
     """The command names no agent where it should."""
 
 
-SHORTEST_START = 8
-"""Characters of an id that stand for it with `-s`. Shorter words are names."""
+SHORTEST_START = 4
+"""Characters of an id that stand for it, where the session must be there."""
+
+SHORTEST_BESIDE_NAMES = 8
+"""The same with `-s`, which begins a session if there is none of that name."""
 
 MAX_NAME = 100
 """Characters of a session's name, so that lists stay lists."""
@@ -72,26 +76,26 @@ def find_settings(
 
 
 def named_session(
-    arguments: argparse.Namespace, settings: "ClientSettings", catalogue: Catalogue
+    options: "ConversationOptions", settings: "ClientSettings", catalogue: Catalogue
 ) -> Entry | None:
     """The session that the command line names, if an background process keeps it or shall keep it.
 
     Raises:
         NoSession: there is none to go on with, or nothing can be remembered here.
     """
-    if arguments.resume:
-        known = [entry for entry in catalogue.entries() if entry.session_id == arguments.resume]
+    if options.resume:
+        known = [entry for entry in catalogue.entries() if entry.session_id == options.resume]
         return next((e for e in known if daemon.ask(e.key, "_daemon/status") is not None), None)
-    if arguments.session is None and not arguments.last:
+    if options.session is None and not options.last:
         return None
     try:
         return kept_session(
             catalogue,
             settings,
-            cwd=arguments.cwd,
-            agent=arguments.agent,
-            name=arguments.session,
-            new=arguments.new,
+            cwd=options.cwd,
+            agent=options.agent,
+            name=options.session,
+            new=options.new,
         )
     except OSError as error:
         raise NoSession(f"sessions cannot be remembered: {error}; set XDG_STATE_HOME") from None
@@ -153,9 +157,8 @@ def _by_id(
         check_no_id(known, word, root)
     if new:
         return None
-    matches = [e for e in known if e.root == root and e.session_id == word] or [
-        e for e in known if e.root == root and len(word) >= SHORTEST_START and e.session_id.startswith(word)
-    ]
+    here = [entry for entry in known if entry.root == root]
+    matches = matching(here, word, names=False, shortest=SHORTEST_BESIDE_NAMES)
     if len(matches) > 1 and whose is not None:  # two agents may have the same id
         matches = [e for e in matches if _same_agent(e, *whose)] or matches
     if len(matches) > 1:
@@ -298,23 +301,31 @@ def _idle_setting(settings: "ClientSettings") -> tuple[str, Any]:
     return "", None
 
 
-def resolve(
-    catalogue: Catalogue, reference: str | None, *, cwd: str, everywhere: bool = False
-) -> Entry | None:
-    """A session by its name, its id or the start of one; without a reference, the last of this repository."""
+def resolve(catalogue: Catalogue, word: str | None, *, cwd: str) -> Entry | None:
+    """The session that a word means here, or else anywhere by its id; without a word, the last one here.
+
+    Raises:
+        NoSession: several begin like that.
+    """
     root = str(paths.repository(cwd))
     here = catalogue.entries(root=root)
-    if reference is None:
+    if word is None:
         return here[0] if here else None
-    for entries in (here, catalogue.entries()):
-        for matches in (
-            [e for e in entries if e.name == reference and (everywhere or e.root == root)],
-            [e for e in entries if e.session_id == reference],
-            [e for e in entries if len(reference) >= 4 and e.session_id.startswith(reference)],
-        ):
-            if len(matches) > 1 and len({e.session_id for e in matches}) > 1:
-                ids = ", ".join(e.session_id for e in matches[:5])
-                raise NoSession(f"{reference!r} may be any of {ids}")
-            if matches:
-                return matches[0]
-    return None
+    matches = matching(here, word) or matching(catalogue.entries(), word, names=False)
+    if len({entry.session_id for entry in matches}) > 1:
+        ids = ", ".join(entry.session_id for entry in matches[:5])
+        raise NoSession(f"{word!r} may be any of {ids}")
+    return matches[0] if matches else None
+
+
+def matching(
+    entries: Sequence[Entry], word: str, *, names: bool = True, shortest: int = SHORTEST_START
+) -> list[Entry]:
+    """The sessions that a word means: those of that name, or else of that id, or whose ids begin so.
+
+    `shortest` is how many characters of an id stand for it.
+    """
+    named = [entry for entry in entries if names and entry.name == word]
+    same = [entry for entry in entries if entry.session_id == word]
+    begins = [entry for entry in entries if len(word) >= shortest and entry.session_id.startswith(word)]
+    return named or same or begins

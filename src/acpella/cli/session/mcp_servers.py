@@ -1,11 +1,20 @@
 """MCP servers that the user names, as the protocol has them."""
 
 import shlex
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from acpella.schema import EnvVariable, HttpHeader, McpServer, McpServerHttp, McpServerSse, McpServerStdio
 
-__all__ = ["from_settings", "from_word"]
+if TYPE_CHECKING:
+    from acpella.client.settings import ClientSettings
+
+__all__ = ["all_servers", "from_settings", "from_word"]
+
+
+def all_servers(words: Sequence[str], settings: "ClientSettings") -> list[McpServer]:
+    """The MCP servers of the command line and of the settings."""
+    return [*map(from_word, words), *map(from_settings, settings.mcp_servers)]
 
 
 def from_word(text: str) -> McpServer:

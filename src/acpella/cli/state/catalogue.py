@@ -13,7 +13,7 @@ from ..terminal.output import say
 from . import paths
 from .file_locks import locked
 
-__all__ = ["MAX_TITLE", "Catalogue", "Entry", "new_key", "now"]
+__all__ = ["MAX_TITLE", "Catalogue", "Entry", "new_key", "now", "title_of"]
 
 T = TypeVar("T")
 
@@ -65,6 +65,14 @@ def now() -> str:
 def new_key() -> str:
     """A name for the files of a session's daemon."""
     return os.urandom(6).hex()
+
+
+def title_of(prompt: str) -> str:
+    """The start of a prompt in one line, without secrets."""
+    from acpella._redact import redact
+
+    text = " ".join(redact(prompt).split())
+    return text if len(text) <= MAX_TITLE else text[: MAX_TITLE - 1] + "…"
 
 
 class Catalogue:

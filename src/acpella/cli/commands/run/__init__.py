@@ -1,0 +1,112 @@
+"""`acpella run`: one prompt to an agent, its answer on stdout."""
+
+import argparse
+import asyncio
+from typing import TYPE_CHECKING
+
+from ... import exits
+from ...options import check_session, declare_conversation
+
+if TYPE_CHECKING:
+    from ...state.catalogue import Entry
+    from .options import RunOptions
+
+__all__ = ["declare", "parse", "run"]
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    codes = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in exits.CODES.items())
+    parser.description = (
+        "Send one prompt to an agent and show its answer. Without PROMPT it is read from stdin."
+    )
+    parser.epilog = f"exit codes:\n{codes}"
+    add = parser.add_argument
+    add("prompt", nargs="*", metavar="PROMPT", help="what to ask; several words are joined")
+    declare_conversation(parser)
+    add(
+        "-o",
+        "--output",
+        choices=("text", "simple", "jsonl", "json"),
+        default="text",
+        help="text: answer and doings; simple: answer only; jsonl (or json): every frame of the protocol",
+    )
+    add("--list-commands", action="store_true", help="show the agent's slash commands and end")
+    add(
+        "--no-wait",
+        action="store_true",
+        help="with -s or -c: leave the prompt there and return; `acpella status` tells how it went",
+    )
+    add("--save-session", metavar="PATH", help="write the id of the session to a file")
+    add("--file", metavar="PATH", help="read the prompt, or more of it, from a file; - for stdin")
+    add("--image", action="append", default=[], metavar="PATH", help="send an image along; may be repeated")
+    add("--timeout", type=_seconds, default=0.0, metavar="SECONDS", help="give up after so long")
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+        if 0 <= value < float("inf"):
+            return value
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+
+
+def parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
+    """Options may stand before, after and between the words of the prompt."""
+    end = words.index("--") if "--" in words else len(words)
+    arguments = parser.parse_intermixed_args(words[:end])
+    arguments.prompt += words[end + 1 :]
+    check_session(parser, arguments)
+    if arguments.no_wait and arguments.session is None and not arguments.last:
+        parser.error("--no-wait needs a session that stays: add --session NAME or --continue")
+    if arguments.no_wait and arguments.list_commands:
+        parser.error("--no-wait and --list-commands exclude each other")
+    return arguments
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; gives the exit code."""
+    from acpella.errors import AcpellaError
+
+    from ...session.lookup import find_settings, named_session
+    from ...state.catalogue import Catalogue
+    from .exchange import limited
+    from .kept_session import KeptSession
+    from .options import RunOptions
+    from .own_agent import OwnAgent
+    from .prompt import read_prompt
+
+    options = RunOptions.read(arguments)
+    entry = None
+    try:
+        # before the event loop starts, so that Ctrl-C works while the user types
+        prompt = [] if options.list_commands else read_prompt(options)
+        settings = find_settings(options.settings, options.cwd, agent=options.agent, yes=options.yes)
+        catalogue = Catalogue()
+        entry = named_session(options, settings, catalogue)
+        if entry is not None:
+            return KeptSession(options, settings, entry, prompt).run()
+        own = OwnAgent(options, settings, catalogue, prompt)
+        return asyncio.run(limited(options, own.run))
+    except (AcpellaError, TimeoutError, OSError, ValueError) as error:
+        from ...failures import report
+
+        return report(error, silent=options.too_long, agent=_agent_option(options, entry))
+    except KeyboardInterrupt:
+        return exits.CANCELLED
+
+
+def _agent_option(options: "RunOptions", entry: "Entry | None") -> str:
+    """How another command names the same agent."""
+    import shlex
+
+    from acpella._redact import redact
+
+    target, settings = options.agent, options.settings
+    if entry is not None and not target:
+        target = entry.target if isinstance(entry.target, str) else shlex.join(entry.target)
+        settings = settings or entry.settings
+    given = [("-a", target), ("--settings", settings)]
+    return " ".join(f"{option} {shlex.quote(redact(value))}" for option, value in given if value)

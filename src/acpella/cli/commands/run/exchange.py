@@ -1,0 +1,246 @@
+"""One prompt and its answer, whoever runs the agent: the connection, the turn on the screen, its end."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ... import exits
+from ...state.catalogue import title_of
+from ...terminal.interrupts import Interrupts
+from ...terminal.output import say, show
+from .options import RunOptions
+from .prompt import Prompt
+
+if TYPE_CHECKING:
+    from acpella.client import ClientSession, ClientSettings, ConnectedAgent, RemoteAgent
+    from acpella.rpc import Channel
+    from acpella.schema import (
+        CreateElicitationRequest,
+        CreateElicitationResponse,
+        PermissionOption,
+        RequestPermissionRequest,
+    )
+
+    from ...terminal.display import Shows
+    from ...terminal.questions import Asker
+
+__all__ = ["Exchange", "limited", "pass_stderr", "prompt_title"]
+
+COMMANDS_WITHIN = 2.0
+"""Seconds in which an agent announces its commands, if it has any."""
+
+
+async def limited(options: RunOptions, work: "Callable[[Exchange], Awaitable[int]]") -> int:
+    """Do it under the time limit, with Ctrl-C looked after; gives the exit code."""
+    from ...terminal.alerts import alerts_to
+
+    exchange = Exchange(options)
+    limit = asyncio.timeout(options.timeout or None)
+    try:
+        with alerts_to(exchange.warn, verbose=options.verbose):
+            async with limit:
+                return await work(exchange)
+    except TimeoutError as error:
+        if limit.expired() and str(error):  # it did not even stop when the time was over
+            raise TimeoutError(f"{options.too_long}: {error}") from error
+        raise
+    except asyncio.CancelledError:
+        if exchange.interrupts.asked:
+            return exchange.interrupts.code
+        raise
+
+
+class Exchange:
+    """What both kinds of run do alike. Make it inside the program's main task."""
+
+    def __init__(self, options: RunOptions) -> None:
+        self.options = options
+        self.interrupts = Interrupts()
+        self.sent = False
+        """Whether a prompt came into the session."""
+        self._screen: Shows | None = None
+        self._asker: Asker | None = None
+        self._cwd = ""
+
+    def connect(
+        self,
+        channel: "Channel | str",
+        name: str,
+        command: str,
+        *,
+        settings: "ClientSettings | None" = None,
+        notifications: dict[str, Callable[[dict[str, Any]], None]] | None = None,
+        startup: float = 30.0,
+    ) -> "ConnectedAgent":
+        """The agent behind a channel, allowed what the user allows; to be entered."""
+        from acpella.client import ClientSettings, connect
+
+        from ...session.capabilities import offers
+
+        interactive = False
+        if self.options.shows_frames:
+            assert not isinstance(channel, str)
+            channel = _mirrored(channel, name, command)
+        else:
+            interactive = sys.stdin.isatty() and sys.stderr.isatty()
+        allowed = offers(
+            write=self.options.write,
+            yolo=self.options.yolo,
+            ask=None if self.options.shows_frames else self._ask_permission,
+            tell=self.warn,
+            interactive=interactive,
+        )
+        if interactive:
+            allowed["on_elicit"] = self._ask_form
+        allowed["timeouts"] = replace(allowed["timeouts"], startup=startup)
+        agent = connect(
+            channel,
+            settings=settings or ClientSettings(),
+            notifications=notifications,
+            on_state=_tell_state,
+            **allowed,
+        )
+        agent.name = name
+        return agent
+
+    async def use(self, session: "ClientSession", prompt: Prompt) -> int:
+        """Do with the session what the command is for; gives the exit code."""
+        if self.options.save_session:
+            Path(self.options.save_session).write_text(session.id + "\n", encoding="utf-8")  # noqa: ASYNC240 - once
+        if self.options.list_commands:
+            return await _list_commands(session)
+        await self.prepare(session)
+        return await self._turn(session, prompt)
+
+    async def prepare(self, session: "ClientSession") -> None:
+        """Set the mode, the model and the options that were named."""
+        options = self.options
+        if not (options.mode or options.model or options.option):
+            return
+        from ...session.choices import prepare
+
+        await prepare(session, mode=options.mode, model=options.model, options=options.option)
+
+    async def _turn(self, session: "ClientSession", prompt: Prompt) -> int:
+        from acpella.client import UpdatesDropped
+        from acpella.errors import AcpellaError
+
+        from ...terminal.display import is_visible, open_screen
+
+        quiet = self.options.shows_frames
+        interrupts = self.interrupts
+        screen = open_screen(self.options.output, session, live=not (self.options.verbose or quiet))
+        self._screen, self._cwd = screen, str(session.cwd)
+        interrupts.turn = turn = session.prompt(prompt)
+        self.sent = True
+        silent = True
+        try:
+            async for update in turn:
+                if isinstance(update, UpdatesDropped):
+                    continue
+                silent = silent and not is_visible(update)
+                if not quiet:
+                    screen.update(update, turn.result.tool_calls)
+        except BaseException as error:
+            if not quiet:
+                screen.end("end_turn")  # the error gets a line of its own
+            if interrupts.asked and isinstance(error, AcpellaError | TimeoutError):
+                say(str(error))
+                return interrupts.code
+            raise
+        finally:
+            interrupts.turn = None
+        reason = turn.result.stop_reason or "unknown"
+        if not quiet:
+            screen.end(reason, turn.result.usage)
+        refused = turn.result.refused > 0
+        if silent and reason == "end_turn" and not (quiet or refused or interrupts.asked):
+            say("the agent ended its turn without saying or doing anything")
+        return self._exit_code(reason, refused=refused)
+
+    def _exit_code(self, stop_reason: str, *, refused: bool) -> int:
+        if self.interrupts.asked:
+            return self.interrupts.code
+        if stop_reason == "cancelled" and (self.interrupts.cancelled or not refused):
+            return exits.CANCELLED
+        if stop_reason == "refusal":
+            return exits.REFUSED
+        return exits.DENIED if refused else exits.DONE
+
+    # -- the person at the terminal --------------------------------------------------------------
+
+    def warn(self, text: str) -> None:
+        """Tell of a trouble without writing over what the screen draws."""
+        if self._screen is not None:
+            self._screen.pause()
+        say(text)
+        if self._screen is not None:
+            self._screen.resume()
+
+    async def _ask_permission(self, request: "RequestPermissionRequest") -> "PermissionOption | None":
+        return await self._questions().permission(request)
+
+    async def _ask_form(self, request: "CreateElicitationRequest") -> "CreateElicitationResponse":
+        return await self._questions().elicitation(request)
+
+    def _questions(self) -> "Asker":
+        """Made with the first question: most runs have none, and it costs 10 ms to load."""
+        from ...terminal.questions import Asker
+
+        if self._asker is None:
+            self._asker = Asker(hint="--write allows edits, --yolo everything")
+        if self._screen is not None:
+            self._asker.stage, self._asker.cwd = self._screen, self._cwd
+        return self._asker
+
+
+def _mirrored(channel: "Channel", name: str, command: str) -> "Channel":
+    """The channel with every frame on stdout, after a line that says which agent it is."""
+    import msgspec
+
+    from ...terminal.mirror import Mirror
+
+    mirror = Mirror(channel)
+    note = {
+        "jsonrpc": "2.0",
+        "method": "client/selected_agent",
+        "params": {"name": name, "command": command},
+    }
+    mirror.show(msgspec.json.encode(note))
+    return mirror
+
+
+async def _list_commands(session: "ClientSession") -> int:
+    from ...session.announcements import commands
+
+    await commands(session, within=COMMANDS_WITHIN)
+    for command in session.commands:
+        hint = f" {command.input.hint}" if command.input is not None else ""
+        show(f"/{command.name}{hint}  {command.description}")
+    if not session.commands:
+        say("the agent announced no commands")
+    return exits.DONE
+
+
+def prompt_title(prompt: Prompt) -> str:
+    """What a session is called until the agent gives it a title."""
+    return title_of(str(prompt[0])) if prompt else ""
+
+
+def _tell_state(agent: "RemoteAgent") -> None:
+    """The connection to a remote agent is worth a word only when it is not there."""
+    if agent.state in ("interrupted", "reconnecting"):
+        say("the connection was cut; waiting for it")
+
+
+def pass_stderr(data: bytes) -> None:
+    """Show what an agent writes to its stderr."""
+    from ...terminal.clean import clean
+
+    if sys.stderr.isatty():  # which would obey it
+        data = clean(data.decode("utf-8", "replace")).encode("utf-8", "replace")
+    sys.stderr.buffer.write(data)
+    sys.stderr.buffer.flush()

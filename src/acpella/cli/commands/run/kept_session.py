@@ -1,0 +1,138 @@
+"""A run in a session that stays: its daemon has the agent, and prompts wait for their turn there."""
+
+import asyncio
+import socket
+from typing import TYPE_CHECKING, Any
+
+from acpella.errors import ConnectionClosed
+from acpella.transport import UnixChannel
+
+from ... import exits
+from ...daemon import client as daemon
+from ...session.lookup import daemon_config
+from ...session.mcp_servers import all_servers
+from ...state.catalogue import Catalogue, Entry
+from ...terminal.output import say
+from .exchange import Exchange, limited, pass_stderr, prompt_title
+from .options import RunOptions
+from .prompt import Prompt
+
+if TYPE_CHECKING:
+    from acpella.client import ClientSession, ClientSettings, ConnectedAgent
+
+__all__ = ["KeptSession"]
+
+
+class _TooLate(Exception):
+    """The daemon ended between being found and being asked for anything."""
+
+
+class KeptSession:
+    """Reaches the daemon, which is started if there is none, and talks to it as if it was the agent."""
+
+    def __init__(self, options: RunOptions, settings: "ClientSettings", entry: Entry, prompt: Prompt) -> None:
+        self._options = options
+        self._settings = settings
+        self._entry = entry
+        self._prompt = prompt
+        self._title = prompt_title(prompt)
+
+    def run(self) -> int:
+        """Gives the exit code. Has an event loop of its own: a daemon is started without one."""
+        options, key = self._options, self._entry.key
+        servers = all_servers(options.mcp, self._settings)
+        config = daemon_config(self._entry, self._settings, agent=options.agent, mcp_servers=servers)
+        if options.mcp and daemon.ask(key, "_daemon/status") is not None:
+            say("--mcp has no effect: the session is open already; `acpella sessions close` ends it")
+        for _ in range(daemon.ATTACH_TRIES):
+            try:
+                connected = daemon.reach(
+                    config,
+                    on_wait=None if options.no_wait else _tell_wait,
+                    within=options.timeout,
+                    prompt=self._title,
+                )
+            except daemon.NotWanted:
+                say("cancelled while it waited")
+                return exits.CANCELLED
+            try:
+                return asyncio.run(
+                    limited(options, lambda exchange, to=connected: self._attached(exchange, to))
+                )
+            except _TooLate:
+                pass
+            known = Catalogue().get(key)
+            if known is not None:
+                config.session_id = known.session_id
+        raise ConnectionClosed(daemon.ended_again_and_again(key))
+
+    async def _attached(self, exchange: Exchange, connected: socket.socket) -> int:
+        entry = self._entry
+        agent = exchange.connect(
+            UnixChannel(connected, peer="the session's background process"),
+            entry.agent,
+            entry.agent,
+            notifications={
+                "_daemon/queued": self._tell_queue,
+                "_daemon/cancelled": lambda _: exchange.interrupts.note_cancelled(),
+                "_daemon/noise": daemon.tell_noise,
+                "_daemon/stderr": self._tell_stderr,
+            },
+            startup=daemon.READY_WITHIN,
+        )
+        try:
+            await agent.__aenter__()
+        except ConnectionClosed as error:
+            raise _TooLate from error
+        try:
+            try:
+                own = daemon.table(daemon.table(agent.hello.meta).get("acpella.daemon"))
+                session = await agent.resume_session(own.get("sessionId") or "new", entry.cwd)
+            except ConnectionClosed as error:
+                raise _TooLate from error
+            if self._title and not entry.title:
+                self._remember_title()
+            if self._options.no_wait:
+                return await self._leave(exchange, agent, session)
+            return await exchange.use(session, self._prompt)
+        finally:
+            await agent.__aexit__(None, None, None)
+
+    def _remember_title(self) -> None:
+        try:
+            known = Catalogue().get(self._entry.key)
+            if known is not None and not known.title:
+                Catalogue().update(self._entry.key, title=self._title)
+        except OSError:
+            pass
+
+    async def _leave(self, exchange: Exchange, agent: "ConnectedAgent", session: "ClientSession") -> int:
+        """Leave the prompt with the daemon."""
+        from acpella.client.session import to_blocks
+        from acpella.schema import PromptRequest
+
+        await exchange.prepare(session)
+        blocks = to_blocks(self._prompt, agent.capabilities.prompt_capabilities)
+        request = PromptRequest(session_id=session.id, prompt=blocks)
+        queued = await agent.extension(
+            "_daemon/queue",
+            {"request": request, "write": self._options.write, "yolo": self._options.yolo},
+        )
+        before = queued.get("before", 0)
+        say(f"queued, {before} before it" if before else "started")
+        return exits.DONE
+
+    # -- what the daemon tells -------------------------------------------------------------------
+
+    def _tell_queue(self, params: dict[str, Any]) -> None:
+        if not (self._options.shows_frames or self._options.no_wait):
+            count = params["before"]
+            say(f"waiting for {count} prompt{'s' if count != 1 else ''} before this one")
+
+    def _tell_stderr(self, params: dict[str, Any]) -> None:
+        if self._options.verbose:
+            pass_stderr(str(params["text"]).encode())
+
+
+def _tell_wait(text: str) -> None:
+    say(f"{text}; this prompt waits for its end")
