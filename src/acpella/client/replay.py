@@ -11,6 +11,9 @@ QUIET = 0.05
 LATE_QUIET = 0.25
 """The same once updates have come after the answer: this agent takes its time."""
 
+SILENT_QUIET = 0.3
+"""The same if nothing came before the answer: nothing was said in the session, or all of it follows."""
+
 REPLAY_WITHIN = 10.0
 """Seconds after which a session counts as loaded, come what may: some agents are never quiet."""
 
@@ -18,10 +21,11 @@ REPLAY_WITHIN = 10.0
 async def until_quiet(heard: Callable[[], int], *, busy: Callable[[], bool] = lambda: False) -> None:
     """Wait for the rest of a replay. `heard` counts updates, `busy` tells if some wait to be counted."""
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + REPLAY_WITHIN
-    before, pause = heard(), QUIET
+    before, since = heard(), loop.time()
+    deadline, needed = since + REPLAY_WITHIN, QUIET if before else SILENT_QUIET
     while loop.time() < deadline:
-        await asyncio.sleep(pause)
-        if heard() == before and not busy():
+        await asyncio.sleep(QUIET)
+        if heard() != before or busy():
+            before, since, needed = heard(), loop.time(), LATE_QUIET
+        elif loop.time() - since >= needed:
             return
-        before, pause = heard(), LATE_QUIET
