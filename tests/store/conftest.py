@@ -1,10 +1,8 @@
 """Every kind of store, opened, and a second process to share one with."""
 
 import asyncio
-import itertools
-import os
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,28 +11,12 @@ import asyncpg
 import pytest
 
 from acpella.sessions import MemoryStore, PostgresStore, SqliteStore, Store
-from postgres import PostgresServer, running_server
+from postgres import PostgresServer
 
 CHILD = Path(__file__).with_name("child.py")
 
 Spawn = Callable[..., AbstractAsyncContextManager[asyncio.subprocess.Process]]
 NewNode = Callable[..., PostgresStore]
-
-
-_schemas = itertools.count(1)
-
-
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[PostgresServer]:
-    """One server for all tests of this process that need no more than a schema of their own."""
-    with running_server() as server:
-        yield server
-
-
-@pytest.fixture
-def schema() -> str:
-    """A name that no other test has."""
-    return f"test_{os.getpid()}_{next(_schemas)}"
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])

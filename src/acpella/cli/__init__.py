@@ -34,6 +34,7 @@ GROUPS = {
     "host agents": {
         "serve": "host an agent over HTTP and WebSocket",
         "tokens": "add, list and remove the tokens of a server's users",
+        "store": "bring a session store up to date, copy it, check it",
     },
     "set up": {
         "completion": "print a script that completes commands and options in your shell",
@@ -45,7 +46,7 @@ COMMANDS = {name: sentence for group in GROUPS.values() for name, sentence in gr
 """Each is a module of that name in `commands`, with `declare(parser)` and `run(arguments) -> exit code`."""
 
 
-SHORT = ("run", "status", "cancel", "sessions", "agents", "permissions", "tokens", "completion")
+SHORT = ("run", "status", "cancel", "sessions", "agents", "permissions", "tokens", "store", "completion")
 """Commands that do one thing and end."""
 
 VARIABLES = (

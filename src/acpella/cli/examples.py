@@ -90,6 +90,14 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "acpella tokens remove tokens.txt 3f9a01bc": "one token, by its hash",
     },
     "acpella tokens hash": {"acpella tokens hash tokens.txt": "replace tokens in clear text by their hashes"},
+    "acpella store migrate": {
+        "acpella store migrate env:ACPELLA_STORE": "make the tables before the servers start",
+    },
+    "acpella store copy": {
+        "acpella store copy sessions.db env:ACPELLA_STORE": "from a file to PostgreSQL; again to go on",
+        "acpella store copy env:ACPELLA_STORE copy.db": "and back, into a file",
+    },
+    "acpella store check": {"acpella store check sessions.db": "read every session"},
     "acpella completion": {
         "acpella completion bash > ~/.local/share/bash-completion/completions/acpella": "for bash",
         "acpella completion zsh > ~/.zfunc/_acpella": "for zsh, with ~/.zfunc in fpath",

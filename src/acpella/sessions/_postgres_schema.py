@@ -105,11 +105,14 @@ _STEPS: dict[int, tuple[str, ...]] = {
 """What each version adds to the one before; a step that was released is never changed."""
 
 
-async def prepare(connection: "AnyConnection", address: Address) -> None:
-    """Make the tables if there are none, and bring older ones up to date. Raises `StoreError`."""
+async def prepare(connection: "AnyConnection", address: Address) -> int:
+    """Make the tables if there are none, and bring older ones up to date; gives the layout that was there.
+
+    Raises `StoreError`.
+    """
     await _check_server(connection, address)
     if await _version(connection, address) == VERSION:
-        return
+        return VERSION
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
         version = await _version(connection, address)  # somebody may have been faster
@@ -119,6 +122,7 @@ async def prepare(connection: "AnyConnection", address: Address) -> None:
             for statement in _STEPS[step]:
                 await connection.execute(statement.replace("{gen}", secrets.token_hex(4)))
             await connection.execute("UPDATE meta SET version = $1", step)
+    return version
 
 
 async def _check_server(connection: "AnyConnection", address: Address) -> None:

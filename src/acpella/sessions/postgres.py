@@ -10,6 +10,7 @@ from ._postgres_rows import (
     COLUMNS,
     CREATE,
     FORK,
+    PIECE_EVENTS,
     changed,
     check_owner,
     clean,
@@ -84,6 +85,8 @@ class PostgresStore:
         self._writer: Writer | None = None
         self._connections: Connections | None = None
         self._closed = False
+        self.layout_before = 0
+        """The layout of the tables that were there when it was opened; 0 if there were none."""
 
     def __repr__(self) -> str:
         return f"<PostgresStore in {self._address.where}>"
@@ -109,7 +112,7 @@ class PostgresStore:
         connection = None
         try:
             connection = await connections.connect()
-            await prepare(connection, self._address)
+            self.layout_before = await prepare(connection, self._address)
             await node.enter(connection)
         except BaseException as exc:
             self._connections = None
@@ -152,7 +155,7 @@ class PostgresStore:
             )
             return Lease(record.id, epoch)
 
-        return await self._make(record, create)
+        return await self._make(record, create, long=len(events) > PIECE_EVENTS)
 
     async def get(self, session_id: str, *, principal: str = "") -> SessionRecord:
         async def get(connection: "AnyConnection", again: bool) -> SessionRecord:
@@ -267,6 +270,29 @@ class PostgresStore:
             return Page(found, encode_cursor(found[-1].updated_at, found[-1].id) if more else None)
 
         return await self._run(page)
+
+    async def size(self) -> tuple[int, int]:
+        """How many sessions and events there are, of all principals."""
+
+        async def size(connection: "AnyConnection", again: bool) -> tuple[int, int]:
+            query = "SELECT count(*), coalesce(sum(last_seq), 0)::bigint FROM sessions"
+            sessions, events = await connection.fetchrow(query) or (0, 0)
+            return sessions, events
+
+        return await self._run(size, long=True)
+
+    async def every(self) -> AsyncIterator[SessionRecord]:
+        """All sessions of all principals, in the order of their ids; for copies, not for clients."""
+        query = f"SELECT {COLUMNS} FROM sessions WHERE id > $1 ORDER BY id LIMIT {PIECE_EVENTS}"
+        after = ""
+
+        async def some(connection: "AnyConnection", again: bool) -> "Sequence[SessionRecord]":
+            return [to_record(row) for row in await connection.fetch(query, after)]
+
+        while records := await self._run(some):
+            for record in records:
+                yield record
+            after = records[-1].id
 
     def cluster(self) -> "Cluster":
         """The nodes that share this database; to be opened after the store, and closed before it."""

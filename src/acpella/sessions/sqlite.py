@@ -223,6 +223,27 @@ class SqliteStore:
 
         return await self._read(page)
 
+    async def size(self) -> tuple[int, int]:
+        """How many sessions and events there are, of all principals."""
+
+        def size(connection: sqlite3.Connection) -> tuple[int, int]:
+            return connection.execute("SELECT count(*), coalesce(sum(last_seq), 0) FROM sessions").fetchone()
+
+        return await self._read(size)
+
+    async def every(self) -> AsyncIterator[SessionRecord]:
+        """All sessions of all principals, in the order of their ids; for copies, not for clients."""
+        query = f"SELECT {_COLUMNS} FROM sessions WHERE id > ? ORDER BY id LIMIT {PIECE_EVENTS}"
+        after = ""
+
+        def some(connection: sqlite3.Connection) -> Sequence[SessionRecord]:
+            return [_record(row) for row in connection.execute(query, (after,))]
+
+        while records := await self._read(some):
+            for record in records:
+                yield record
+            after = records[-1].id
+
     async def _write(
         self, operation: Callable[[sqlite3.Connection], _T], events: Sequence[tuple[EventKind, bytes]] = ()
     ) -> _T:
