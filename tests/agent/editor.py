@@ -11,7 +11,7 @@ from acpella.agent import Agent
 from acpella.errors import ResourceNotFound, RpcError
 from acpella.rpc import Connection
 from acpella.schema import SessionNotification
-from acpella.schema._wire import decoder_of
+from acpella.schema._decode import decoder_of
 from acpella.transport import memory_pair
 from interaction.ends import RawEnd
 from interaction.wire import PLAIN, request
@@ -224,10 +224,14 @@ async def opened(
     async with asyncio.timeout(patience):
         serving = agent.serve_on(there, principal=principal, **(hosted or {}))
         editor.serving = asyncio.create_task(serving, name="serving")
-        requests = {method: editor._handler(method) for method in [*editor.on, "elicitation/create"]}
-        editor.connection = Connection(
-            here, PLAIN, requests=requests, notifications={"session/update": editor._heard}
-        )
+        requests = {
+            method: editor._handler(method) for method in [*editor.on, "elicitation/create", "_test/ask"]
+        }
+        notifications = {
+            "session/update": editor._heard,
+            "_test/tell": lambda params: editor._add("told", "_test/tell", params),
+        }
+        editor.connection = Connection(here, PLAIN, requests=requests, notifications=notifications)
         try:
             async with editor.connection:
                 if initialize:

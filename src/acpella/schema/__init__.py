@@ -1,6 +1,7 @@
 """ACP's words as typed Python, without a connection."""
 
-from ._wire import Meta, Unknown, Wire, decode, encode
+from ._decode import decode
+from ._wire import Meta, Unknown, Wire, encode
 from .auth import (
     AgentAuthCapabilities,
     AuthAccount,

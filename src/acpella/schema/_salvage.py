@@ -11,9 +11,9 @@ from typing import Annotated, Any, NamedTuple, Union, cast, get_args, get_origin
 import msgspec
 from msgspec import NODEFAULT, Struct, ValidationError
 
-from ._wire import LENIENT, NULL_AS_EMPTY, Flag, Pick, Unknown, decode_hook, encode, flag_of, native
+from ._wire import LENIENT, NULL_AS_EMPTY, Flag, Pick, Unknown, encode, flag_of, native
 
-__all__ = ["read_picked", "salvage"]
+__all__ = ["decode_hook", "salvage"]
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +23,12 @@ def salvage(kind: Any, value: Any) -> Any:
     return _read(native(kind), value, "$")
 
 
-def read_picked(pick: Pick[Any], value: object, where: str = "$") -> object:
+def decode_hook(stand_in: Any, value: object) -> object:
+    """msgspec's hook: makes the values of picked unions."""
+    return _read_picked(stand_in.pick, value)
+
+
+def _read_picked(pick: Pick[Any], value: object, where: str = "$") -> object:
     """Read a member of a union that JSON does not tag."""
     if not isinstance(value, dict):
         raise ValidationError(f"Expected `object`, got `{_json_name(value)}` - at `{where}`")

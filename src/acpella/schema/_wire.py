@@ -1,4 +1,4 @@
-"""How ACP's JSON becomes Structs and back: the base Struct, open unions, field flags, encode and decode.
+"""What Structs of the wire are made of: the base Struct, open unions, field flags; and how they become JSON.
 
 The flags say how a reader treats a malformed value; they mirror the annotations of the official schema:
 
@@ -12,7 +12,6 @@ import functools
 import types
 from collections.abc import Callable
 from typing import (
-    TYPE_CHECKING,
     Annotated,
     Any,
     Generic,
@@ -28,10 +27,7 @@ import msgspec
 from msgspec import Struct
 from msgspec import field as field  # for the modules beside this one
 
-if TYPE_CHECKING:
-    from ._old import OldShape
-
-__all__ = ["Meta", "Unknown", "Wire", "decode", "encode"]
+__all__ = ["Meta", "Unknown", "Wire", "encode"]
 
 T = TypeVar("T")
 
@@ -102,7 +98,7 @@ class Pick(Generic[T]):
 
 
 class _Picked(type):
-    """Type of the stand-ins that msgspec sees for `Pick` unions; `read_picked` makes their values."""
+    """Type of the stand-ins that msgspec sees for `Pick` unions; `decode_hook` makes their values."""
 
     pick: Pick[Any]
 
@@ -178,43 +174,3 @@ encoder = msgspec.json.Encoder(enc_hook=_encode_hook)
 def encode(value: object) -> bytes:
     """JSON of a Struct (or of plain JSON values)."""
     return encoder.encode(value)
-
-
-def decode_hook(stand_in: Any, value: object) -> object:
-    """msgspec's hook: makes the values of picked unions."""
-    from ._salvage import read_picked
-
-    return read_picked(stand_in.pick, value)
-
-
-@functools.cache
-def decoder_of(kind: Any) -> msgspec.json.Decoder[Any]:
-    """The strict decoder of a type, built on first use."""
-    return msgspec.json.Decoder(native(kind), dec_hook=decode_hook)
-
-
-def decode(kind: type[T], data: bytes | msgspec.Raw) -> T:
-    """Read JSON as a Struct (or a union of them).
-
-    Reads strictly first. When that fails, what the specification lets a reader forgive is replaced by its
-    default, and unknown union members are kept as `Unknown`.
-
-    Raises:
-        msgspec.DecodeError: the data is not JSON, or breaks the schema where nothing may be forgiven.
-    """
-    return read(kind, data)
-
-
-def read(kind: type[T], data: bytes | msgspec.Raw | memoryview, old: "OldShape | None" = None) -> T:
-    """`decode`, knowing also how older peers write the same message."""
-    if old is None or old.hint is None or old.hint not in bytes(data):
-        try:
-            return decoder_of(kind).decode(data)
-        except msgspec.ValidationError:
-            pass
-    from ._salvage import salvage
-
-    value = msgspec.json.decode(data)
-    if old is not None and isinstance(value, dict):
-        value = old.modernize(cast("dict[str, Any]", value))
-    return salvage(kind, value)

@@ -7,8 +7,9 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 
+from ._decode import decode_hook, read
 from ._old import OLD_PARAMS, OLD_RESULTS
-from ._wire import decode_hook, encoder, read
+from ._wire import encoder
 from .auth import (
     AuthenticateRequest,
     AuthenticateResponse,
