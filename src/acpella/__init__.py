@@ -8,6 +8,7 @@ TYPE_CHECKING = False  # type checkers know this name; importing it from typing 
 if TYPE_CHECKING:
     from acpella import agent as agent
     from acpella import client as client
+    from acpella import coder as coder
     from acpella import errors as errors
     from acpella import rpc as rpc
     from acpella import schema as schema
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from acpella import sessions as sessions
     from acpella import sync as sync
     from acpella import transport as transport
+    from acpella._version import __version__ as __version__
     from acpella.agent import Agent as Agent
     from acpella.agent import Choice as Choice
     from acpella.agent import EnvLogin as EnvLogin
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
     from acpella.errors import RpcError as RpcError
     from acpella.errors import TransportError as TransportError
     from acpella.errors import Unsupported as Unsupported
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "AcpellaError": "acpella.errors",
@@ -69,12 +69,14 @@ _HOMES = {
     "ask": "acpella.client.sync",
     "connect": "acpella.client",
     "run": "acpella.agent",
+    "__version__": "acpella._version",
 }
 """Where each exported name lives."""
 
 _MODULES = {
     "agent": "acpella.agent",
     "client": "acpella.client",
+    "coder": "acpella.coder",
     "errors": "acpella.errors",
     "rpc": "acpella.rpc",
     "schema": "acpella.schema",
@@ -111,6 +113,7 @@ __all__ = [
     "agent",
     "ask",
     "client",
+    "coder",
     "connect",
     "errors",
     "rpc",

@@ -150,7 +150,7 @@ def command_parser(name: str) -> argparse.ArgumentParser:
 
 def main_parser() -> argparse.ArgumentParser:
     """What reads a command line without a known command."""
-    from acpella import __version__
+    from acpella._version import __version__
 
     lines: list[str] = []
     for group, commands in GROUPS.items():

@@ -70,7 +70,7 @@ def connect(
         TransportError: the agent cannot be started, or does not answer.
         ConnectionClosed: it died; with its exit code and the last lines of its stderr.
     """
-    from acpella import __version__
+    from acpella._version import __version__
 
     _check_options(files, terminals, permissions, timeouts, reconnect)
     if not isinstance(settings, ClientSettings):

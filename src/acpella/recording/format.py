@@ -72,7 +72,7 @@ Item: TypeAlias = Begin | Frame | Event | Damaged
 
 def new_header(point: Point, agent: dict[str, Any], *, redacted: str) -> dict[str, Any]:
     """The first line of a connection that begins now."""
-    from acpella import __version__
+    from acpella._version import __version__
 
     started = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return {
