@@ -280,9 +280,9 @@ async def raw_end(agent: Agent, **capabilities: Any) -> AsyncIterator[tuple[RawE
             await agent.close()
 
 
-def agent_of(handler: Any, **options: Any) -> Agent:
+def agent_of(handler: Any, *, name: str = "tested", **options: Any) -> Agent:
     """An agent with this prompt handler."""
-    agent = Agent("tested", **options)
+    agent = Agent(name, **options)
     agent.on_prompt(handler)
     return agent
 

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import acpella
-from acpella.agent import Agent, recorder
+from acpella.agent import Agent, log_writer
 
 store = sys.argv[2] if len(sys.argv) > 2 else None
 agent = Agent("program", store=store, local=True)
@@ -94,7 +94,7 @@ match sys.argv[1]:
         agent.on_prompt(block)
         agent.run()
     case "stream":
-        recorder.FLUSH_AFTER = 0.003  # turns that are killed are kept in part
+        log_writer.FLUSH_AFTER = 0.003  # turns that are killed are kept in part
         agent.on_prompt(stream)
         agent.run()
     case _:

@@ -155,7 +155,7 @@ async def test_the_private_list_is_the_public_one(store: Store) -> None:
 
 async def test_the_working_directory_can_be_changed(store: Store) -> None:
     async def reply(turn: Any) -> str:
-        return f"{turn.session.cwd} {turn.full_path('a.py')};"
+        return f"{turn.session.cwd} {turn.session.full_path('a.py')};"
 
     async with editing(agent_of(reply, store=store)) as editor:
         session = await editor.new()

@@ -8,7 +8,6 @@ import pytest
 
 from acpella.agent import Mode, Select
 from acpella.errors import RpcError
-from acpella.schema import ListSessionsRequest
 from acpella.sessions import MemoryStore, SqliteStore, Store
 from agent.conversation import BOOLEANS, converse, conversing, history
 from agent.editor import FakeEditor, Json, agent_of, editing, opened, prompt_params, text
@@ -154,13 +153,21 @@ async def test_sessions_that_were_never_used_are_in_no_list(store: Store) -> Non
 
 
 async def test_a_session_in_its_first_turn_is_listed(store: Store) -> None:
-    async def listed(turn: Any) -> str:
-        listed = await turn.session.wire.list_sessions(ListSessionsRequest())
-        return " ".join(info.session_id for info in listed.sessions)
+    started, may_end = asyncio.Event(), asyncio.Event()
 
-    async with editing(agent_of(listed, store=store)) as editor:
-        session = await used(editor)
-        assert editor.said() == session
+    async def wait(turn: Any) -> None:
+        started.set()
+        await may_end.wait()
+
+    async with editing(agent_of(wait, store=store)) as editor:
+        session = await editor.new()
+        prompting = asyncio.create_task(editor.prompt(session))
+        async with asyncio.timeout(5):
+            await started.wait()
+        pages = await all_pages(editor)
+        assert [info["sessionId"] for page in pages for info in page] == [session]
+        may_end.set()
+        assert await prompting == "end_turn"
 
 
 async def test_the_list_filters_by_directory(store: Store) -> None:

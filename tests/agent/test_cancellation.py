@@ -305,7 +305,7 @@ async def test_a_handler_that_ignores_the_cancellation_is_left_behind(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The prompt is answered after a while; what the handler does then reaches nobody."""
-    monkeypatch.setattr("acpella.agent.prompting.CANCEL_GRACE", 0.1)
+    monkeypatch.setattr("acpella.agent.running.CANCEL_GRACE", 0.1)
     go_on = asyncio.Event()
     refused: list[str] = []
 

@@ -367,8 +367,8 @@ async def test_a_terminal_that_is_created_while_the_turn_is_cancelled_is_release
 async def test_an_editor_that_answers_nothing_more_does_not_hold_up_the_cancelling(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("acpella.agent.prompting.CANCEL_GRACE", 0.2)
-    monkeypatch.setattr("acpella.agent.turn.CLOSE_TIMEOUT", 0.2)
+    monkeypatch.setattr("acpella.agent.running.CANCEL_GRACE", 0.2)
+    monkeypatch.setattr("acpella.agent.turn_core.CLOSE_TIMEOUT", 0.2)
 
     async def never(params: Any) -> Any:
         await asyncio.get_running_loop().create_future()

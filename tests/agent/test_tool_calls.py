@@ -416,8 +416,7 @@ async def test_decisions_hold_for_one_agent_by_name(tmp_path: Path) -> None:
     async with editing(agent_of(ask, settings=settings)) as editor:
         editor.choice = "allow_always"
         await editor.prompt(await editor.new())
-    other = agent_of(ask, settings=settings)
-    other.name = "another"
+    other = agent_of(ask, name="another", settings=settings)
     async with editing(other) as editor:
         editor.choice = "reject_once"
         await editor.prompt(await editor.new())
@@ -431,9 +430,9 @@ async def test_a_decision_of_another_process_counts(tmp_path: Path, monkeypatch:
         session = await editor.new()
         await editor.prompt(session)
         script = (
-            "from acpella import Agent\n"
-            "agent = Agent('tested')\n"
-            "agent.remembered.remember('tested', 'delete', 'deny')\n"
+            "import pathlib\n"
+            "from acpella.sessions import RememberedPermissions\n"
+            f"RememberedPermissions(pathlib.Path({str(file)!r})).remember('tested', 'delete', 'deny')\n"
         )
         process = await asyncio.create_subprocess_exec(sys.executable, "-c", script)
         assert await process.wait() == 0

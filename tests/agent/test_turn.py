@@ -515,6 +515,41 @@ async def test_an_error_of_the_editor_is_no_answer_to_its_prompt() -> None:
             assert (error.code, error.message) == (-32603, "fs/read_text_file failed: not today")
 
 
+async def test_a_turn_calls_and_tells_extensions_of_its_editor() -> None:
+    async def reply(turn: Any) -> str:
+        await turn.say("before")
+        answer = await turn.extension("_test/ask", {"n": 1})
+        await turn.notify("_test/tell", {"heard": answer})
+        return "after"
+
+    async with editing(agent_of(reply)) as editor:
+        editor.on["_test/ask"] = lambda params: {"twice": params["n"] * 2}
+        session = await editor.new()
+        editor.forget()
+        assert await editor.prompt(session) == "end_turn"
+        assert editor.order()[:4] == ["agent_message_chunk", "_test/ask", "_test/tell", "agent_message_chunk"]
+        assert ("told", "_test/tell", {"heard": {"twice": 2}}) in editor.log
+
+
+@pytest.mark.parametrize("blocking", [False, True])
+async def test_an_extension_that_an_editor_does_not_have_is_an_error_of_its_own(blocking: bool) -> None:
+    """What the editor answered to the agent is no answer to its prompt."""
+
+    async def reply(turn: Any) -> None:
+        with pytest.raises(ValueError, match="begins with `_`"):
+            await turn.notify("session/update", {})
+        with pytest.raises(MethodNotFound):
+            await turn.extension("_test/unknown")
+        await turn.extension("_test/unknown")
+
+    def reply_in_thread(turn: Any) -> None:
+        turn.extension("_test/unknown")
+
+    async with editing(agent_of(reply_in_thread if blocking else reply)) as editor:
+        error = await editor.prompt_fails(await editor.new())
+        assert (error.code, "_test/unknown" in str(error)) == (-32603, True)
+
+
 async def test_a_plain_function_changes_the_session(store: Store) -> None:
     def reply(turn: Any) -> str:
         session = turn.session

@@ -41,12 +41,16 @@ async def test_the_longest_unused_session_is_unloaded_and_comes_back_on_use(stor
         await editor.prompt(first)
         for _ in range(3):
             await editor.new()
-        assert len(agent.live_sessions()) == 2 and agent.live(first) is None
+        assert len(in_memory(agent)) == 2 and first not in in_memory(agent)
         assert first in closed_sessions
         await editor.prompt(first)
         assert editor.said(first) == "1 code large /project /more;2 code large /project /more;"
         assert opened_sessions.count(first) == 2
-        assert len(agent.live_sessions()) == 2
+        assert len(in_memory(agent)) == 2
+
+
+def in_memory(agent: Any) -> list[str]:
+    return [session.id for session in agent._open_sessions.all()]
 
 
 async def test_the_directory_of_a_load_holds_after_an_unload(store: Store) -> None:
@@ -181,7 +185,7 @@ async def test_a_hook_that_fails_leaves_no_half_open_session(
 
     async with editing(agent) as editor:
         assert (await editor.fails("session/new", {"cwd": "/a", "mcpServers": []})).code == -32603
-        assert agent.live_sessions() == []
+        assert in_memory(agent) == []
         broken = False
         session = await editor.new()
         broken = True
@@ -196,7 +200,7 @@ async def test_a_hook_that_fails_leaves_no_half_open_session(
 async def test_a_hook_that_hangs_does_not_keep_a_session_open(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acpella.agent.app.CLOSE_GRACE", 1.0)
+    monkeypatch.setattr("acpella.agent.open_sessions.CLOSE_GRACE", 1.0)
     agent = conversing(store)
 
     @agent.on_close

@@ -344,7 +344,7 @@ async def test_a_slow_consumer_gets_what_the_policy_says(
 
 async def test_extension_methods_go_both_ways(tmp_path: Path) -> None:
     async def reply(turn: Any) -> str:
-        return str(await turn.wire.connection.call("_test/back", {"n": 1}))
+        return str(await turn.extension("_test/back", {"n": 1}))
 
     agent_object = agent_that(reply)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from acpella.coder.app import Coder
 from acpella.coder.loop import Pace
-from acpella.coder.tools.base import ToolError
+from acpella.coder.tool import ToolError
 from acpella.coder.tools.command_keys import permission_key
 from acpella.coder.tools.files import replace_once
 from acpella.coder.tools.find import glob_matcher

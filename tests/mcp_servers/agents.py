@@ -14,7 +14,7 @@ import msgspec
 
 from acpella.agent import Agent
 from acpella.coder.mcp_tools import mcp_tools
-from acpella.coder.tools.base import ToolError
+from acpella.coder.tool import ToolError
 from acpella.mcp import SessionServers, transports
 
 HERE = Path(__file__).parent

@@ -12,7 +12,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 import acpella
 from acpella.server import Runner, ServerSettings
-from acpella.sessions import MemoryStore, Store
+from acpella.sessions import Store
 
 PATIENCE = 10
 """Seconds after which a test that waits has failed."""
@@ -26,8 +26,8 @@ EVENTS = {"Accept": "text/event-stream"}
 class Talker:
     """An agent that does what the prompt says: `say N`, `ask`, `wait`, `flood N`, `count`."""
 
-    def __init__(self, store: Store | None = None, **options: Any) -> None:
-        self.agent = acpella.Agent("talker", store=MemoryStore() if store is None else store, **options)
+    def __init__(self, store: Store | str | None = "memory", **options: Any) -> None:
+        self.agent = acpella.Agent("talker", store=store, **options)
         self.agent.on_prompt(self._reply)
         self.started = asyncio.Event()
         self.go = asyncio.Event()

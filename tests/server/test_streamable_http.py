@@ -126,9 +126,7 @@ async def test_gets_are_checked_in_order() -> None:
         await client.initialize()
         assert await client.get(**EVENTS, Acp_Session_Id="to-be-loaded") == 200
         assert await client.get(**EVENTS) == 200
-    bare = Talker()
-    bare.agent.store = None
-    async with serving(bare) as server, Http(server.url) as client:
+    async with serving(Talker(store=None)) as server, Http(server.url) as client:
         await client.initialize()
         assert await client.get(**EVENTS, Acp_Session_Id="unknown") == 404
 

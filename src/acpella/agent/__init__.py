@@ -1,16 +1,45 @@
-"""The agent SDK: put a Python agent into any ACP editor."""
+"""The agent SDK: put a Python agent into any ACP editor.
+
+Each module imports only what stands below it:
+
+    app                                     `Agent`: what authors declare, and how it is run
+    program                                 as a process: stdin and stdout, signals, exit code
+    connection                              one editor: each method goes to the service that answers it
+    extensions  prompting                   our own extension methods · runs prompts
+    service  handlers                       new, load, resume, fork, list, close, delete · runs a handler
+    open_sessions  blocking                 sessions in memory · a turn for plain functions
+    turn                                    `Turn`, as authors drive it
+    plan  files  questions  shell           what a turn offers
+    tool_call                               a tool call while it runs
+    turn_core                               what is behind a turn
+    session                                 `Session`, and the core of it
+    log_first  logins  catalogue            order of log and editor · who is logged in · what the store holds
+    editor                                  the way to one editor
+    codec                                   protocol versions: messages to operations, doings to messages
+    operations                              what an editor can ask for
+    definition                              what the author declared
+    choices                                 modes and options with what is chosen
+    declare  guards  log_writer  logs  running  settings
+
+A second protocol version is a module in `codec`.
+"""
 
 from .app import Agent, run
 from .declare import Choice, EnvLogin, Login, Mode, Option, Select, TerminalLogin, Toggle, Tool
-from .editor import Files, Shell, ShellResult
+from .definition import Command
+from .files import Files
+from .plan import PlanInHand
+from .questions import Elicited, Permission
 from .session import Session
 from .settings import Settings
+from .shell import Shell, ShellResult
 from .tool_call import ToolRun
-from .turn import Elicited, Permission, PlanInHand, Turn
+from .turn import Turn
 
 __all__ = [
     "Agent",
     "Choice",
+    "Command",
     "Elicited",
     "EnvLogin",
     "Files",

@@ -9,13 +9,13 @@ from typing import Any, Self
 
 from .turn import Turn
 
-__all__ = ["BlockingTurn"]
+__all__ = ["BlockingTurn", "Calls"]
 
 
 CANCELLED = "the user cancelled this turn"
 
 
-class _Calls:
+class Calls:
     """What a thread waits for while the event loop does it; ended when the turn is cancelled."""
 
     def __init__(self, turn: Turn, loop: asyncio.AbstractEventLoop) -> None:
@@ -66,9 +66,9 @@ class _Blocking:
     """
 
     _inner: Any
-    _calls: _Calls
+    _calls: Calls
 
-    def __init__(self, inner: Any, calls: _Calls) -> None:
+    def __init__(self, inner: Any, calls: Calls) -> None:
         object.__setattr__(self, "_inner", inner)
         object.__setattr__(self, "_calls", calls)
 
@@ -110,12 +110,8 @@ class _Blocking:
 class BlockingTurn(_Blocking):
     """What a plain function gets for a `Turn`: `turn.say("hi")`, `with turn.tool("Read") as call: ...`."""
 
-    def __init__(self, turn: Turn, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(turn, _Calls(turn, loop))
-
-    async def cancel_calls(self) -> None:
-        """End what the thread waits for."""
-        await self._calls.cancel()
+    def __init__(self, turn: Turn, calls: Calls) -> None:
+        super().__init__(turn, calls)
 
 
 def _unwrap(value: Any) -> Any:

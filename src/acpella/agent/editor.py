@@ -1,373 +1,107 @@
-"""The editor as an agent sees it: its files and terminals, or this machine's where the author allowed it."""
+"""The editor at the other end of a connection, as sessions and turns see it."""
 
-import asyncio
-import logging
-import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
-from acpella.errors import (
-    AcpellaError,
-    LocalProtocolError,
-    RequestCancelled,
-    ResourceNotFound,
-    RpcError,
-    Unsupported,
-)
-from acpella.schema import (
-    CreateTerminalRequest,
-    EnvVariable,
-    KillTerminalRequest,
-    ReadTextFileRequest,
-    ReleaseTerminalRequest,
-    Terminal,
-    TerminalOutputRequest,
-    WaitForTerminalExitRequest,
-    WriteTextFileRequest,
-    methods,
-)
+from acpella.errors import InvalidParams
+from acpella.rpc import Connection, Method
+from acpella.schema import SessionUpdate
 
-from .tool_call import ToolRun
+from .codec import Codec, EditorCapabilities
+from .operations import Workplace
 
-if TYPE_CHECKING:
-    from acpella.local import Jail
+__all__ = ["Editor"]
 
-    from .turn import Turn
-
-__all__ = ["Files", "Shell", "ShellResult"]
-
-log = logging.getLogger(__name__)
-
-CREATE_GRACE = 1.0
-"""Seconds that a terminal may still take to be created when the turn was cancelled, to be released then."""
+P = TypeVar("P")
+R = TypeVar("R")
 
 
-class Files:
-    """Text files of the session: the editor's, unsaved changes included, or else this machine's.
+class _Sent:
+    """There is nothing to wait for."""
 
-    Relative paths are relative to the session's directory.
-    """
-
-    def __init__(self, turn: "Turn") -> None:
-        self._turn = turn
-
-    @property
-    def can_read(self) -> bool:
-        return self._turn.wire.client.fs.read_text_file or self._turn.agent.local
-
-    @property
-    def can_write(self) -> bool:
-        return self._turn.wire.client.fs.write_text_file or self._turn.agent.local
-
-    async def read(self, path: str | Path, *, line: int | None = None, limit: int | None = None) -> str:
-        """The text of a file: all of it, or `limit` lines from `line` (from 1).
-
-        Raises:
-            FileNotFoundError: no such file.
-            Unsupported: the editor offers no files and the agent may not read this machine's.
-        """
-        full = self._full(path)
-        if self._turn.wire.client.fs.read_text_file:
-            return await self._read_in_editor(full, line, limit)
-        self._need_local("read files")
-        return await asyncio.to_thread(self._turn.jail().read_text, full, line=line, limit=limit)
-
-    async def _read_in_editor(self, full: str, line: int | None, limit: int | None) -> str:
-        request = ReadTextFileRequest(session_id=self._turn.session.id, path=full, line=line, limit=limit)
-        try:
-            text = (await self._turn.ask(methods.READ_TEXT_FILE, request)).content
-        except ResourceNotFound:
-            raise FileNotFoundError(full) from None
-        except RequestCancelled:
-            raise
-        except RpcError as error:
-            if await self.on_disk(full) is False:
-                raise FileNotFoundError(full) from error
-            raise
-        if not text and await self.on_disk(full) is False:  # many editors give no text for a missing file
-            raise FileNotFoundError(full)
-        return text
-
-    async def on_disk(self, path: str | Path) -> bool | None:
-        """Whether this machine has the file; None if it cannot tell, as when the editor is elsewhere."""
-        if not self._turn.agent.local and self._turn.wire.principal:
-            return None  # a user of a server, who learns nothing about the server's files
-        return await asyncio.to_thread(_is_there, self._turn.jail(), self._full(path))
-
-    async def write(self, path: str | Path, text: str) -> None:
-        """Replace the text of a file, or create it.
-
-        Raises:
-            Unsupported: the editor takes no writes and the agent may not write this machine's files.
-        """
-        full = self._full(path)
-        if self._turn.wire.client.fs.write_text_file:
-            request = WriteTextFileRequest(session_id=self._turn.session.id, path=full, content=text)
-            await self._turn.ask(methods.WRITE_TEXT_FILE, request)
-            return
-        self._need_local("write files")
-        await asyncio.to_thread(self._turn.jail().write_text, full, text)
-
-    def _full(self, path: str | Path) -> str:
-        self._turn.check_going()
-        return self._turn.full_path(path)
-
-    def _need_local(self, what: str) -> None:
-        if not self._turn.agent.local:
-            raise Unsupported(
-                f"this editor does not let agents {what}; Agent(..., local=True) would use this machine"
-            )
+    def __await__(self) -> Generator[Any, None, None]:
+        yield from ()
 
 
-def _is_there(jail: "Jail", path: str) -> bool | None:
-    try:
-        real = jail.resolve(path)
-        if not any(real.is_relative_to(root) and root.is_dir() for root in jail.roots):
-            return None
-        return real.exists()
-    except (AcpellaError, OSError):
-        return None
+_SENT = _Sent()
 
 
-@dataclass(frozen=True, slots=True)
-class ShellResult:
-    """How a command ended."""
+class Editor:
+    """One editor, reached through one connection. What goes to it goes through here."""
 
-    output: str
-    exit_code: int | None
-    signal: str | None = None
-    timed_out: bool = False
-    truncated: bool = False
-
-    @property
-    def ok(self) -> bool:
-        return self.exit_code == 0 and not self.timed_out
-
-
-class Shell:
-    """Commands in the session: in a terminal of the editor, or else on this machine."""
-
-    def __init__(self, turn: "Turn") -> None:
-        self._turn = turn
-
-    @property
-    def can_run(self) -> bool:
-        return self._turn.wire.client.terminal or self._turn.agent.local
-
-    async def run(
+    def __init__(
         self,
-        command: str | Sequence[str],
+        codec: Codec,
         *,
-        timeout: float | None = None,
-        cwd: str | Path | None = None,
-        env: Mapping[str, str] | None = None,
-        call: ToolRun | None = None,
-        output_byte_limit: int | None = None,
-        local: bool = False,
-    ) -> ShellResult:
-        """Run a command to its end and give its output; the user watches it live in a tool call.
+        principal: str = "",
+        log_first: bool = False,
+        is_detached: Callable[[], bool] | None = None,
+        roots: Sequence[str] = (),
+    ) -> None:
+        self.codec = codec
+        self.principal = principal
+        """Who uses it; one of several users of a server, or nobody in particular."""
+        self.log_first = log_first
+        """Whether it is shown only what is in the log already."""
+        self.may_detach = is_detached is not None
+        self.parked: dict[str, Workplace] = {}
+        """Sessions that are open for it but unloaded."""
+        self._is_detached = is_detached
+        self._fence = [os.path.realpath(os.path.expanduser(root)) for root in roots]
+        self._connection: Connection | None = None
+        self._encode = codec.update
+        self._update_method = codec.update_method
 
-        A string goes to `sh`, a list is run as it is. After `timeout` seconds (`Settings.terminal_timeout` by
-        default, 0 for no limit) the command is killed and what it wrote is kept. Without `call`, a tool call
-        is made for the command. With `local`, it runs on this machine even if the editor has terminals.
+    def attach(self, connection: Connection) -> None:
+        """Reach it through this connection."""
+        self._connection = connection
+        self._notify = connection.notify
 
-        Raises:
-            Unsupported: the editor has no terminals and the agent may not run commands on this machine.
-        """
-        self._turn.check_going()
-        if not (self._turn.agent.local if local else self.can_run):
-            raise Unsupported(
-                "this editor does not let agents run commands; Agent(..., local=True) would use this machine"
-            )
-        shown = command if isinstance(command, str) else shlex.join(command)
-        if call is None:
-            async with self._turn.tool(shown, kind="execute", input={"command": shown}) as call:
-                result = await self._run(call, command, timeout, cwd, env, output_byte_limit, local)
-                call.output({"exitCode": result.exit_code, "signal": result.signal})
-                if not result.ok:
-                    call.fail()
-                return result
-        return await self._run(call, command, timeout, cwd, env, output_byte_limit, local)
+    @property
+    def _reached(self) -> Connection:
+        assert self._connection is not None, "attached before the first request comes"
+        return self._connection
 
-    async def _run(
-        self,
-        call: ToolRun,
-        command: str | Sequence[str],
-        timeout: float | None,
-        cwd: str | Path | None,
-        env: Mapping[str, str] | None,
-        limit: int | None,
-        local: bool,
-    ) -> ShellResult:
-        if not call.is_open:
-            raise LocalProtocolError(f"the tool call {call.title!r} is not open")
-        seconds = self._turn.agent.settings.terminal_timeout if timeout is None else timeout
-        directory = self._turn.full_path(cwd or ".")
-        runner = _run_in_editor if self._turn.wire.client.terminal and not local else _run_locally
-        return await runner(self._turn, call, command, seconds or None, directory, env or {}, limit)
+    # -- what it is ----------------------------------------------------------------------
 
+    @property
+    def capabilities(self) -> EditorCapabilities:
+        return self.codec.editor
 
-async def _run_in_editor(
-    turn: "Turn",
-    call: ToolRun,
-    command: str | Sequence[str],
-    timeout: float | None,
-    cwd: str,
-    env: Mapping[str, str],
-    limit: int | None,
-) -> ShellResult:
-    argv = ["sh", "-c", command] if isinstance(command, str) else list(command)
-    session_id = turn.session.id
-    terminal = await _create_terminal(
-        turn,
-        CreateTerminalRequest(
-            session_id=session_id,
-            command=argv[0],
-            args=argv[1:],
-            cwd=cwd,
-            env=[EnvVariable(name=name, value=value) for name, value in env.items()],
-            output_byte_limit=limit,
-        ),
-    )
+    @property
+    def is_gone(self) -> bool:
+        return self._reached.closed is not None
 
-    async def kill() -> None:
-        request = KillTerminalRequest(session_id=session_id, terminal_id=terminal)
-        try:
-            await turn.ask(methods.KILL_TERMINAL, request)
-        except (AcpellaError, TimeoutError) as error:  # it has ended by itself, or the editor is gone
-            log.info("killing %s: %s", terminal, error)
+    def is_left_for(self, other: "Editor") -> bool:
+        """Whether another connection may take over what runs here, because this editor is away."""
+        return other is not self and self._is_detached is not None and self._is_detached()
 
-    # only after the update that shows the terminal (C6, R-343)
-    call.defer(lambda: _release_terminal(turn, terminal))
-    call.show(Terminal(terminal_id=terminal))
-    await call.progress()
-    wait = WaitForTerminalExitRequest(session_id=session_id, terminal_id=terminal)
-    timed_out = False
-    try:
-        status: Any = await turn.ask(methods.WAIT_FOR_TERMINAL_EXIT, wait, timeout=timeout or 0)
-    except TimeoutError:
-        timed_out, status = True, None
-        await kill()
-    except asyncio.CancelledError:
-        await kill()
-        raise
-    result = await turn.ask(
-        methods.TERMINAL_OUTPUT, TerminalOutputRequest(session_id=session_id, terminal_id=terminal)
-    )
-    status = status or result.exit_status
-    return ShellResult(
-        output=result.output,
-        exit_code=None if status is None else status.exit_code,
-        signal=None if status is None else status.signal,
-        timed_out=timed_out,
-        truncated=result.truncated,
-    )
+    def check_inside(self, places: list[str]) -> None:
+        """Sessions work in no directory that this connection may not reach; `places` hold no links."""
+        for place in places if self._fence else ():
+            if not any(place == root or Path(root) in Path(place).parents for root in self._fence):
+                raise InvalidParams(f"sessions may not work in {place!r}")
 
+    # -- what goes to it -----------------------------------------------------------------
 
-async def _create_terminal(turn: "Turn", request: CreateTerminalRequest) -> str:
-    """Create a terminal; one that comes when the turn has just been cancelled is released (R-343)."""
-    asking = asyncio.ensure_future(turn.ask(methods.CREATE_TERMINAL, request))
-    try:
-        return (await asyncio.shield(asking)).terminal_id
-    except asyncio.CancelledError:
-        try:
-            async with asyncio.timeout(CREATE_GRACE):
-                await _release_terminal(turn, (await asking).terminal_id)
-        except (AcpellaError, TimeoutError) as error:
-            log.info("no terminal to release: %s", error)
-        raise
+    def show(self, session_id: str, update: SessionUpdate) -> Awaitable[None]:
+        """Send an update; kept back if the editor does not know its kind."""
+        params = self._encode(session_id, update)  # no coroutine of its own: each token of a model comes here
+        return _SENT if params is None else self._notify(self._update_method, params)
 
+    def show_stored(self, session_id: str, body: bytes) -> Awaitable[None]:
+        """The same with an update as it stands in the log."""
+        params = self.codec.stored_update(session_id, body)
+        return _SENT if params is None else self._notify(self._update_method, params)
 
-async def _release_terminal(turn: "Turn", terminal_id: str) -> None:
-    request = ReleaseTerminalRequest(session_id=turn.session.id, terminal_id=terminal_id)
-    await turn.ask(methods.RELEASE_TERMINAL, request)
+    async def call(self, method: Method[P, R] | str, params: P, *, timeout: float | None = None) -> R:
+        return await self._reached.call(method, params, timeout=timeout)  # type: ignore[arg-type]
 
+    async def notify(self, method: str, params: Any) -> None:
+        await self._notify(method, params)
 
-async def _run_locally(
-    turn: "Turn",
-    call: ToolRun,
-    command: str | Sequence[str],
-    timeout: float | None,
-    cwd: str,
-    env: Mapping[str, str],
-    limit: int | None,
-) -> ShellResult:
-    from acpella.local import Terminal as LocalTerminal
-
-    argv = ["sh", "-c", command] if isinstance(command, str) else list(command)
-    live = _LiveOutput(turn, call, cwd)
-    options: dict[str, Any] = {} if limit is None else {"output_byte_limit": limit}
-    terminal = await LocalTerminal.start(
-        argv[0], argv[1:], cwd=cwd, env=dict(env), on_output=live.add, **options
-    )
-    timed_out = False
-    try:
-        await live.begin()
-        async with asyncio.timeout(timeout):
-            await terminal.wait()
-    except TimeoutError:
-        timed_out = True
-    finally:
-        await terminal.release()
-        await live.stop()
-    code, signal = terminal.exit_status or (None, None)
-    output, truncated = terminal.output, terminal.truncated
-    await live.end(output, code, signal)
-    return ShellResult(output, code, signal, timed_out, truncated)
-
-
-class _LiveOutput:
-    """Shows a local command's output while it runs, to editors that can show it (C8)."""
-
-    def __init__(self, turn: "Turn", call: ToolRun, cwd: str) -> None:
-        self._turn = turn
-        self._call = call
-        self._cwd = cwd
-        self._id = call.id  # such a terminal exists only in the tool call
-        self._shown = bool((turn.wire.client.meta or {}).get("terminal_output"))
-        self._waiting: list[str] = []
-        self._more = asyncio.Event()
-        self._ended = False
-        self._sender: asyncio.Task[None] | None = None
-
-    def add(self, text: str) -> None:
-        if self._shown:
-            self._waiting.append(text)
-            self._more.set()
-
-    async def begin(self) -> None:
-        if self._shown:
-            self._call.show(Terminal(terminal_id=self._id))
-            await self._call.progress(meta={"terminal_info": {"terminal_id": self._id, "cwd": self._cwd}})
-            self._sender = asyncio.get_running_loop().create_task(self._send())
-
-    async def stop(self) -> None:
-        """Send what is left."""
-        sender, self._sender = self._sender, None
-        if sender is None:
-            return
-        self._ended = True
-        self._more.set()
-        try:
-            await sender
-        except AcpellaError as error:
-            log.info("the output of %s is not shown: %s", self._call.title, error)
-
-    async def end(self, output: str, code: int | None, signal: str | None) -> None:
-        if self._shown:
-            ended = {"terminal_id": self._id, "exit_code": code, "signal": signal}
-            await self._call.progress(meta={"terminal_exit": ended})
-        elif output:
-            self._call.show(output)
-
-    async def _send(self) -> None:
-        while self._waiting or not self._ended:
-            await self._more.wait()
-            self._more.clear()
-            if self._waiting:
-                data = "".join(self._waiting)
-                self._waiting.clear()
-                output = {"terminal_id": self._id, "data": data}
-                await self._call.progress(meta={"terminal_output": output})
+    def after_answer(self, work: Callable[[], None]) -> None:
+        """Do this when the request that is being handled was answered."""
+        self._reached.after_answer(work)

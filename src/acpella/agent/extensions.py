@@ -2,17 +2,18 @@
 
 import os
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import msgspec
 
 from acpella.errors import InvalidParams
-from acpella.schema import DeleteSessionRequest, ListSessionsRequest
+from acpella.schema import ListSessionsRequest
 
+from .catalogue import Catalogue
+from .definition import Definition
 from .guards import checked_id
-
-if TYPE_CHECKING:
-    from .wire_v1 import WireV1
+from .operations import DeleteSession, ListSessions
+from .service import SessionService
 
 __all__ = ["Extensions"]
 
@@ -20,18 +21,19 @@ __all__ = ["Extensions"]
 class Extensions:
     """FEATURES C19, for one connection."""
 
-    def __init__(self, wire: "WireV1") -> None:
-        self._wire = wire
-        self._agent = wire.agent
+    def __init__(self, definition: Definition, service: SessionService, catalogue: Catalogue | None) -> None:
+        self._definition = definition
+        self._service = service
+        self._catalogue = catalogue
 
     def requests(self) -> dict[str, Callable[[Any], Awaitable[Any]]]:
         """What can be asked, by method."""
         table: dict[str, Callable[[Any], Awaitable[Any]]] = {
             "_agent/working_dir/update": self._change_directory
         }
-        if self._agent.tools:
+        if self._definition.tools:
             table["_agent/tools"] = self._list_tools
-        if self._agent.store is not None:
+        if self._catalogue is not None:
             table |= {
                 "_session/list": self._list,
                 "_session/get": self._get,
@@ -42,14 +44,16 @@ class Extensions:
         return table
 
     async def _list_tools(self, params: Any) -> dict[str, Any]:
-        tools = [{"name": t.name, "description": t.description, "kind": t.kind} for t in self._agent.tools]
+        tools = [
+            {"name": t.name, "description": t.description, "kind": t.kind} for t in self._definition.tools
+        ]
         return {"tools": tools}
 
     async def _change_directory(self, params: Any) -> dict[str, Any]:
         session_id, path = checked_id(_text(params, "sessionId")), _text(params, "path")
         if not os.path.isabs(path) or "\0" in path or ".." in path.replace("\\", "/").split("/"):
             raise InvalidParams("path must be absolute and without `..`")
-        async with self._wire.using(session_id) as session:
+        async with self._service.using(session_id) as session:
             await session.change_directory(path)
         return {"path": path}
 
@@ -58,27 +62,34 @@ class Extensions:
             request = msgspec.convert(_object(params), ListSessionsRequest)
         except msgspec.ValidationError as error:
             raise InvalidParams(data=str(error)) from None
-        return await self._wire.list_sessions(request)
+        return await self._service.list(ListSessions(request.cwd, request.cursor))
 
     async def _get(self, params: Any) -> dict[str, Any]:
         document = await self._export(params)
         return {"sessionId": _text(params, "sessionId"), **document["session"], "events": document["events"]}
 
     async def _delete(self, params: Any) -> dict[str, Any]:
-        await self._wire.delete_session(DeleteSessionRequest(session_id=_text(params, "sessionId")))
+        await self._service.delete(DeleteSession(_text(params, "sessionId")))
         return {}
 
     async def _export(self, params: Any) -> dict[str, Any]:
         session_id = checked_id(_text(params, "sessionId"))
-        live = self._agent.live(session_id)
-        if live is not None and live.wire.principal == self._wire.principal:
-            await live.save()
-        return await self._agent.export_session(session_id, principal=self._wire.principal)
+        await self._service.saved(session_id)
+        return await self._stored.export_session(session_id, self._principal)
 
     async def _import(self, params: Any) -> dict[str, Any]:
         given = _object(params)
         document = given.get("document", given)
-        return {"sessionId": await self._agent.import_session(document, principal=self._wire.principal)}
+        return {"sessionId": await self._stored.import_session(document, self._principal)}
+
+    @property
+    def _stored(self) -> Catalogue:
+        assert self._catalogue is not None, "only served with a store"
+        return self._catalogue
+
+    @property
+    def _principal(self) -> str:
+        return self._service.editor.principal
 
 
 def _object(params: Any) -> dict[str, Any]:

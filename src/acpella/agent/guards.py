@@ -3,7 +3,7 @@
 import os
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -52,7 +52,9 @@ def check_absolute(path: str, what: str = "cwd") -> None:
         raise InvalidParams(f"{what} must be an absolute path, not {path!r}")
 
 
-def check_places(cwd: str, directories: list[str], servers: list[McpServer], mcp: frozenset[str]) -> None:
+def check_places(
+    cwd: str, directories: Sequence[str], servers: Sequence[McpServer], mcp: frozenset[str]
+) -> None:
     """Absolute paths only (R-020, R-150), and only MCP transports that the agent offered (R-154)."""
     check_absolute(cwd)
     for directory in directories:

@@ -3,26 +3,25 @@
 import asyncio
 import inspect
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, closing
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
-from .blocking import BlockingTurn
+from .blocking import BlockingTurn, Calls
+from .definition import PromptHandler
 from .turn import Turn
+from .turn_core import TurnCore
 
-__all__ = ["PromptHandler", "drive"]
-
-PromptHandler: TypeAlias = Callable[[Any], Any]
-"""A coroutine function, an async generator, or a plain function or generator, which runs in a thread."""
+__all__ = ["drive"]
 
 
-async def drive(handler: PromptHandler, turn: Turn) -> None:
+async def drive(handler: PromptHandler, turn: Turn, core: TurnCore) -> None:
     """Run the handler to its end and send what it yields or returns."""
     try:
         if _is_async(handler):
-            await _settle(handler(turn), turn)
+            await _settle(handler(turn), core)
         else:
-            await _settle(await _in_thread(handler, turn), turn)
+            await _settle(await _in_thread(handler, turn, core), core)
     except SystemExit as error:  # of a library with a command line inside: not the end of the agent
         raise RuntimeError(f"the prompt handler raised SystemExit({error.code!r})") from error
 
@@ -34,22 +33,23 @@ def _is_async(handler: Any) -> bool:
     return False
 
 
-async def _settle(result: Any, turn: Turn) -> None:
+async def _settle(result: Any, core: TurnCore) -> None:
     if inspect.isasyncgen(result):
         async with aclosing(cast("AsyncGenerator[Any, None]", result)) as items:
             async for item in items:
-                await turn.emit(item)
+                await core.emit(item)
     elif inspect.isawaitable(result):
-        await turn.emit(await result)
+        await core.emit(await result)
     else:
-        await turn.emit(result)
+        await core.emit(result)
 
 
-async def _in_thread(handler: PromptHandler, turn: Turn) -> Any:
+async def _in_thread(handler: PromptHandler, turn: Turn, core: TurnCore) -> Any:
     """Run a plain function in a thread of its own; a cancelled turn does not wait for it."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Any] = loop.create_future()
-    blocking = BlockingTurn(turn, loop)
+    calls = Calls(turn, loop)
+    blocking = BlockingTurn(turn, calls)
 
     def tell(result: Any, error: BaseException | None) -> None:
         if done.done():
@@ -65,7 +65,7 @@ async def _in_thread(handler: PromptHandler, turn: Turn) -> Any:
             if inspect.isgenerator(result):
                 with closing(cast("Generator[Any, None, None]", result)) as items:
                     for item in items:
-                        blocking.emit(item)
+                        calls.wait(core.emit(item))
                 result = None
             outcome = (result, None)
         except BaseException as error:
@@ -83,5 +83,5 @@ async def _in_thread(handler: PromptHandler, turn: Turn) -> Any:
     try:
         return await done
     except asyncio.CancelledError:
-        await blocking.cancel_calls()
+        await calls.cancel()
         raise

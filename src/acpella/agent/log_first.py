@@ -7,7 +7,7 @@ from acpella.errors import AcpellaError
 from acpella.schema import SessionUpdate
 from acpella.sessions import StoreError
 
-from .recorder import Recorder
+from .log_writer import LogWriter
 
 __all__ = ["LogFirst"]
 
@@ -19,8 +19,8 @@ ROOM_BYTES = 256 * 1024
 class LogFirst:
     """A queue between a session and its editor. What gathers while one write goes to disk shares the next."""
 
-    def __init__(self, recorder: Recorder, send: Callable[[SessionUpdate], Awaitable[None]]) -> None:
-        self._recorder = recorder
+    def __init__(self, log_writer: LogWriter, send: Callable[[SessionUpdate], Awaitable[None]]) -> None:
+        self._log_writer = log_writer
         self._send = send
         self._waiting: list[SessionUpdate] = []
         self._size = 0
@@ -86,7 +86,7 @@ class LogFirst:
         try:
             while self._waiting:
                 count = len(self._waiting)
-                await self._recorder.flush()
+                await self._log_writer.flush()
                 shown, self._waiting = self._waiting[:count], self._waiting[count:]
                 self._size = 0  # of the few that came meanwhile
                 for update in shown:

@@ -1,4 +1,4 @@
-"""A conversation as the agent's author sees it."""
+"""A conversation: `Session` for the agent's author, over the `SessionCore` that the package works with."""
 
 import asyncio
 import logging
@@ -6,46 +6,40 @@ import os
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from acpella.rpc.message import replace_surrogates
 from acpella.schema import (
+    AgentMessageChunk,
     AvailableCommandsUpdate,
     ConfigOptionUpdate,
     CurrentModeUpdate,
     McpServer,
     Notice,
-    SessionConfigOption,
-    SessionConfigSelect,
-    SessionConfigSelectOption,
+    NoticeSeverity,
     SessionInfoUpdate,
-    SessionModeState,
-    SessionNotification,
     SessionUpdate,
+    TextContent,
     UsageUpdate,
-    methods,
 )
 from acpella.sessions import SessionChanges, SessionRecord, StoreError
 
-from .declare import Toggle
+from .choices import MODE_OPTION, Choices
+from .definition import Definition
+from .editor import Editor
 from .log_first import LogFirst
-from .recorder import Recorder
+from .log_writer import LogWriter
+from .operations import OpenedSession, Workplace
+from .running import RunningPrompt
 
 if TYPE_CHECKING:
     from acpella.local import Jail
 
-    from .app import Agent
-    from .turn import Turn
-    from .wire_v1 import WireV1
-
-__all__ = ["Session"]
+__all__ = ["Session", "SessionCore", "notice_as_text"]
 
 log = logging.getLogger(__name__)
-
-MODE_OPTION = "mode"
-"""Id of the config option that mirrors the modes (R-301)."""
 
 _NOT_HISTORY = frozenset(
     {
@@ -60,127 +54,140 @@ _NOT_HISTORY = frozenset(
 """Updates that tell a state which is told anew when a session is loaded, not something that happened."""
 
 
-class Session:
-    """One conversation with one editor. `state` is yours: a JSON dictionary that is kept with the session."""
+class SessionCore:
+    """What a session is and does. `session` is the same for the author."""
 
     def __init__(
         self,
-        agent: "Agent",
-        wire: "WireV1",
+        definition: Definition,
+        editor: Editor,
         record: SessionRecord,
+        workplace: Workplace,
         *,
-        recorder: Recorder | None,
-        directories: list[str] | None = None,
-        mcp_servers: list[McpServer] | None = None,
+        log_writer: LogWriter | None,
     ) -> None:
         self.id = record.id
-        self.cwd = Path(record.cwd)
-        self.directories = [Path(directory) for directory in directories or []]
-        """Further roots that the editor opened for this session."""
-        self.mcp_servers = mcp_servers or []
+        self.cwd = Path(workplace.cwd)
+        self.directories = [Path(directory) for directory in workplace.directories]
+        self.mcp_servers = list(workplace.mcp_servers)
         self.state: dict[str, Any] = record.state
         self.title = record.title
-        self.turn: Turn | None = None
-        """The turn that is running."""
+        self.choices = Choices(definition.modes, definition.options, record.settings)
+        self.prompt: RunningPrompt | None = None
+        """The prompt that is running."""
         self.users = 0
         """Requests that work with it right now."""
-        self._agent = agent
-        self._wire = wire
-        self._recorder = recorder
-        self._mode = record.settings.get("mode")
-        chosen = record.settings.get("options")
-        options = cast("dict[str, Any]", chosen) if isinstance(chosen, dict) else {}  # imported, perhaps
-        self._values: dict[str, Any] = {
-            option.id: value
-            for option in agent.options
-            if option.allows(value := options.get(option.id, option.initial))
-        }
+        self.editor = editor
+        self.log_writer = log_writer
+        self.session = Session(self)
+        self._definition = definition
         self._saved_state = msgspec.json.encode(self.state)
         self._saved_title: str | None = self.title
         self._told_title: str | None = self.title
         self._background: set[asyncio.Task[None]] = set()
-        self._after_log = LogFirst(recorder, self._send) if wire.log_first and recorder is not None else None
-        self._real = self._find_roots()
+        self._after_log = (
+            LogFirst(log_writer, self._show) if editor.log_first and log_writer is not None else None
+        )
+        self._real_roots = self._find_roots()
         self._moving: asyncio.Event | None = None
         self._moved: asyncio.Future[None] | None = None  # somebody wants to hear of a move
 
-    # -- what it is ----------------------------------------------------------------------
+    # -- where it works ------------------------------------------------------------------
 
     @property
     def roots(self) -> list[Path]:
-        """The directories that the session is about: `cwd` first."""
         return [self.cwd, *self.directories]
 
     def _find_roots(self) -> list[str]:
         """Where the roots really are; whoever swaps one for a link later gets nowhere."""
-        found = [os.path.realpath(root) for root in self.roots]
-        self._wire.check_inside(found)
-        return found
+        real = [os.path.realpath(root) for root in self.roots]
+        self.editor.check_inside(real)
+        return real
 
     def jail(self) -> "Jail":
-        """This machine's files, fenced in to the session's roots."""
         from acpella.local import Jail
 
-        return Jail(self.roots, real=self._real)
+        return Jail(self.roots, real=self._real_roots)
 
-    @property
-    def mode(self) -> str | None:
-        """The id of the current mode; None if the agent declared none."""
-        modes = self._agent.modes
-        if not modes:
-            return None
-        return self._mode if any(mode.id == self._mode for mode in modes) else modes[0].id
+    def full_path(self, path: str | Path) -> str:
+        return os.path.normpath(self.cwd / path)
 
-    def option(self, option_id: str) -> Any:
-        """The current value of an option."""
-        for option in self._agent.options:
-            if option.id == option_id:
-                return self._values.get(option_id, option.initial)
-        raise KeyError(f"the agent declared no option {option_id!r}")
+    async def change_directory(self, path: str) -> None:
+        before, self.cwd = self.cwd, Path(path)
+        try:
+            self._real_roots = self._find_roots()
+        except BaseException:
+            self.cwd = before
+            raise
+        if self.log_writer is not None:
+            await self.log_writer.flush(changes=SessionChanges(cwd=path))
 
-    # -- what the agent may change ---------------------------------------------------------
+    def workplace(self) -> Workplace:
+        """What the editor said of it, to open it again."""
+        return Workplace(str(self.cwd), [str(path) for path in self.directories], list(self.mcp_servers))
+
+    # -- what is chosen ------------------------------------------------------------------
 
     async def set_mode(self, mode_id: str) -> None:
-        """Switch the mode and tell the editor. Raises `ValueError` for a mode that was not declared."""
-        if not any(mode.id == mode_id for mode in self._agent.modes):
-            known = ", ".join(mode.id for mode in self._agent.modes) or "none"
-            raise ValueError(f"no mode {mode_id!r}; there are: {known}")
-        before, self._mode = self._mode, mode_id
-        try:
-            await self._settings_changed()
-        except StoreError:
-            self._mode = before
-            raise
-        await self.update(CurrentModeUpdate(current_mode_id=mode_id))
-        await self.update(ConfigOptionUpdate(config_options=self.config_options()))
-        await self._agent.mode_changed(self, mode_id)
+        before = self.choices.to_settings()
+        self.choices.choose_mode(mode_id)
+        await self._keep_choices(before)
+        for update in self.editor.codec.choices_changed(self.choices, mode=True):
+            await self.update(update)
+        await self._definition.call_hook("mode", self.session, mode_id)
 
     async def set_option(self, option_id: str, value: Any) -> None:
-        """Set an option and tell the editor. Raises `ValueError` for what was not declared."""
-        if option_id == MODE_OPTION and self._agent.modes:
+        if option_id == MODE_OPTION and self.choices.modes:
             await self.set_mode(value)
             return
-        option = next((option for option in self._agent.options if option.id == option_id), None)
-        if option is None:
-            known = ", ".join(option.id for option in self._agent.options) or "none"
-            raise ValueError(f"no option {option_id!r}; there are: {known}")
-        if isinstance(option, Toggle):
-            value = option.parsed(value)
-        if not option.allows(value):
-            wanted = "true or false" if isinstance(option, Toggle) else ", ".join(option.values)
-            raise ValueError(f"{option_id} cannot be {value!r}; it can be: {wanted}")
-        before = dict(self._values)
-        self._values[option_id] = value
+        before = self.choices.to_settings()
+        value = self.choices.choose(option_id, value)
+        await self._keep_choices(before)
+        for update in self.editor.codec.choices_changed(self.choices, mode=False):
+            await self.update(update)
+        await self._definition.call_hook("option", self.session, option_id, value)
+
+    async def _keep_choices(self, before: dict[str, Any]) -> None:
+        if self.log_writer is None:
+            return
         try:
-            await self._settings_changed()
+            await self.log_writer.flush(changes=SessionChanges(settings=self.choices.to_settings()))
         except StoreError:
-            self._values = before
+            self.choices.restore(before)
             raise
-        await self.update(ConfigOptionUpdate(config_options=self.config_options()))
-        await self._agent.option_changed(self, option_id, value)
+
+    def opened(self) -> OpenedSession:
+        """What its editor is told of it."""
+        return OpenedSession(self.id, self.choices, is_prompting=self.prompt is not None)
+
+    # -- what is shown -------------------------------------------------------------------
+
+    async def update(self, update: SessionUpdate) -> None:
+        while self._moving is not None:
+            await self._moving.wait()
+        size = 0
+        if self.log_writer is not None and update.__class__ not in _NOT_HISTORY:
+            size = self.log_writer.add(update)
+        if self._after_log is None:
+            await self.editor.show(self.id, update)
+        else:
+            await self._after_log.show(update, size)
+
+    async def _show(self, update: SessionUpdate) -> None:
+        await self.editor.show(self.id, update)
+
+    async def notice(self, title: str, *, severity: NoticeSeverity, description: str | None) -> None:
+        if self.editor.capabilities.shows(Notice) or self.prompt is None:
+            await self.update(Notice(severity=severity, title=title, description=description))
+        else:
+            await self.update(notice_as_text(title, description))
+
+    async def all_shown(self) -> None:
+        """Wait until every update was sent, so that what follows comes after them."""
+        if self._after_log is not None:
+            await self._after_log.settled()
 
     async def set_title(self, title: str) -> None:
-        """Name the session and tell the editor."""
         self.title = replace_surrogates(title)  # half an emoji has no UTF-8
         await self.save()
         await self.tell_title()
@@ -191,43 +198,21 @@ class Session:
             self._told_title = self.title
             await self.update(SessionInfoUpdate(title=self.title))
 
-    async def change_directory(self, path: str) -> None:
-        """Work in another directory from now on."""
-        before, self.cwd = self.cwd, Path(path)
-        try:
-            self._real = self._find_roots()
-        except BaseException:
-            self.cwd = before
-            raise
-        if self._recorder is not None:
-            await self._recorder.flush(changes=SessionChanges(cwd=path))
+    async def tell_commands(self) -> None:
+        """Tell the editor the slash commands."""
+        commands = [command.to_wire() for command in self._definition.commands.values()]
+        update = self.editor.codec.commands(commands)
+        if update is not None:
+            await self.update(update)
 
-    async def update(self, update: SessionUpdate) -> None:
-        """Send any update, also outside a turn; kept back from an editor that does not know its kind."""
-        while self._moving is not None:
-            await self._moving.wait()
-        size = 0
-        if self._recorder is not None and update.__class__ not in _NOT_HISTORY:
-            size = self._recorder.add(update)
-        if self._after_log is None:
-            await self._send(update)
-        else:
-            await self._after_log.show(update, size)
+    # -- its life ------------------------------------------------------------------------
 
-    async def shown(self) -> None:
-        """Wait until every update was sent, so that what follows comes after them."""
-        if self._after_log is not None:
-            await self._after_log.settled()
-
-    async def _send(self, update: SessionUpdate) -> None:
-        if update.__class__ in self._wire.hidden:
-            return
-        await self._wire.connection.notify(
-            methods.UPDATE, SessionNotification(session_id=self.id, update=update)
-        )
+    @property
+    def busy(self) -> bool:
+        """Whether it must stay in memory."""
+        return self.users > 0 or self.prompt is not None or bool(self._background) or self.log_writer is None
 
     def start(self, work: Callable[[], Awaitable[None] | None]) -> None:
-        """Run something in the background; it is cancelled when the session is closed."""
         task = asyncio.get_running_loop().create_task(self._run_quietly(work), name=f"work of {self.id}")
         self._background.add(task)
         task.add_done_callback(self._background.discard)
@@ -241,15 +226,35 @@ class Session:
         except Exception:
             log.exception("background work of session %s failed", self.id)
 
-    # -- for the rest of the package ---------------------------------------------------------
+    async def stop_background(self) -> None:
+        if self._after_log is not None:
+            await self._after_log.close(1)
+        for task in list(self._background):
+            task.cancel()
+        if self._background:
+            await asyncio.wait(list(self._background), timeout=1)
 
-    @property
-    def recorder(self) -> Recorder | None:
-        return self._recorder
+    async def save(self, *, turn: bytes | None = None) -> None:
+        """Write everything that was not written yet, with the answer that ends a turn.
 
-    @property
-    def wire(self) -> "WireV1":
-        return self._wire
+        Raises:
+            StoreError: it could not be written, or the state is no JSON; then the rest was written.
+        """
+        if self.log_writer is None:
+            return
+        title = self.title
+        try:
+            state = msgspec.json.encode(self.state)
+        except (TypeError, ValueError, RecursionError) as error:
+            await self.log_writer.flush(turn=turn)
+            raise StoreError(f"the state of the session cannot be kept, it is no JSON: {error}") from None
+        changes = None
+        if state != self._saved_state or title != self._saved_title:
+            changes = SessionChanges(state=self.state, title=title)
+        await self.log_writer.flush(turn=turn, changes=changes)
+        self._saved_state, self._saved_title = state, title
+
+    # -- when its editor comes back on another connection ----------------------------------
 
     @asynccontextmanager
     async def moving(self) -> AsyncGenerator[None]:
@@ -261,97 +266,144 @@ class Session:
             self._moving.set()
             self._moving = None
 
-    def move_to(self, wire: "WireV1") -> None:
+    def move_to(self, editor: Editor) -> None:
         """Its editor is on that connection now; what was asked of the one before is void."""
-        self._wire = wire
+        self.editor = editor
         if self._after_log is not None:
             self._after_log.forget()
         if self._moved is not None:
             self._moved.set_result(None)
             self._moved = None
 
-    async def ask(self, asking: Awaitable[Any]) -> tuple[bool, Any]:
+    async def answer_of(self, call: Awaitable[Any]) -> tuple[bool, Any]:
         """Wait for the editor's answer, or until the session has gone to another editor: (False, None)."""
-        if not self._wire.may_detach:
-            return True, await asking
+        if not self.editor.may_detach:
+            return True, await call
         if self._moved is None:
             self._moved = asyncio.get_running_loop().create_future()
         moved = self._moved
-        answer = asyncio.ensure_future(asking)
+        answer = asyncio.ensure_future(call)
         try:
             await asyncio.wait({answer, moved}, return_when=asyncio.FIRST_COMPLETED)
             return (True, answer.result()) if answer.done() else (False, None)
         finally:
             answer.cancel()
 
+
+def notice_as_text(title: str, description: str | None) -> AgentMessageChunk:
+    """A notice for editors that know none."""
+    text = f"*{title}*" + (f" {description}" if description else "") + "\n\n"
+    return AgentMessageChunk(content=TextContent(text=text))
+
+
+class Session:
+    """One conversation with one editor."""
+
+    def __init__(self, core: SessionCore) -> None:
+        self._core = core
+
+    # -- what it is ----------------------------------------------------------------------
+
     @property
-    def busy(self) -> bool:
-        """Whether it must stay in memory."""
-        return self.users > 0 or self.turn is not None or bool(self._background) or self._recorder is None
+    def id(self) -> str:
+        return self._core.id
 
-    def mode_state(self) -> SessionModeState | None:
-        modes = self._agent.modes
-        if not modes:
-            return None
-        assert self.mode is not None
-        return SessionModeState(current_mode_id=self.mode, available_modes=[mode.to_wire() for mode in modes])
+    @property
+    def cwd(self) -> Path:
+        """The directory that the session works in."""
+        return self._core.cwd
 
-    def config_options(self) -> list[SessionConfigOption]:
-        """Every option with its value, as this editor may see them (R-302)."""
-        toggles = self._wire.shows_toggles
-        options: list[SessionConfigOption] = []
-        if self._agent.modes:
-            assert self.mode is not None
-            options.append(
-                SessionConfigSelect(
-                    id=MODE_OPTION,
-                    name="Mode",
-                    category="mode",
-                    current_value=self.mode,
-                    options=[
-                        SessionConfigSelectOption(value=m.id, name=m.name, description=m.description)
-                        for m in self._agent.modes
-                    ],
-                )
-            )
-        options += [
-            option.to_wire(self._values.get(option.id, option.initial))
-            for option in self._agent.options
-            if toggles or not isinstance(option, Toggle)
-        ]
-        return options
+    @property
+    def directories(self) -> list[Path]:
+        """Further roots that the editor opened for this session."""
+        return self._core.directories
 
-    def settings(self) -> dict[str, Any]:
-        return {"mode": self.mode, "options": dict(self._values)}
+    @property
+    def roots(self) -> list[Path]:
+        """The directories that the session is about: `cwd` first."""
+        return self._core.roots
 
-    async def save(self, *, turn: bytes | None = None) -> None:
-        """Write everything that was not written yet.
+    @property
+    def mcp_servers(self) -> list[McpServer]:
+        """The MCP servers that the editor wants the agent to connect to."""
+        return self._core.mcp_servers
+
+    @mcp_servers.setter
+    def mcp_servers(self, servers: list[McpServer]) -> None:
+        self._core.mcp_servers = servers
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Yours: a JSON dictionary that is kept with the session."""
+        return self._core.state
+
+    @state.setter
+    def state(self, state: dict[str, Any]) -> None:
+        self._core.state = state
+
+    @property
+    def title(self) -> str | None:
+        """Its name in the editor's list; `set_title` changes it."""
+        return self._core.title
+
+    @property
+    def mode(self) -> str | None:
+        """The id of the current mode; None if the agent declared none."""
+        return self._core.choices.mode
+
+    def option(self, option_id: str) -> Any:
+        """The current value of an option. Raises `KeyError` for one that was not declared."""
+        return self._core.choices.value(option_id)
+
+    def full_path(self, path: str | Path) -> str:
+        """The absolute path of what is named relative to the session's directory."""
+        return self._core.full_path(path)
+
+    def jail(self) -> "Jail":
+        """This machine's files, fenced in to the session's roots."""
+        return self._core.jail()
+
+    def shows(self, kind: type) -> bool:
+        """Whether the editor knows this kind of update: `session.shows(Notice)`. Others are kept from it."""
+        return self._core.editor.capabilities.shows(kind)
+
+    # -- what the agent may change ---------------------------------------------------------
+
+    async def set_mode(self, mode_id: str) -> None:
+        """Switch the mode and tell the editor. Raises `ValueError` for a mode that was not declared."""
+        await self._core.set_mode(mode_id)
+
+    async def set_option(self, option_id: str, value: Any) -> None:
+        """Set an option and tell the editor. Raises `ValueError` for what was not declared."""
+        await self._core.set_option(option_id, value)
+
+    async def set_title(self, title: str) -> None:
+        """Name the session and tell the editor."""
+        await self._core.set_title(title)
+
+    async def change_directory(self, path: str) -> None:
+        """Work in another directory from now on."""
+        await self._core.change_directory(path)
+
+    async def update(self, update: SessionUpdate) -> None:
+        """Send any update, also outside a turn; kept back from an editor that does not know its kind."""
+        await self._core.update(update)
+
+    async def notice(
+        self, title: str, *, severity: NoticeSeverity = "info", description: str | None = None
+    ) -> None:
+        """Tell the user something beside the conversation. Where notices are unknown, a running turn says it
+        as text; outside of one it is kept back."""
+        await self._core.notice(title, severity=severity, description=description)
+
+    async def save(self) -> None:
+        """Write what was not written yet, `state` included. The end of each turn does so, too.
 
         Raises:
             StoreError: it could not be written, or the state is no JSON; then the rest was written.
         """
-        if self._recorder is None:
-            return
-        title = self.title
-        try:
-            state = msgspec.json.encode(self.state)
-        except (TypeError, ValueError, RecursionError) as error:
-            await self._recorder.flush(turn=turn)
-            raise StoreError(f"the state of the session cannot be kept, it is no JSON: {error}") from None
-        changes = None
-        if state != self._saved_state or title != self._saved_title:
-            changes = SessionChanges(state=self.state, title=title)
-        await self._recorder.flush(turn=turn, changes=changes)
-        self._saved_state, self._saved_title = state, title
+        await self._core.save()
 
-    async def stop_background(self) -> None:
-        if self._after_log is not None:
-            await self._after_log.close(1)
-        for task in list(self._background):
-            task.cancel()
-        if self._background:
-            await asyncio.wait(list(self._background), timeout=1)
-
-    async def _settings_changed(self) -> None:
-        if self._recorder is not None:
-            await self._recorder.flush(changes=SessionChanges(settings=self.settings()))
+    def start(self, work: Callable[[], Awaitable[None] | None]) -> None:
+        """Run something in the background; it is cancelled when the session is closed."""
+        self._core.start(work)

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, get_args
+from typing import Any, Self, TypeAlias, get_args
 
 from msgspec import UNSET
 
@@ -28,8 +28,7 @@ from acpella.schema import (
     Unknown,
 )
 
-if TYPE_CHECKING:
-    from .turn import Turn
+from .turn_core import TurnCore
 
 __all__ = ["Location", "ToolRun"]
 
@@ -50,7 +49,7 @@ class ToolRun:
 
     def __init__(
         self,
-        turn: "Turn",
+        turn: TurnCore,
         title: str,
         *,
         kind: ToolKind = "other",
@@ -73,7 +72,6 @@ class ToolRun:
         self._failed = False
         self._open = False
         self._status: ToolCallStatus = "pending" if pending else "in_progress"
-        self._deferred: list[Callable[[], Awaitable[None]]] = []
 
     @property
     def is_open(self) -> bool:
@@ -128,7 +126,7 @@ class ToolRun:
     async def open(self) -> Self:
         """Announce the call."""
         self._open = True
-        self._turn.track(self)
+        self._turn.track(self.id, self)
         try:
             await self._turn.update(
                 ToolCall(
@@ -144,7 +142,7 @@ class ToolRun:
             )
         except Exception:
             self._open = False
-            self._turn.untrack(self)
+            self._turn.untrack(self.id)
             raise
         return self
 
@@ -153,7 +151,7 @@ class ToolRun:
         if not self._open:
             return
         self._open = False
-        self._turn.untrack(self)
+        self._turn.untrack(self.id)
         try:
             await self._send("failed" if failed or self._failed else "completed")
         finally:
@@ -161,8 +159,7 @@ class ToolRun:
 
     async def _let_go(self) -> None:
         cancelled: asyncio.CancelledError | None = None
-        while self._deferred:
-            work = self._deferred.pop(0)
+        for work in self._turn.take_after_close(self.id):
             try:
                 await work()
             except (AcpellaError, TimeoutError) as error:
@@ -183,11 +180,11 @@ class ToolRun:
     ) -> None:
         await self.close(failed=error is not None)
 
-    # -- for the rest of the package ---------------------------------------------------------
-
     def defer(self, work: Callable[[], Awaitable[None]]) -> None:
         """Do this after the update that ends the call."""
-        self._deferred.append(work)
+        self._turn.after_close(self.id, work)
+
+    # -- for the rest of the package ---------------------------------------------------------
 
     def as_question(self, title: str | None = None) -> ToolCallUpdate:
         """The call as a permission request shows it; it is pending until the answer."""
@@ -217,6 +214,6 @@ class ToolRun:
         )
 
     @staticmethod
-    def _location(turn: "Turn", location: Location) -> ToolCallLocation:
+    def _location(turn: TurnCore, location: Location) -> ToolCallLocation:
         path, line = location if isinstance(location, tuple) else (location, None)
         return ToolCallLocation(path=str(turn.session.cwd / path), line=line)

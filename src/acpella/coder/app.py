@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from acpella import __version__
+from acpella._version import __version__
 from acpella.agent import Agent, Mode, Select, Session, Toggle, Tool, Turn
 from acpella.errors import InternalError
 from acpella.mcp import SessionServers, transports
-from acpella.schema import ContentBlock, Notice, ResourceLink, TextContent
+from acpella.schema import ContentBlock, ResourceLink, TextContent
 from acpella.schema import Usage as TokensOfTurn
 from acpella.sessions import Store
 
@@ -21,8 +21,9 @@ from .loop import Loop, Pace
 from .models import Model, ModelError, Text, UserMessage
 from .models.catalogue import available, default, open_model
 from .modes import MODES, offered
+from .places import private_files
 from .prompt import project_notes
-from .tools.base import CoderTool, ToolError
+from .tool import CoderTool, ToolError
 from .tools.delegate import Delegate
 from .tools.files import EditFile, ListFiles, ReadFile, WriteFile
 from .tools.find import FindFiles, Search
@@ -131,7 +132,7 @@ class Coder:
         self.agent.on_session(self._open_session)
         self.agent.on_close(self._close_session)
         self.agent.on_mode(self._mode_changed)
-        add_commands(self.agent, self)
+        add_commands(self)
 
     # -- models ----------------------------------------------------------------------------------
 
@@ -170,7 +171,7 @@ class Coder:
         ]
 
     async def _open_session(self, session: Session) -> None:
-        bench = Bench(session)
+        bench = Bench(session, private_files(self.agent))
         bench.tools = self._tools(bench)
         bench.tools_of_others = self._mcp_tools
         self._benches[session.id] = bench
@@ -192,11 +193,7 @@ class Coder:
         bench = self._benches[session.id]
         bench.mode_changed(mode)
         if mode != "sandbox" and await bench.leave_sandbox():
-            title = "The sandbox and what was changed in it are gone."
-            if session.turn is not None:
-                await session.turn.notice(title)
-            else:
-                await session.update(Notice(severity="info", title=title))
+            await session.notice("The sandbox and what was changed in it are gone.")
 
     def tool_names(self, session: Session) -> list[str]:
         """The built-in tools that the mode of the session allows."""
@@ -205,7 +202,7 @@ class Coder:
     # -- turns -----------------------------------------------------------------------------------
 
     async def _reply(self, turn: Turn) -> None:
-        if (answer := unknown_command(turn)) is not None:
+        if (answer := unknown_command(turn, self.agent)) is not None:
             await turn.say(answer)
             return
         from .resources import resolve  # loads what fetches pages

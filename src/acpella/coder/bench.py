@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 from acpella.agent import Session, Turn
 
 from .modes import refusal
 from .places import Copy, Place, Project
-from .tools.base import CoderTool, ToolError
+from .tool import CoderTool, ToolError
 
 __all__ = ["Bench", "Tally"]
 
@@ -28,8 +29,9 @@ class Tally:
 class Bench:
     """One for each session in memory."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, private: list[Path]) -> None:
         self.session = session
+        self._private = private  # files of the agent's own, which no command in the sandbox sees
         self._mode = session.mode
         self.tools: list[CoderTool] = []
         """The built-in ones."""
@@ -62,7 +64,7 @@ class Bench:
             if self._copy is None:
                 self._copy = await self._make_copy()
                 await turn.notice("Working in a throw-away copy from now on; the project stays as it is.")
-            return self._copy.at(turn)
+            return self._copy.at(turn, self._private)
 
     async def _make_copy(self) -> Copy:
         # The thread runs to its end: a half-made copy would be left behind.

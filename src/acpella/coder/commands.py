@@ -2,15 +2,13 @@
 
 import difflib
 import re
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from acpella.agent import Agent, Select, Turn
+from acpella.agent import Agent, Select, Session, Turn
 
 from .compaction import compact
 from .history import History
-
-if TYPE_CHECKING:
-    from .app import Coder
+from .models import Model
 
 __all__ = ["add_commands", "unknown_command"]
 
@@ -18,8 +16,20 @@ _COMMAND = re.compile(r"/([A-Za-z][\w-]*)(?:\s|$)")
 """What looks like a command; `/etc/hosts is wrong` does not."""
 
 
-def add_commands(agent: Agent, coder: "Coder") -> None:
-    """Declare the commands on an agent."""
+class Commanded(Protocol):
+    """What the commands show and change."""
+
+    agent: Agent
+    hint: str
+
+    def model_of(self, session: Session) -> Model: ...
+
+    def tool_names(self, session: Session) -> list[str]: ...
+
+
+def add_commands(coder: Commanded) -> None:
+    """Declare the commands on the coder's agent."""
+    agent = coder.agent
 
     @agent.command("help", "What this agent can do")
     async def help_(turn: Turn) -> str:
@@ -31,7 +41,7 @@ def add_commands(agent: Agent, coder: "Coder") -> None:
 
     @agent.command("mode", "Show or switch the mode", hint="full, read-only, safe or sandbox")
     async def mode(turn: Turn) -> str:
-        return await _switch_mode(turn, turn.argument)
+        return await _switch_mode(turn, turn.argument, agent)
 
     @agent.command("clear", "Forget the conversation so far")
     async def clear(turn: Turn) -> str:
@@ -55,24 +65,24 @@ def add_commands(agent: Agent, coder: "Coder") -> None:
         return f"Summarized: about {before} tokens became {after}."
 
 
-def unknown_command(turn: Turn) -> str | None:
+def unknown_command(turn: Turn, agent: Agent) -> str | None:
     """What to answer to a command that is none; None if the prompt is no command."""
     found = _COMMAND.match(turn.text.lstrip())
     if found is None:
         return None
-    known = list(turn.agent.commands)
+    known = [command.name for command in agent.commands]
     near = difflib.get_close_matches(found[1], known, n=1)
     hint = f" Did you mean `/{near[0]}`?" if near else ""
     return f"There is no command `/{found[1]}`.{hint} There are: {', '.join(f'`/{name}`' for name in known)}."
 
 
-def _help(turn: Turn, coder: "Coder") -> str:
-    agent, session = turn.agent, turn.session
+def _help(turn: Turn, coder: Commanded) -> str:
+    agent, session = coder.agent, turn.session
     lines = [
         "I read, search, change and run things in this directory. Say what you want in plain words, or:",
         "",
     ]
-    for command in agent.commands.values():
+    for command in agent.commands:
         hint = f" {command.hint}" if command.hint else ""
         lines.append(f"- `/{command.name}{hint}`: {command.description}")
     lines += ["", f"Mode: `{session.mode}`. Model: `{coder.model_of(session).name}`.", ""]
@@ -84,25 +94,25 @@ def _help(turn: Turn, coder: "Coder") -> str:
     return "\n".join(lines)
 
 
-async def _switch_mode(turn: Turn, argument: str) -> str:
+async def _switch_mode(turn: Turn, argument: str, agent: Agent) -> str:
     session = turn.session
     if not argument:
         modes = "\n".join(
             f"- `{mode.id}`{' (now)' if mode.id == session.mode else ''}: {mode.description}"
-            for mode in turn.agent.modes
+            for mode in agent.modes
         )
         return f"{modes}\n\nSwitch with `/mode NAME`."
     try:
         await session.set_mode(argument)
     except ValueError as error:
         return f"{str(error)[:1].upper()}{str(error)[1:]}."
-    chosen = next(mode for mode in turn.agent.modes if mode.id == argument)
+    chosen = next(mode for mode in agent.modes if mode.id == argument)
     return f"Mode `{chosen.id}`: {chosen.description}."
 
 
-async def _choose(turn: Turn, option_id: str, argument: str, coder: "Coder") -> str:
+async def _choose(turn: Turn, option_id: str, argument: str, coder: Commanded) -> str:
     session = turn.session
-    option = next(o for o in turn.agent.options if o.id == option_id and isinstance(o, Select))
+    option = next(o for o in coder.agent.options if o.id == option_id and isinstance(o, Select))
     if not argument:
         now = session.option(option_id)
         lines = [f"- `{value}`{' (now)' if value == now else ''}" for value in option.values]

@@ -78,7 +78,7 @@ async def compact(turn: Turn, model: Model, history: History, *, running: bool) 
     done = [TextContent(text=summary)]
     await turn.update(CompactionUpdate(compaction_id=number, status="completed", summary=list(done)))
     await turn.session.save()
-    if CompactionUpdate in turn.wire.hidden:
+    if not turn.session.shows(CompactionUpdate):
         await turn.notice(
             "The conversation was summarized to make room.",
             description=f"About {before} tokens became {history.tokens}.",

@@ -35,8 +35,8 @@ from .models import (
 )
 from .modes import asks, offered, refusal
 from .prompt import system_prompt
+from .tool import Announcement, CoderTool, ToolError
 from .tools._builtin import BuiltIn
-from .tools.base import Announcement, CoderTool, ToolError
 
 __all__ = ["Loop", "Pace"]
 

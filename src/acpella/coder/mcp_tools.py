@@ -20,7 +20,7 @@ from acpella.schema import (
 
 from .media import IMAGE_LIMIT, MediaError, decoded, image_type
 from .models import Image, Text, ToolSpec
-from .tools.base import Announcement, Danger, ToolError, ToolOutput
+from .tool import Announcement, Danger, ToolError, ToolOutput
 
 __all__ = ["TEXT_LIMIT", "McpCoderTool", "mcp_tools"]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from acpella.agent import Mode
 
-from .tools.base import CoderTool
+from .tool import CoderTool
 
 __all__ = ["MODES", "asks", "offered", "refusal"]
 

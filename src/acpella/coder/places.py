@@ -8,14 +8,14 @@ import tempfile
 from pathlib import Path
 from typing import Protocol
 
-from acpella.agent import ShellResult, Turn
+from acpella.agent import Agent, ShellResult, Turn
 from acpella.agent.tool_call import ToolRun
 from acpella.local import Jail, JailError, SecretPath
 
 from .confinement import confinement
-from .tools.base import ToolError
+from .tool import ToolError
 
-__all__ = ["Copy", "Place", "Project"]
+__all__ = ["Copy", "Place", "Project", "private_files"]
 
 COPY_FILES = 50_000
 COPY_BYTES = 1024**3
@@ -55,10 +55,10 @@ class Project:
         self._turn = turn
 
     def jail(self) -> Jail:
-        return self._turn.jail()
+        return self._turn.session.jail()
 
     def locate(self, path: str) -> Path:
-        return Path(self._turn.full_path(path))
+        return Path(self._turn.session.full_path(path))
 
     def shown(self, path: Path) -> str:
         return _relative(path, self._turn.session.cwd)
@@ -106,8 +106,8 @@ class Copy:
             self.remove()
             raise
 
-    def at(self, turn: Turn) -> "CopyAt":
-        return CopyAt(self, turn)
+    def at(self, turn: Turn, private: list[Path]) -> "CopyAt":
+        return CopyAt(self, turn, private)
 
     def covers(self, roots: list[Path]) -> bool:
         """Whether these directories were copied; the session's may change."""
@@ -140,15 +140,16 @@ class Copy:
 class CopyAt:
     """The copy as one turn sees it."""
 
-    def __init__(self, copy: Copy, turn: Turn) -> None:
+    def __init__(self, copy: Copy, turn: Turn, private: list[Path]) -> None:
         self._copy = copy
         self._turn = turn
+        self._private = private
 
     def jail(self) -> Jail:
         return Jail([self._copy.inside(Path(os.path.realpath(root))) for root in self._turn.session.roots])
 
     def locate(self, path: str) -> Path:
-        full = Path(self._turn.full_path(path))
+        full = Path(self._turn.session.full_path(path))
         for root in self._turn.session.roots:
             if full == root or full.is_relative_to(root):  # a root may be spelled through a link
                 return self._copy.inside(Path(os.path.realpath(root)) / full.relative_to(root))
@@ -178,17 +179,20 @@ class CopyAt:
                 "user to install bubblewrap or to switch to the mode `full`"
             )
         argv = fence.command(
-            command, cwd=self._turn.full_path("."), pairs=self._copy.pairs, private=_private_files(self._turn)
+            command,
+            cwd=self._turn.session.full_path("."),
+            pairs=self._copy.pairs,
+            private=self._private,
         )
         return await self._turn.shell.run(
             argv, timeout=timeout, call=call, cwd=self.locate("."), env=fence.emptied(), local=True
         )
 
 
-def _private_files(turn: Turn) -> list[Path]:
+def private_files(agent: Agent) -> list[Path]:
     """What the agent keeps of its own: sessions, decisions, the log."""
-    files = [turn.agent.settings.remembered_in()]
-    if isinstance(store := getattr(turn.agent.store, "path", None), Path):
+    files = [agent.settings.remembered_in()]
+    if isinstance(store := getattr(agent.store, "path", None), Path):
         files += [store.with_name(store.name + ending) for ending in ("", "-wal", "-shm")]
     if log := os.environ.get("ACPELLA_LOG"):
         files.append(Path(log).expanduser())

@@ -7,7 +7,7 @@ from datetime import date
 from acpella.agent import Turn
 from acpella.local import JailError
 
-from .tools.base import CoderTool
+from .tool import CoderTool
 
 __all__ = ["project_notes", "system_prompt"]
 
@@ -66,4 +66,4 @@ async def project_notes(turn: Turn) -> str:
 
 
 def _read_notes(turn: Turn) -> bytes:
-    return turn.jail().read_bytes(turn.session.cwd / NOTES_FILE, 4 * 1024 * 1024)
+    return turn.session.jail().read_bytes(turn.session.cwd / NOTES_FILE, 4 * 1024 * 1024)

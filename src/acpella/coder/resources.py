@@ -236,16 +236,16 @@ async def _file(turn: Turn, uri: str) -> _Loaded:
     except OSError as error:
         raise _Skipped(f"it cannot be read: {error.strerror or error}") from None
     if disk is not None and disk.text is None:
-        if not turn.agent.local:
+        if not turn.files.local:
             raise _Skipped("this agent may not read files of this machine")
         return disk
-    if turn.wire.client.fs.read_text_file:
+    if turn.files.in_editor:
         buffer = await _read_editor(turn, path, line, limit)
         if buffer is not None:
             return buffer
     if disk is None:
         raise _Skipped("there is no such file")
-    if not turn.agent.local:
+    if not turn.files.local:
         raise _Skipped("the editor does not give it, and this agent may not read files of this machine")
     return disk
 
@@ -270,7 +270,7 @@ def _place(uri: str) -> tuple[str, int | None, int | None]:
 
 def _read_disk(turn: Turn, path: str, line: int | None, limit: int | None) -> _Loaded:
     """Text of at most 1 MiB or an image; everything else is refused, whoever would read it."""
-    jail = turn.jail()
+    jail = turn.session.jail()
     try:
         return _Loaded(jail.read_text(path, line=line, limit=limit, max_bytes=LINK_LIMIT))
     except NotText:

@@ -249,7 +249,7 @@ class McpServers:
         """As soon as possible: a notice now, or text with the next prompt where notices are unknown."""
         if self._closed:
             return
-        if not self._session.wire.shows_notices:
+        if not self._session.shows(Notice):
             self._untold.append((title, description))
             return
         try:

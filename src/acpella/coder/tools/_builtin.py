@@ -7,7 +7,7 @@ from acpella.agent.tool_call import ToolRun
 from acpella.schema import ToolKind
 
 from ..models import Text, ToolSpec
-from .base import Danger, ToolError, ToolOutput
+from ..tool import Danger, ToolError, ToolOutput
 
 if TYPE_CHECKING:
     from ..bench import Bench

@@ -9,8 +9,8 @@ from acpella.agent.tool_call import ToolRun
 from acpella.schema import ToolKind
 
 from ..models import ToolSpec
+from ..tool import Announcement, Danger, ToolError, ToolOutput
 from ._builtin import BuiltIn, object_schema, say, string
-from .base import Announcement, Danger, ToolError, ToolOutput
 
 if TYPE_CHECKING:
     from ..bench import Bench

@@ -13,8 +13,8 @@ from acpella.local import acting_name
 from acpella.schema import ImageContent, ToolKind
 
 from ..models import Image, ToolSpec
+from ..tool import Announcement, Danger, ToolError, ToolOutput
 from ._builtin import LARGEST, BuiltIn, clip, number, object_schema, say, string
-from .base import Announcement, Danger, ToolError, ToolOutput
 
 __all__ = ["EditFile", "ListFiles", "ReadFile", "WriteFile"]
 

@@ -19,8 +19,8 @@ from acpella.schema import ToolKind
 
 from ..models import ToolSpec
 from ..places import Place
+from ..tool import Announcement, Danger, ToolError, ToolOutput
 from ._builtin import BuiltIn, clip, object_schema, say, string
-from .base import Announcement, Danger, ToolError, ToolOutput
 
 __all__ = ["FindFiles", "Search", "glob_matcher"]
 

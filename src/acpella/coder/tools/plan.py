@@ -8,8 +8,8 @@ from acpella.agent.tool_call import ToolRun
 from acpella.schema import PlanEntry, PlanEntryStatus, ToolKind
 
 from ..models import ToolSpec
+from ..tool import Announcement, Danger, ToolError, ToolOutput
 from ._builtin import BuiltIn, object_schema, say
-from .base import Announcement, Danger, ToolError, ToolOutput
 
 __all__ = ["MakePlan"]
 

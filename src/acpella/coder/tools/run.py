@@ -10,8 +10,8 @@ from acpella.local import Jail
 from acpella.schema import ToolKind
 
 from ..models import ToolSpec
+from ..tool import Announcement, Danger, ToolError, ToolOutput
 from ._builtin import BuiltIn, number, object_schema, say, string
-from .base import Announcement, Danger, ToolError, ToolOutput
 from .command_keys import permission_key
 
 __all__ = ["Run"]

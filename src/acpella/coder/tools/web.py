@@ -10,8 +10,8 @@ from acpella.agent.tool_call import ToolRun
 from acpella.schema import ImageContent, ToolKind
 
 from ..models import Image, ToolSpec
+from ..tool import Announcement, Danger, ToolError, ToolOutput
 from ._builtin import BuiltIn, clip, object_schema, say, string
-from .base import Announcement, Danger, ToolError, ToolOutput
 
 __all__ = ["Fetch"]
 

@@ -10,7 +10,7 @@ from acpella.rpc.message import replace_surrogates
 from acpella.schema import ContentChunk, SessionUpdate, TextContent, encode
 from acpella.sessions import EventKind, Lease, SessionChanges, Store, StoreError
 
-__all__ = ["Recorder"]
+__all__ = ["LogWriter"]
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class _Text:
         return _encoded(self.kind(content=content, message_id=self.message_id))
 
 
-class Recorder:
+class LogWriter:
     """The writing end of a session's log. What could not be written is kept and tried again."""
 
     def __init__(self, store: Store, lease: Lease, last_seq: int) -> None:

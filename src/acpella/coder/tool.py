@@ -9,7 +9,7 @@ from acpella.agent.tool_call import ToolRun
 from acpella.errors import AcpellaError
 from acpella.schema import ToolKind
 
-from ..models import Image, Text, ToolSpec
+from .models import Image, Text, ToolSpec
 
 __all__ = ["Announcement", "CoderTool", "Danger", "ToolError", "ToolOutput"]
 

@@ -1,0 +1,110 @@
+"""The sessions of an agent that are in memory, on all its connections."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from acpella.sessions import LiveSessions, Store, StoreError
+
+from .definition import Definition
+from .session import SessionCore
+
+__all__ = ["OpenSessions"]
+
+log = logging.getLogger(__name__)
+
+CLOSE_GRACE = 1.0
+"""Seconds for the author's `on_close`. Without it, one that hangs keeps sessions and the process alive."""
+
+
+class _Door:
+    """Lets one request at a time open or remove a session; gone with the last who uses it."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.users = 0
+
+
+class OpenSessions:
+    """Not too many, and none that nobody uses: those go back to the store until they are needed."""
+
+    def __init__(self, definition: Definition, store: Store | None) -> None:
+        self._definition = definition
+        self._store = store
+        self._live: LiveSessions[SessionCore] = LiveSessions(
+            self._unload,
+            lambda session: session.busy,
+            max_sessions=definition.settings.max_sessions,
+            idle_seconds=definition.settings.session_idle_timeout or None,
+        )
+        self._doors: dict[str, _Door] = {}
+
+    def get(self, session_id: str) -> SessionCore | None:
+        return self._live.get(session_id)
+
+    def all(self) -> list[SessionCore]:
+        return [session for session_id in self._live if (session := self._live.get(session_id))]
+
+    async def settled(self, session_id: str) -> None:
+        """Wait for a session that is being unloaded."""
+        await self._live.settle(session_id)
+
+    async def run_reaper(self) -> None:
+        """Unload what is idle, for ever."""
+        await self._live.run_reaper()
+
+    @asynccontextmanager
+    async def alone(self, session_id: str) -> AsyncGenerator[None]:
+        """Open or remove a session while nobody else does, on any connection."""
+        door = self._doors.setdefault(session_id, _Door())
+        door.users += 1
+        try:
+            async with door.lock:
+                yield
+        finally:
+            door.users -= 1
+            if not door.users:
+                del self._doors[session_id]
+
+    async def admit(self, session: SessionCore) -> None:
+        """Keep a session in memory; one that the author's hook refuses is let go again."""
+        session.users += 1  # not unloaded before it was of any use
+        try:
+            await self._live.add(session.id, session)
+            await self._definition.call_hook("session", session.session)
+        except BaseException:
+            self._live.remove(session.id)
+            await self._let_go(session, save=False)
+            raise
+        finally:
+            session.users -= 1
+
+    async def forget(self, session: SessionCore, *, save: bool = True) -> None:
+        """Let a session go: nothing of it stays in memory."""
+        self._live.remove(session.id)
+        await session.stop_background()
+        try:
+            async with asyncio.timeout(CLOSE_GRACE):
+                await self._definition.call_hook("close", session.session)
+        except Exception:
+            log.exception("on_close failed for session %s", session.id)
+        await self._let_go(session, save=save)
+
+    async def _let_go(self, session: SessionCore, *, save: bool) -> None:
+        if session.log_writer is None or self._store is None:
+            return
+        session.log_writer.close()
+        try:
+            if save:
+                await session.save()
+        except StoreError as error:
+            log.error("session %s was not saved: %s", session.id, error)
+        try:
+            await self._store.release(session.log_writer.lease)
+        except StoreError as error:
+            log.warning("session %s was not given back: %s", session.id, error)
+
+    async def _unload(self, session: SessionCore) -> None:
+        session.editor.parked[session.id] = session.workplace()
+        await self.forget(session)

@@ -1,0 +1,327 @@
+"""The session service: what one editor can do with sessions, on the store and in memory."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+
+from acpella.errors import InvalidParams, InvalidRequest
+from acpella.schema import ListSessionsResponse, SessionInfo
+from acpella.sessions import Lease, SessionNotFound, SessionRecord, Store
+
+from .catalogue import Catalogue
+from .definition import Definition
+from .editor import Editor
+from .guards import check_absolute, check_places, checked_id, new_session_id, no_session
+from .log_writer import LogWriter
+from .open_sessions import OpenSessions
+from .operations import (
+    CloseSession,
+    DeleteSession,
+    ForkSession,
+    ListSessions,
+    NewSession,
+    OpenedSession,
+    ReopenSession,
+    SetMode,
+    SetOption,
+    Workplace,
+)
+from .running import RunningPrompts
+from .session import SessionCore
+
+__all__ = ["CURRENT_SERVICE", "SessionService"]
+
+PAGES_AT_ONCE = 20
+"""Pages of the store that one answer to `session/list` reads at most, to leave out unused sessions."""
+
+CURRENT_SERVICE: ContextVar["SessionService"] = ContextVar("acpella_current_service")
+"""Of the editor whose request is being answered, for handlers of extension methods."""
+
+
+class SessionService:
+    """Opens, lists, closes and deletes sessions for one editor."""
+
+    def __init__(
+        self,
+        definition: Definition,
+        editor: Editor,
+        open_sessions: OpenSessions,
+        catalogue: Catalogue | None,
+        running: RunningPrompts,
+    ) -> None:
+        self.editor = editor
+        self._definition = definition
+        self._open_sessions = open_sessions
+        self._catalogue = catalogue
+        self._running = running
+
+    # -- opening -------------------------------------------------------------------------
+
+    async def new(self, request: NewSession) -> OpenedSession:
+        self._check(request.workplace)
+        record = self._new_record(request.workplace)
+        log_writer = None
+        if self._catalogue is not None:
+            await self._catalogue.check_room(self.editor.principal)
+            store = self._catalogue.store
+            log_writer = LogWriter(store, await store.create(record), 0)
+        return await self._admit_made(record, request.workplace, log_writer)
+
+    async def reopen(self, request: ReopenSession) -> OpenedSession:
+        session = await self._reopen(request)
+        if not request.replay:
+            self._tell_commands_later(session)
+        elif self._definition.commands:  # before the answer: with it, everything of the session was told
+            await session.tell_commands()
+            await session.all_shown()
+        return session.opened()
+
+    async def fork(self, request: ForkSession) -> OpenedSession:
+        source_id = checked_id(request.session_id)
+        self._check(request.workplace)
+        await self._stored.check_room(self.editor.principal)
+        await self._open_sessions.settled(source_id)
+        source = self._mine(source_id)
+        if source is not None:
+            await source.save()
+        record = self._new_record(request.workplace)
+        lease = await self._store.fork(source_id, record, principal=self.editor.principal)
+        record = await self._store.get(record.id, principal=self.editor.principal)
+        log_writer = LogWriter(self._store, lease, record.last_seq)
+        return await self._admit_made(record, request.workplace, log_writer)
+
+    def _new_record(self, workplace: Workplace) -> SessionRecord:
+        return SessionRecord(
+            id=new_session_id(),
+            cwd=workplace.cwd,
+            principal=self.editor.principal,
+            created_at=_now(),
+            updated_at=_now(),
+        )
+
+    async def _admit_made(
+        self, record: SessionRecord, workplace: Workplace, log_writer: LogWriter | None
+    ) -> OpenedSession:
+        """Open a session that nobody knows of yet, so that none is left when it fails."""
+        try:
+            session = await self._admit(record, workplace, log_writer)
+        except BaseException:
+            if self._catalogue is not None:
+                await self._store.delete(record.id, principal=self.editor.principal)
+            raise
+        self._tell_commands_later(session)
+        return session.opened()
+
+    async def _admit(
+        self, record: SessionRecord, workplace: Workplace, log_writer: LogWriter | None
+    ) -> SessionCore:
+        session = SessionCore(self._definition, self.editor, record, workplace, log_writer=log_writer)
+        self.editor.parked.pop(session.id, None)
+        await self._open_sessions.admit(session)
+        return session
+
+    def _tell_commands_later(self, session: SessionCore) -> None:
+        """Tell the commands once the editor knows the session."""
+        if self._definition.commands:
+            self.editor.after_answer(lambda: session.start(session.tell_commands))
+
+    async def _reopen(self, request: ReopenSession) -> SessionCore:
+        session_id = checked_id(request.session_id)
+        self._check(request.workplace)
+        async with self._open_sessions.alone(session_id):  # two loads at once take turns
+            await self._open_sessions.settled(session_id)
+            live = self._mine(session_id)
+            if live is not None and live.prompt is not None and live.editor.is_left_for(self.editor):
+                await self._take_over(live, replay=request.replay)
+                return live
+            lease = await self._take(session_id)
+            try:
+                record = await self._store.get(session_id, principal=self.editor.principal)
+                if request.replay:
+                    await self._replay(session_id)
+                log_writer = LogWriter(self._store, lease, record.last_seq)
+                return await self._admit(record, request.workplace, log_writer)
+            except BaseException:
+                await self._store.release(lease)
+                raise
+
+    async def _take_over(self, session: SessionCore, *, replay: bool) -> None:
+        """Go on with a session whose turn runs on a connection that its editor has left.
+
+        The editor gets the history so far, then what the turn does from now on. The turn's answer goes to
+        whoever asked; that it ended is in the log.
+        """
+        async with session.moving():
+            await session.save()
+            if replay:
+                await self._replay(session.id)
+            session.move_to(self.editor)
+            if session.prompt is not None:
+                session.prompt.move_to(self._running)
+
+    async def _take(self, session_id: str) -> Lease:
+        """Become the session's writer; from another connection of this agent if it is idle there."""
+        await self._open_sessions.settled(session_id)
+        live = self._mine(session_id)
+        if live is not None:
+            self._check_idle(live)
+            await self._open_sessions.forget(live)
+        return await self._store.acquire(session_id, principal=self.editor.principal)
+
+    async def _replay(self, session_id: str) -> None:
+        """Send the whole conversation again, in order (R-142)."""
+        show = self.editor.show_stored
+        async for events in self._store.read(session_id, principal=self.editor.principal):
+            for event in events:
+                if event.kind == "update":
+                    await show(session_id, event.body)
+
+    # -- working with one ----------------------------------------------------------------
+
+    @asynccontextmanager
+    async def using(self, session_id: str) -> AsyncGenerator[SessionCore]:
+        """A session that the editor has opened on this connection; it stays in memory meanwhile."""
+        session = await self._find(checked_id(session_id))
+        session.users += 1
+        try:
+            yield session
+        finally:
+            session.users -= 1
+
+    async def _find(self, session_id: str) -> SessionCore:
+        session = self._open_sessions.get(session_id)
+        if session is not None and session.editor is self.editor:
+            return session
+        if session_id not in self.editor.parked:
+            raise no_session(session_id)
+        async with self._open_sessions.alone(session_id):
+            return await self._bring_back(session_id)
+
+    async def _bring_back(self, session_id: str) -> SessionCore:
+        await self._open_sessions.settled(session_id)
+        session = self._open_sessions.get(session_id)
+        if session is not None and session.editor is self.editor:
+            return session  # somebody was faster
+        workplace = self.editor.parked.get(session_id)
+        if workplace is None or session is not None or self._catalogue is None:
+            self.editor.parked.pop(session_id, None)
+            raise no_session(session_id)  # closed meanwhile, or open on another connection
+        lease = await self._store.acquire(session_id, principal=self.editor.principal)
+        try:
+            record = await self._store.get(session_id, principal=self.editor.principal)
+            log_writer = LogWriter(self._store, lease, record.last_seq)
+            return await self._admit(record, workplace, log_writer)
+        except BaseException:
+            self.editor.parked[session_id] = workplace
+            await self._store.release(lease)
+            raise
+
+    async def set_mode(self, request: SetMode) -> OpenedSession:
+        return await self._change(request.session_id, lambda session: session.set_mode(request.mode_id))
+
+    async def set_option(self, request: SetOption) -> OpenedSession:
+        return await self._change(
+            request.session_id, lambda session: session.set_option(request.option_id, request.value)
+        )
+
+    async def _change(
+        self, session_id: str, change: Callable[[SessionCore], Awaitable[None]]
+    ) -> OpenedSession:
+        async with self.using(session_id) as session:
+            try:
+                await change(session)
+            except ValueError as error:
+                raise InvalidParams(str(error)) from None
+            await session.all_shown()
+            return session.opened()
+
+    async def saved(self, session_id: str) -> None:
+        """Write what a session in memory has not written yet."""
+        live = self._mine(session_id)
+        if live is not None:
+            await live.save()
+
+    # -- the catalogue -------------------------------------------------------------------
+
+    async def list(self, request: ListSessions) -> ListSessionsResponse:
+        if request.cwd is not None:
+            check_absolute(request.cwd)
+        page_size = self._definition.settings.page_size
+        sessions: list[SessionInfo] = []
+        cursor = request.cursor
+        for _ in range(PAGES_AT_ONCE):
+            page = await self._store.list(
+                principal=self.editor.principal,
+                cwd=request.cwd,
+                cursor=cursor,
+                limit=page_size - len(sessions),
+            )
+            sessions += [
+                SessionInfo(session_id=r.id, cwd=r.cwd, title=r.title, updated_at=r.updated_at)
+                for r in page.sessions
+                if self._was_used(r)
+            ]
+            cursor = page.next_cursor
+            if cursor is None or len(sessions) >= page_size:
+                break
+        return ListSessionsResponse(sessions=sessions, next_cursor=cursor)
+
+    def _was_used(self, record: SessionRecord) -> bool:
+        """Editors open a session with every window; one without a prompt is nothing to come back to."""
+        if record.last_seq or record.title is not None:
+            return True
+        live = self._mine(record.id)
+        return live is not None and live.prompt is not None
+
+    async def close(self, request: CloseSession) -> None:
+        session_id = checked_id(request.session_id)
+        await self._running.stop(session_id)
+        async with self._open_sessions.alone(session_id):
+            live = self._open_sessions.get(session_id)
+            if live is not None and live.editor is self.editor:
+                await self._open_sessions.forget(live)
+            elif self.editor.parked.pop(session_id, None) is None:
+                raise no_session(session_id)
+
+    async def delete(self, request: DeleteSession) -> None:
+        session_id = checked_id(request.session_id)
+        await self._running.stop(session_id)
+        async with self._open_sessions.alone(session_id):
+            await self._open_sessions.settled(session_id)
+            live = self._mine(session_id)
+            if live is not None:
+                self._check_idle(live)
+                await self._open_sessions.forget(live, save=False)
+            self.editor.parked.pop(session_id, None)
+            try:
+                await self._store.delete(session_id, principal=self.editor.principal)
+            except SessionNotFound:
+                pass  # R-170: deleting what is not there succeeds
+
+    # -- guards --------------------------------------------------------------------------
+
+    @property
+    def _stored(self) -> Catalogue:
+        assert self._catalogue is not None, "only served with a store"
+        return self._catalogue
+
+    @property
+    def _store(self) -> Store:
+        return self._stored.store
+
+    def _mine(self, session_id: str) -> SessionCore | None:
+        """A session in memory, on any connection of this user's."""
+        live = self._open_sessions.get(session_id)
+        return live if live is not None and live.editor.principal == self.editor.principal else None
+
+    def _check_idle(self, session: SessionCore) -> None:
+        if session.prompt is not None or session.id in self._running:
+            raise InvalidRequest("a prompt is running in this session; cancel it or wait for its end")
+
+    def _check(self, workplace: Workplace) -> None:
+        check_places(workplace.cwd, workplace.directories, workplace.mcp_servers, self._definition.mcp)
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
