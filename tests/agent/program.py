@@ -2,7 +2,9 @@
 
 import asyncio
 import sys
+import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import acpella
@@ -83,7 +85,26 @@ def break_reading() -> None:
     read_params, methods.Method.read_params = methods.Method.read_params, fail
 
 
+def keep_thread(turn: Any) -> None:
+    """Leaves a thread of its own running until a file is there."""
+    file = Path(turn.text)
+
+    def wait() -> None:
+        while not file.exists():
+            time.sleep(0.01)
+
+    threading.Thread(target=wait, name="a thread of mine", daemon=False).start()
+    turn.say("begun")
+
+
 match sys.argv[1]:
+    case "goes on":
+        agent.on_prompt(reply)
+        agent.run()
+        sys.exit(3)
+    case "keep":
+        agent.on_prompt(keep_thread)
+        agent.run()
     case "broken":
         break_reading()
         agent.on_prompt(reply)

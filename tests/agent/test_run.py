@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,43 @@ async def test_a_running_turn_does_not_keep_the_agent_alive(
         await child.load(session)
         assert child.said(kind="user_message_chunk") == prompt
         assert child.said().startswith("begun")
+
+
+@pytest.mark.parametrize(
+    "prompt, says",
+    [
+        ("ignore", "these tasks are left behind: turn of sess_"),
+        ("thread", "these threads are left behind: acpella worker 1"),
+    ],
+)
+async def test_what_is_left_running_is_named_and_the_program_goes_on(
+    prompt: str, says: str, home: Path
+) -> None:
+    """`agent.run()` returns to whoever called it, so the exit code is the program's own."""
+    async with running("goes on") as child:
+        session = await child.new()
+        prompting = asyncio.create_task(child.call("session/prompt", prompt_params(session, prompt)))
+        await child.until_said("begun")
+        await child.close_stdin()
+        assert await child.exit_code() == 3
+        await asyncio.gather(prompting, return_exceptions=True)
+        assert child.stderr == ""
+    (kept,) = logs_in(home)
+    assert says in kept
+
+
+async def test_a_thread_of_the_authors_is_waited_for_and_named(home: Path, tmp_path: Path) -> None:
+    """As Python does: it is not ours to end."""
+    may_end = tmp_path / "may end"
+    async with running("keep") as child:
+        assert await child.prompt(await child.new(), str(may_end)) == "end_turn"
+        await child.close_stdin()
+        async with asyncio.timeout(30):
+            while not any("waits for these threads: a thread of mine" in text for text in logs_in(home)):
+                await asyncio.to_thread(time.sleep, 0.01)
+        assert child.process.poll() is None
+        may_end.touch()
+        assert await child.exit_code() == 0
 
 
 @pytest.mark.parametrize("framing", ["lines", "headers"])

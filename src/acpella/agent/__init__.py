@@ -19,7 +19,7 @@ Each module imports only what stands below it:
     operations                              what an editor can ask for
     definition                              what the author declared
     choices                                 modes and options with what is chosen
-    declare  guards  log_writer  logs  running  settings
+    daemon_threads  declare  guards  log_writer  logs  running  settings
 
 A second protocol version is a module in `codec`.
 """

@@ -2,13 +2,15 @@
 
 import asyncio
 import logging
-import os
 import shlex
 import signal
 import sys
 import threading
 from collections.abc import Awaitable, Callable
 
+from acpella.sessions import quick_thread_switches
+
+from .daemon_threads import DaemonThreads
 from .definition import Definition
 
 __all__ = ["run_program", "stop_on_signals"]
@@ -27,41 +29,80 @@ def run_program(
     serve: Callable[[], Awaitable[Exception | None]],
     close: Callable[[], Awaitable[None]],
 ) -> None:
-    """Serve, then close. Raises `SystemExit` when a fault of acpella's own ended it."""
+    """Serve, then close. What a handler has left running is named in the log and left behind.
+
+    Raises:
+        SystemExit: a fault of acpella's own ended it.
+    """
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(
             f"{definition.name} speaks ACP on stdin and stdout, for an editor to start. To try it here: "
             f'acpella run -a {shlex.quote(shlex.join(sys.argv))} "hi"\n'
         )
-    exit_codes: list[int] = []
-    deadline = threading.Timer(EXIT_GRACE, _leave_behind, args=[exit_codes])
-    deadline.daemon = True
+    threads = DaemonThreads()
+    before = set(threading.enumerate())
 
-    async def run() -> None:
+    left: list[asyncio.Task[object]] = []
+
+    async def run() -> Exception | None:
+        asyncio.get_running_loop().set_default_executor(threads)
         try:
-            if await serve() is not None:
-                where = "" if definition.log_file is None else f" The log says why: {definition.log_file}"
-                sys.stderr.write(
-                    f"{definition.name} had to stop: it failed to read a message of the editor.{where}\n"
-                )
-                exit_codes.append(READING_FAILED)
+            return await serve()
         finally:
             await close()
-            deadline.start()
+            left.extend(await _end_tasks())
 
-    try:
-        asyncio.run(run())
-    finally:
-        deadline.cancel()
-    if exit_codes:
-        raise SystemExit(exit_codes[0])
+    runner = asyncio.Runner()
+    with quick_thread_switches():
+        try:
+            failure = runner.run(run())
+        finally:
+            _close(runner, left)
+    _tell_left(left, [thread for thread in threading.enumerate() if thread not in before | threads.idle])
+    if failure is not None:
+        where = "" if definition.log_file is None else f" The log says why: {definition.log_file}"
+        sys.stderr.write(
+            f"{definition.name} had to stop: it failed to read a message of the editor.{where}\n"
+        )
+        raise SystemExit(READING_FAILED)
 
 
-def _leave_behind(exit_codes: list[int]) -> None:
-    """A task or a thread of a handler does not end, and would keep the process alive."""
-    log.warning("a prompt handler has left something running; ending without it")
-    logging.shutdown()
-    os._exit(exit_codes[0] if exit_codes else 0)
+async def _end_tasks() -> set[asyncio.Task[object]]:
+    """Cancel what still runs on the loop; gives those that ignore it."""
+    tasks: set[asyncio.Task[object]] = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    return (await asyncio.wait(tasks, timeout=EXIT_GRACE))[1] if tasks else set()
+
+
+def _close(runner: asyncio.Runner, left: list[asyncio.Task[object]]) -> None:
+    if not left:
+        runner.close()
+        return
+    # `Runner.close` would wait for them for ever. Nor may they be collected when the interpreter ends: what
+    # they ignore then is written to stderr. What the frame of such a thread holds is never touched again.
+    threading.Thread(target=_hold, args=[left], name=_HOLDER, daemon=True).start()
+    asyncio.set_event_loop(None)
+    runner.get_loop().close()
+
+
+_HOLDER = "acpella left behind"
+
+
+def _hold(left: object) -> None:
+    threading.Event().wait()
+
+
+def _tell_left(left: list[asyncio.Task[object]], threads: list[threading.Thread]) -> None:
+    tasks = sorted(task.get_name() for task in left)
+    if tasks:
+        log.warning("a handler ignores its end; these tasks are left behind: %s", ", ".join(tasks))
+    leaving = [thread.name for thread in threads if thread.daemon and thread.name != _HOLDER]
+    if leaving:
+        log.warning("a handler is still at work; these threads are left behind: %s", ", ".join(leaving))
+    staying = [thread.name for thread in threads if not thread.daemon]
+    if staying:
+        log.warning("the agent has ended, but its process waits for these threads: %s", ", ".join(staying))
 
 
 def stop_on_signals(shutdown: Callable[[], Awaitable[None]]) -> None:

@@ -75,7 +75,7 @@ class Prompting:
             core.mark_cancelled()
         else:
             work = self._work(handler, turn, core, skipped)
-            running.task = asyncio.get_running_loop().create_task(work)
+            running.task = asyncio.get_running_loop().create_task(work, name=f"turn of {session.id}")
             await self._until_done(running, running.task)
         failure = self._failure_of(running, core)
         await core.finish()

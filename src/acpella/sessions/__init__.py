@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         StoreError,
         StoreUnavailable,
     )
+    from .threads import quick_thread_switches
     from .transfer import ImportedSession, InvalidDocument, export_session, import_session
 
 _HOMES = {
@@ -79,6 +80,7 @@ _HOMES = {
     "cluster_of": "cluster",
     "export_session": "transfer",
     "import_session": "transfer",
+    "quick_thread_switches": "threads",
 }
 """Where each name lives: a store is imported by whoever uses it, which clients do not."""
 
@@ -119,6 +121,7 @@ __all__ = [
     "export_session",
     "import_session",
     "open_store",
+    "quick_thread_switches",
 ]
 
 

@@ -4,7 +4,6 @@ import itertools
 import logging
 import os
 import sqlite3
-import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -33,10 +32,6 @@ from .store import (
 __all__ = ["SqliteStore"]
 
 log = logging.getLogger(__name__)
-
-SWITCH_INTERVAL = 0.0005
-"""Seconds after which a busy thread gives way to another. With Python's own 5 ms, an event loop that never
-rests but often lets go of the interpreter for a moment starves the threads of the store for seconds."""
 
 PIECE_EVENTS = 500
 """Events in one piece of a log. Without it, a long replay holds the reader and the memory."""
@@ -80,7 +75,6 @@ class SqliteStore:
     async def open(self) -> None:
         if self._closed or self._writer is not None:
             raise StoreError("the store is closed" if self._closed else "the store is open already")
-        sys.setswitchinterval(min(SWITCH_INTERVAL, sys.getswitchinterval()))
         writer = Writer(self.path, name="store writer", connect=self._enter, finish=self._leave)
         reader = Reader(self.path, name="store reader", connect=lambda: open_reader(self.path))
         await writer.start()

@@ -155,6 +155,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from acpella.server import Runner
     from acpella.server.access.gate import describe, is_loopback
     from acpella.server.logs import set_up_logging
+    from acpella.sessions import quick_thread_switches
 
     set_up_logging(arguments.log_format, level=arguments.log_level)
     settings = _settings(arguments)
@@ -173,7 +174,8 @@ def _run(arguments: argparse.Namespace) -> int:
             _say(f"  it answers to {', '.join(settings.allowed_hosts)}; --allow-host adds a name")
         if not settings.roots:
             _say("  sessions may work in any directory of this machine; --root limits them")
-    asyncio.run(runner.run())
+    with quick_thread_switches():  # sessions are in SQLite, mostly
+        asyncio.run(runner.run())
     return exits.DONE
 
 
