@@ -61,17 +61,17 @@ async def compact(turn: Turn, model: Model, history: History, *, running: bool) 
     except asyncio.CancelledError:
         await turn.update(CompactionUpdate(compaction_id=number, status="cancelled"))
         raise
-    told = "Summary of the conversation so far:\n\n" + summary
+    text = "Summary of the conversation so far:\n\n" + summary
     if running:
         prompt = next((m for m in reversed(messages) if isinstance(m, UserMessage)), None)
-        kept = [] if prompt is None else [_clipped(part) for part in prompt.content]
+        parts = [] if prompt is None else [_clipped(part) for part in prompt.content]
         history.replace(
-            [UserMessage([Text(told + "\n\nGo on with what the user asked for last, which was:"), *kept])]
+            [UserMessage([Text(text + "\n\nGo on with what the user asked for last, which was:"), *parts])]
         )
     else:
         history.replace(
             [
-                UserMessage([Text(told)]),
+                UserMessage([Text(text)]),
                 AssistantMessage([Text("I have read the summary and go on from there.")]),
             ]
         )

@@ -80,19 +80,19 @@ class Fence:
         homes = _homes()
         for home in homes:
             argv += ["--dir", str(home)]
-        shown = list(_tools(homes))
-        for path in shown:
+        readable = list(_tools(homes))
+        for path in readable:
             argv += ["--ro-bind", str(path), str(path)]
         for root, copy in pairs:
             argv += ["--bind", str(copy), str(root)]
         roots = [root for root, _ in pairs]
-        for path in _hidden([*map(Path, _SYSTEM), *shown, *roots], roots):
+        for path in _hidden([*map(Path, _SYSTEM), *readable, *roots], roots):
             argv += ["--tmpfs", str(path)]
         for path in (Path(os.path.realpath(each)) for each in private):
             inside = (copy / path.relative_to(root) for root, copy in pairs if path.is_relative_to(root))
             if next(inside, path).is_file():
                 argv += ["--ro-bind", os.devnull, str(path)]
-        visible = [*map(Path, _SYSTEM), *shown, *roots]
+        visible = [*map(Path, _SYSTEM), *readable, *roots]
         for name in dict.fromkeys([cwd, str(Path.home())]):
             real = os.path.realpath(name)
             if real != name and not any(Path(name).is_relative_to(path) for path in visible):

@@ -99,8 +99,8 @@ def is_public(address: str) -> bool:
 async def look_up(host: str, port: int) -> list[str]:
     """The addresses of a host, as this machine's resolver knows them."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in addresses))
 
 
 async def fetch(
@@ -176,18 +176,18 @@ async def _addresses(target: "httpx2.URL", port: int, private: bool, resolver: R
     """Where to connect to: all of the host's addresses, if all may be connected to."""
     host = target.raw_host.decode("ascii").strip("[]")
     try:
-        found = await resolver(host, port)
+        addresses = await resolver(host, port)
     except (OSError, UnicodeError):
         raise FetchError(f"{_shown(target)} cannot be fetched: there is no host {target.host}") from None
-    if not found:
+    if not addresses:
         raise FetchError(f"{_shown(target)} cannot be fetched: {target.host} has no address")
-    for address in found:
+    for address in addresses:
         if not private and not is_public(address):
             raise FetchError(
                 f"{_shown(target)} is not fetched: {target.host} is {address}, an address of this machine "
                 f"or its network. Start the agent with {PRIVATE_VARIABLE}=1 to allow that"
             )
-    return found
+    return addresses
 
 
 async def _get(
@@ -228,29 +228,29 @@ async def _get(
 async def _read(target: "httpx2.URL", response: "httpx2.Response", max_bytes: int) -> "Fetched | httpx2.URL":
     import httpx2
 
-    shown = _shown(target)
+    address = _shown(target)
     if response.status_code in (301, 302, 303, 307, 308):
         try:
             return target.join(response.headers.get("location", ""))
         except (httpx2.InvalidURL, ValueError):
-            raise FetchError(f"{shown} redirects to something that is not an address") from None
+            raise FetchError(f"{address} redirects to something that is not an address") from None
     if not response.is_success:
         phrase = f" {response.reason_phrase}" if response.reason_phrase else ""
-        raise FetchError(f"{shown} answered {response.status_code}{phrase}")
+        raise FetchError(f"{address} answered {response.status_code}{phrase}")
     mime_type, charset = _content_type(response.headers.get("content-type", ""))
     is_image = mime_type.startswith("image/") and mime_type != "image/svg+xml"
     if mime_type and not is_image and not _TEXT_TYPES.fullmatch(mime_type):
-        raise FetchError(f"{shown} is {mime_type}, neither text nor an image")
+        raise FetchError(f"{address} is {mime_type}, neither text nor an image")
     limit = max(IMAGE_LIMIT, max_bytes) if is_image else max_bytes
-    data = await _body(response, limit, shown)
-    found = image_type(data)
+    data = await _body(response, limit, address)
+    image = image_type(data)
     if is_image:
-        if found is None:
-            raise FetchError(f"{shown} is no PNG, JPEG, GIF or WebP image")
-        return Fetched(str(target), found, image=data)
-    if found is not None:
-        return Fetched(str(target), found, image=data)
-    return Fetched(str(target), mime_type or "text/plain", text=_decode(data, charset, shown))
+        if image is None:
+            raise FetchError(f"{address} is no PNG, JPEG, GIF or WebP image")
+        return Fetched(str(target), image, image=data)
+    if image is not None:
+        return Fetched(str(target), image, image=data)
+    return Fetched(str(target), mime_type or "text/plain", text=_decode(data, charset, address))
 
 
 async def _body(response: "httpx2.Response", limit: int, shown: str) -> bytes:
@@ -281,8 +281,8 @@ async def _body(response: "httpx2.Response", limit: int, shown: str) -> bytes:
 
 def _content_type(header: str) -> tuple[str, str]:
     mime_type, _, parameters = header.partition(";")
-    found = re.search(r"charset\s*=\s*[\"']?([\w.:-]+)", parameters, re.IGNORECASE)
-    return mime_type.strip().lower(), found.group(1) if found else ""
+    charset = re.search(r"charset\s*=\s*[\"']?([\w.:-]+)", parameters, re.IGNORECASE)
+    return mime_type.strip().lower(), charset.group(1) if charset else ""
 
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))

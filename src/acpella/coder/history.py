@@ -43,8 +43,8 @@ class History:
     def add(self, message: Message) -> None:
         message = _writable(message)
         self._messages.append(message)
-        kept = cast("list[Any]", self._state.setdefault(MESSAGES, []))
-        kept.append(msgspec.to_builtins(message))
+        messages = cast("list[Any]", self._state.setdefault(MESSAGES, []))
+        messages.append(msgspec.to_builtins(message))
 
     def replace(self, messages: Iterable[Message]) -> None:
         self._messages = [_writable(message) for message in messages]

@@ -238,13 +238,13 @@ class Loop:
             async with self._turn.tool(name or "(no name)", name=name) as call:
                 call.fail(why)
             return _failed(use, why)
-        told = tool.announce(use.arguments, self._turn.session.cwd)
+        announced = tool.announce(use.arguments, self._turn.session.cwd)
         asking = asks(self._turn.session.mode, tool)
         run = self._turn.tool(
-            told.title,
+            announced.title,
             kind=tool.kind,
             name=use.name,
-            locations=told.locations,
+            locations=announced.locations,
             input=use.arguments,
             pending=asking,
         )
@@ -253,7 +253,7 @@ class Loop:
                 if not asking:
                     return await self._run(tool, call, use)
                 async with self._bench.alone:
-                    work = self._run_with_permission(tool, call, use, told)
+                    work = self._run_with_permission(tool, call, use, announced)
                     return await self._bench.guard(tool, work)
             except _EXPECTED as error:
                 why = _in_words(error)

@@ -155,8 +155,8 @@ def _media(data: bytes, accepts: Accepts, wanted: Literal["image", "audio"] | No
     """An image or a sound, if it is one by its own bytes and the model takes it."""
     image = image_type(data) if wanted != "audio" else None
     audio = audio_type(data) if wanted != "image" and image is None else None
-    found = image or audio
-    if found is None:
+    mime_type = image or audio
+    if mime_type is None:
         kinds = {"image": "a PNG, JPEG, GIF or WebP image", "audio": "a sound in a known format"}
         raise _Skipped(
             f"it is not {kinds[wanted] if wanted else 'text, and no image or sound that is known'}"
@@ -167,9 +167,9 @@ def _media(data: bytes, accepts: Accepts, wanted: Literal["image", "audio"] | No
         raise _Skipped(f"it is larger than {size_text(limit)}")
     if kind not in accepts:
         what = "images" if image else "sounds"
-        raise _Skipped(f"it is {found} of {size_text(len(data))}, and this model takes no {what}")
+        raise _Skipped(f"it is {mime_type} of {size_text(len(data))}, and this model takes no {what}")
     text = base64.b64encode(data).decode("ascii")
-    return Image(text, found) if image else Audio(text, found)
+    return Image(text, mime_type) if image else Audio(text, mime_type)
 
 
 def _embedded(block: EmbeddedResource, accepts: Accepts) -> Part:

@@ -87,12 +87,12 @@ class MemoryStore:
 
     async def create(self, record: SessionRecord, events: Sequence[tuple[EventKind, bytes]] = ()) -> Lease:
         self._check()
-        kept = self._new(
+        session = self._new(
             record, record.title, json_bytes(record.id, "state", record.state),
             json_bytes(record.id, "settings", record.settings),
         )  # fmt: skip
-        kept.add(events)
-        return self._keep(kept)
+        session.add(events)
+        return self._keep(session)
 
     async def get(self, session_id: str, *, principal: str = "") -> SessionRecord:
         self._check()
@@ -100,15 +100,15 @@ class MemoryStore:
 
     async def acquire(self, session_id: str, *, principal: str = "") -> Lease:
         self._check()
-        kept = self._find(session_id, principal)
-        kept.epoch, kept.held = next(self._epochs), True
-        return Lease(session_id, kept.epoch)
+        session = self._find(session_id, principal)
+        session.epoch, session.held = next(self._epochs), True
+        return Lease(session_id, session.epoch)
 
     async def release(self, lease: Lease) -> None:
         self._check()
-        kept = self._sessions.get(lease.session_id)
-        if kept is not None and kept.epoch == lease.epoch:
-            kept.held = False
+        session = self._sessions.get(lease.session_id)
+        if session is not None and session.epoch == lease.epoch:
+            session.held = False
 
     async def append(
         self,
@@ -122,43 +122,43 @@ class MemoryStore:
         name = lease.session_id
         state = None if changes.state is None else json_bytes(name, "state", changes.state)
         settings = None if changes.settings is None else json_bytes(name, "settings", changes.settings)
-        kept = self._sessions.get(name)
-        if kept is None:
+        session = self._sessions.get(name)
+        if session is None:
             raise SessionNotFound(name)
-        if kept.epoch != lease.epoch or not kept.held:
+        if session.epoch != lease.epoch or not session.held:
             raise Fenced(f"session {name!r} was given back or taken by somebody else")
-        last = len(kept.log)
+        last = len(session.log)
         if last != expected_seq:
-            wrote = [(event.kind, event.body) for event in kept.log[expected_seq:]]
+            wrote = [(event.kind, event.body) for event in session.log[expected_seq:]]
             if events and last == expected_seq + len(events) and wrote == [tuple(each) for each in events]:
                 return last
             raise Fenced(f"the log of session {name!r} is at {last}, not at {expected_seq}")
-        self._unlist(kept)
-        kept.add(events)
-        kept.updated_at = self._clock.now()
-        kept.title = kept.title if changes.title is None else changes.title
-        kept.cwd = kept.cwd if changes.cwd is None else changes.cwd
-        kept.state = kept.state if state is None else state
-        kept.settings = kept.settings if settings is None else settings
-        self._enlist(kept)
-        return len(kept.log)
+        self._unlist(session)
+        session.add(events)
+        session.updated_at = self._clock.now()
+        session.title = session.title if changes.title is None else changes.title
+        session.cwd = session.cwd if changes.cwd is None else changes.cwd
+        session.state = session.state if state is None else state
+        session.settings = session.settings if settings is None else settings
+        self._enlist(session)
+        return len(session.log)
 
     async def read(self, session_id: str, *, after: int = 0, principal: str = "") -> AsyncIterator[Events]:
         self._check()
-        kept = self._find(session_id, principal)
-        end = len(kept.log)
+        session = self._find(session_id, principal)
+        end = len(session.log)
         for start in range(max(after, 0), end, PIECE_EVENTS):
             self._check()
-            if self._sessions.get(session_id) is not kept:
+            if self._sessions.get(session_id) is not session:
                 raise SessionNotFound(session_id)
-            yield kept.log[start : min(start + PIECE_EVENTS, end)]
+            yield session.log[start : min(start + PIECE_EVENTS, end)]
 
     async def fork(self, session_id: str, record: SessionRecord, *, principal: str = "") -> Lease:
         self._check()
         source = self._find(session_id, principal)
-        kept = self._new(record, source.title, source.state, source.settings)
-        kept.log.extend(source.log)
-        return self._keep(kept)
+        copy = self._new(record, source.title, source.state, source.settings)
+        copy.log.extend(source.log)
+        return self._keep(copy)
 
     async def delete(self, session_id: str, *, principal: str = "") -> None:
         self._check()
@@ -173,18 +173,20 @@ class MemoryStore:
         order = self._order.get((principal, cwd), [])
         end = len(order) if cursor is None else bisect_left(order, decode_cursor(cursor))
         start = max(end - limit, 0)
-        found = [self._sessions[name].record() for _, name in reversed(order[start:end])]
-        return Page(found, encode_cursor(found[-1].updated_at, found[-1].id) if found and start else None)
+        records = [self._sessions[name].record() for _, name in reversed(order[start:end])]
+        return Page(
+            records, encode_cursor(records[-1].updated_at, records[-1].id) if records and start else None
+        )
 
     def _check(self) -> None:
         if self._closed or not self._opened:
             raise StoreError("the store is closed" if self._closed else "the store is not open yet")
 
     def _find(self, session_id: str, principal: str) -> _Kept:
-        kept = self._sessions.get(session_id)
-        if kept is None or kept.principal != principal:
+        session = self._sessions.get(session_id)
+        if session is None or session.principal != principal:
             raise SessionNotFound(session_id)
-        return kept
+        return session
 
     def _new(self, record: SessionRecord, title: str | None, state: bytes, settings: bytes) -> _Kept:
         if record.id in self._sessions:

@@ -62,11 +62,11 @@ class LiveSessions(Generic[T]):
 
     def get(self, session_id: str) -> T | None:
         """The live object, which counts as used now; None if it must be loaded (after `settle`)."""
-        found = self._live.get(session_id)
-        if found is None:
+        entry = self._live.get(session_id)
+        if entry is None:
             return None
-        self._touch(session_id, found[0])
-        return found[0]
+        self._touch(session_id, entry[0])
+        return entry[0]
 
     async def add(self, session_id: str, session: T) -> None:
         """Keep a new object, and unload another if there are too many. Raises `ValueError` for a known id."""
@@ -84,8 +84,8 @@ class LiveSessions(Generic[T]):
 
     def remove(self, session_id: str) -> T | None:
         """Forget an object without unloading it."""
-        found = self._live.pop(session_id, None)
-        return None if found is None else found[0]
+        entry = self._live.pop(session_id, None)
+        return None if entry is None else entry[0]
 
     async def settle(self, session_id: str) -> None:
         """Wait until a session that is being unloaded is gone; to be called before it is loaded again."""

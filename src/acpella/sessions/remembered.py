@@ -55,10 +55,10 @@ class RememberedPermissions:
     def forget(self, owner: str, key: str) -> bool:
         """Ask again from now on; False if nothing was remembered."""
         self._refresh()
-        found = self._decisions.get(owner, {}).pop(key, None)
-        if found is not None:
+        decision = self._decisions.get(owner, {}).pop(key, None)
+        if decision is not None:
             self._save()
-        return found is not None
+        return decision is not None
 
     def _refresh(self) -> None:
         try:

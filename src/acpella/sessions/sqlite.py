@@ -144,12 +144,12 @@ class SqliteStore:
 
         def append(connection: sqlite3.Connection) -> int:
             # The write lock is held from here to the commit, so what is checked cannot change.
-            found = connection.execute(
+            row = connection.execute(
                 "SELECT k, epoch, owner, last_seq FROM sessions WHERE id = ?", (lease.session_id,)
             ).fetchone()
-            if found is None:
+            if row is None:
                 raise SessionNotFound(lease.session_id)
-            key, epoch, owner, last = found
+            key, epoch, owner, last = row
             if epoch != lease.epoch or owner != self._node.id:
                 raise Fenced(f"session {lease.session_id!r} was given back or taken by somebody else")
             if last != expected_seq:
@@ -210,10 +210,10 @@ class SqliteStore:
         query, values = _list_query(principal, cwd, cursor, limit)
 
         def page(connection: sqlite3.Connection) -> Page:
-            found = [_record(row) for row in connection.execute(query, values).fetchall()]
-            more = len(found) > limit
-            del found[limit:]
-            return Page(found, encode_cursor(found[-1].updated_at, found[-1].id) if more else None)
+            records = [_record(row) for row in connection.execute(query, values).fetchall()]
+            more = len(records) > limit
+            del records[limit:]
+            return Page(records, encode_cursor(records[-1].updated_at, records[-1].id) if more else None)
 
         return await self._read(page)
 
@@ -309,10 +309,10 @@ class SqliteStore:
 
 def _find(connection: sqlite3.Connection, session_id: str, principal: str, columns: str) -> tuple[Any, ...]:
     query = f"SELECT {columns} FROM sessions WHERE id = ? AND principal = ?"
-    found = connection.execute(query, (session_id, principal)).fetchone()
-    if found is None:
+    row = connection.execute(query, (session_id, principal)).fetchone()
+    if row is None:
         raise SessionNotFound(session_id)
-    return found
+    return row
 
 
 def _record(row: tuple[Any, ...]) -> SessionRecord:

@@ -190,8 +190,8 @@ async def discover(environment: Mapping[str, str] | None = None) -> list[str]:
     asked = [name for name in _PROVIDERS if _usable(f"{name}:", env) or name in ("ollama", "lmstudio")]
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(_models_of(name, env)) for name in asked]
-    found = [name for task in tasks for name in task.result() if _allowed(name, env)]
-    return list(dict.fromkeys([*available(env)[:-1], *found, "offline"]))
+    names = [name for task in tasks for name in task.result() if _allowed(name, env)]
+    return list(dict.fromkeys([*available(env)[:-1], *names, "offline"]))
 
 
 async def _models_of(provider: str, env: Mapping[str, str]) -> list[str]:

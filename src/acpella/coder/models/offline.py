@@ -253,11 +253,11 @@ def _cut(text: str, room: int) -> str:
 def _chore(system: str, words: list[str], before: list[Message]) -> _Reply | None:
     """A title or a summary of the conversation, made of what was said."""
     asked = " ".join([*words, system[:500]]).lower()
-    found = re.search(r"\b(title|summar\w+|compact\w*)\b", asked)
-    if found is None or not re.search(r"\b(?:conversation|session|chat|history|so far)\b", asked):
+    request = re.search(r"\b(title|summar\w+|compact\w*)\b", asked)
+    if request is None or not re.search(r"\b(?:conversation|session|chat|history|so far)\b", asked):
         return None
     requests = [" ".join(_words(message)) for message in before if isinstance(message, UserMessage)]
-    if found[1] == "title":
+    if request[1] == "title":
         first = " ".join((requests or words)[0].split())
         return _Reply(first[:60].rstrip() or "Conversation")
     if not requests:

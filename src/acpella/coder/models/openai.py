@@ -391,8 +391,8 @@ class _Messages:
         texts = [part.text for part in message.content if isinstance(part, Text)]
         pictures = sum(isinstance(part, Image) for part in message.content)
         if pictures:
-            shown = "shown in the next message" if "image" in self._accepts else "that this model cannot see"
-            texts.append(f"({pictures} image{'s' if pictures > 1 else ''} {shown})")
+            note = "shown in the next message" if "image" in self._accepts else "that this model cannot see"
+            texts.append(f"({pictures} image{'s' if pictures > 1 else ''} {note})")
         content = "\n".join(texts) or "(nothing)"
         if message.is_error:
             content = f"Error: {content}"

@@ -171,10 +171,10 @@ def _short_place(word: str) -> str:
 
 
 def _run(words: str) -> _Found:
-    found = _match(r"(?:[$!]\s*|(?:run|execute|exec)\s+(?:the\s+)?(?:(?:shell\s+)?command:?\s+)?)(.+)", words)
-    if found is None:
+    match = _match(r"(?:[$!]\s*|(?:run|execute|exec)\s+(?:the\s+)?(?:(?:shell\s+)?command:?\s+)?)(.+)", words)
+    if match is None:
         return None
-    command, arguments = found[1].strip(), {}
+    command, arguments = match[1].strip(), {}
     limit = re.search(
         r"[\s,](?:with\s+)?(?:a\s+)?time(?:out| limit)\s+(?:of\s+)?(\d+)\s*s?(?:econds?)?\.?$", command
     )
@@ -223,13 +223,13 @@ def _range(path: str, first: str, last: str | None) -> _Found:
 
 def _read(words: str) -> _Found:
     verbs = r"(read|cat|show(?: me)?|open|print|display|view|look at|what(?:'s| is) in)"
-    found = _match(rf"{verbs}\s+(?:the\s+)?(?:(?:files?|contents? of)\s+)*(.+)", words)
-    if found is None:
+    match = _match(rf"{verbs}\s+(?:the\s+)?(?:(?:files?|contents? of)\s+)*(.+)", words)
+    if match is None:
         return None
-    rest = found[2].strip()
+    rest = match[2].strip()
     if rest not in (".", ".."):
         rest = re.sub(r"^(?:the\s+)|\s+file$", "", _TAIL.sub("", rest), flags=re.IGNORECASE)
-    if found[1].lower().startswith("what") and _HERE.match(rest):
+    if match[1].lower().startswith("what") and _HERE.match(rest):
         return "list_files", {}
     hidden = _SPANS.sub(lambda span: "\0" * len(span[0]), rest)
     if all(map(_is_path, rest.split())):
@@ -241,7 +241,7 @@ def _read(words: str) -> _Found:
         start = between.end() if between else start
     if not all(re.fullmatch(_WORD, name) for name in names):
         return None  # a sentence, not names
-    if found[1].lower() not in ("read", "cat") and not all(_is_path(name) for name in names):
+    if match[1].lower() not in ("read", "cat") and not all(_is_path(name) for name in names):
         return None
     paths = [name if name in (".", "..") else _path(name) for name in names]
     if len(paths) == 1 and (paths[0].endswith("/") or paths[0] in (".", "..")):
@@ -251,17 +251,17 @@ def _read(words: str) -> _Found:
 
 def _list(words: str) -> _Found:
     filler = r"me|all|the|every|files?|contents?|is|are|there|and|folders?|director(?:y|ies)|structure"
-    found = _match(
+    match = _match(
         rf"(?:(list|ls|dir|show(?: me)?)(?:\s+-\w+)*|what)(?:\s+(?:{filler})\b)*"
         rf"(?:\s+(?:in|of|under|inside|from)\b)?(?:\s+(.+?))?{_END}",
         words,
     )
-    if found is None:
+    if match is None:
         return None
     of_files = re.search(r"\b(?:files?|director(?:y|ies)|folders?)\b", words, re.IGNORECASE)
-    if (found[1] or "").lower() not in ("list", "ls", "dir") and not of_files:
+    if (match[1] or "").lower() not in ("list", "ls", "dir") and not of_files:
         return None
-    place = found[2]
+    place = match[2]
     if place and not _HERE.match(place) and len(_SPANS.sub("x", _short_place(place)).split()) > 1:
         return None
     return "list_files", _place(place)
@@ -276,18 +276,18 @@ _LANGUAGES = {
 def _find_files(words: str) -> _Found:
     verbs = r"(?:find|locate|search(?: for)?|list|look for)\s+(?:me\s+)?(?:(?:all|every|any|the)\s+)*"
     kinds = "|".join(_LANGUAGES)
-    if found := _match(rf"{verbs}({kinds})\s+(?:source\s+)?files?{_INSIDE}{_END}", words):
-        return "find_files", {"pattern": f"**/*.{_LANGUAGES[found[1].lower()]}", **_place(found[2])}
+    if match := _match(rf"{verbs}({kinds})\s+(?:source\s+)?files?{_INSIDE}{_END}", words):
+        return "find_files", {"pattern": f"**/*.{_LANGUAGES[match[1].lower()]}", **_place(match[2])}
     named = r"(?:that\s+are\s+)?(?:(?:named|called|matching|like|ending (?:in|with))\s+)?"
     glob = r"[^\s\"'`]*[*?][^\s\"'`]*|\.\w+|`[^`]*\*[^`]*`"
-    found = (
+    match = (
         _match(rf"{verbs}files?\s+{named}({_WORD}){_INSIDE}{_END}", words)
         or _match(rf"{verbs}({glob})(?:\s+files?)?{_INSIDE}{_END}", words)
         or _match(rf"locate\s+({_WORD}){_INSIDE}{_END}", words)
     )
-    if found is None:
+    if match is None:
         return None
-    pattern = _path(found[1])
+    pattern = _path(match[1])
     named_one = re.search(r"[.*?/]", pattern) or re.match(
         r"(?:find|locate)\b.*(?:named|called)", words, re.IGNORECASE
     )
@@ -297,7 +297,7 @@ def _find_files(words: str) -> _Found:
         pattern = f"*{pattern}"
     if "/" not in pattern:
         pattern = f"**/{pattern}"  # anywhere below, whatever a bare name means to the tool
-    return "find_files", {"pattern": pattern, **_place(found[2])}
+    return "find_files", {"pattern": pattern, **_place(match[2])}
 
 
 def _search(words: str) -> _Found:
@@ -353,16 +353,16 @@ def _write(words: str) -> _Found:
     named = r"(?:an?\s+|the\s+)?(?:new\s+|empty\s+)*(?:file\s+)?(?:(?:called|named)\s+)?"
     holding = r"(?:with|containing|that (?:says|contains)|saying)"
     the_text = r"(?:\s+(?:the\s+|this\s+)?(?:text|contents?|lines?|words?)\b)?\s*:?"
-    found = _match(
+    match = _match(
         rf"(?:create|make|write|add|save)\s+{named}({_WORD})"
         rf"(?:,?\s+{holding}{the_text}\s*(.+)|\s*:\s*\n(.+)|[\s.!]*)",
         words,
     )
-    if found and _is_path(re.sub(r"[:.]$", "", found[1])):
-        return _file(found[1], found[2] or found[3] or "")
+    if match and _is_path(re.sub(r"[:.]$", "", match[1])):
+        return _file(match[1], match[2] or match[3] or "")
     text = rf"((?:```.*?```|{_QUOTED})|.+?)"
-    found = _match(rf"(?:write|save|put)\s+{text}\s+(?:to|into|in|as)\s+{named}({_WORD})[\s.!]*", words)
-    return _file(found[2], found[1]) if found and _is_path(found[2]) else None
+    match = _match(rf"(?:write|save|put)\s+{text}\s+(?:to|into|in|as)\s+{named}({_WORD})[\s.!]*", words)
+    return _file(match[2], match[1]) if match and _is_path(match[2]) else None
 
 
 def _file(path: str, text: str) -> _Found:
@@ -376,10 +376,10 @@ def _file(path: str, text: str) -> _Found:
 
 def _plan(words: str) -> _Found:
     made = r"(?:(?:make|create|write|show)\s+(?:me\s+)?(?:an?\s+|the\s+)?)?"
-    found = _match(rf"{made}plan\b(?:\s+(?:for|to|how to))?\s*:?\s*(.+)", words)
-    if found is None:
+    match = _match(rf"{made}plan\b(?:\s+(?:for|to|how to))?\s*:?\s*(.+)", words)
+    if match is None:
         return None
-    text = _TAIL.sub("", found[1])
+    text = _TAIL.sub("", match[1])
     between = r"\s*\n+\s*" if "\n" in text else r"\s*[,;]\s*(?:(?:and|then)\s+)*|\s+(?:and\s+)?then\s+"
     points = [re.sub(rf"^{_POINT}", "", point).strip() for point in re.split(between, text)]
     entries = [{"content": point, "status": "pending"} for point in points if point]

@@ -57,12 +57,12 @@ class FindFiles(BuiltIn):
         matches = glob_matcher(pattern)
         place = await self.bench.place(turn)
         start, files, cut = await _files(place, string(arguments, "path", ".") or ".")
-        found = sorted(path for path in files if matches(path))
-        found = await asyncio.to_thread(_allowed, place.jail(), start, found[: MAX_HITS * 2])
+        paths = sorted(path for path in files if matches(path))
+        paths = await asyncio.to_thread(_allowed, place.jail(), start, paths[: MAX_HITS * 2])
         text = (
-            "\n".join(place.shown(start / path) for path in found[:MAX_HITS]) or f"no file matches {pattern}"
+            "\n".join(place.shown(start / path) for path in paths[:MAX_HITS]) or f"no file matches {pattern}"
         )
-        if len(found) > MAX_HITS:
+        if len(paths) > MAX_HITS:
             text += f"\n[more than {MAX_HITS}; use a narrower pattern]"
         if cut:
             text += f"\n[only {MAX_FILES} files were looked at; name a directory]"
@@ -259,18 +259,18 @@ async def _output(argv: list[str], cwd: Path, given: bytes = b"") -> tuple[int |
         start_new_session=True,
     )
     assert process.stdin is not None and process.stdout is not None
-    kept = bytearray()
+    output = bytearray()
     feeding = asyncio.ensure_future(_feed(process.stdin, given))
     try:
         async with asyncio.timeout(SECONDS):
             while chunk := await process.stdout.read(65536):
-                kept += chunk
-                if len(kept) > OUTPUT_BYTES:
-                    return None, bytes(kept)
+                output += chunk
+                if len(output) > OUTPUT_BYTES:
+                    return None, bytes(output)
             await feeding
-            return await process.wait(), bytes(kept)
+            return await process.wait(), bytes(output)
     except TimeoutError:
-        return None, bytes(kept)
+        return None, bytes(output)
     finally:
         feeding.cancel()
         if process.returncode is None:
@@ -321,9 +321,9 @@ def _alternatives(pattern: str) -> list[str]:
     waiting = [pattern]
     while waiting and len(done) + len(waiting) <= 64:
         each = waiting.pop()
-        found = re.search(r"\{([^{}]*)\}", each)
-        if found is None:
+        braces = re.search(r"\{([^{}]*)\}", each)
+        if braces is None:
             done.append(each)
         else:
-            waiting += [each[: found.start()] + word + each[found.end() :] for word in found[1].split(",")]
+            waiting += [each[: braces.start()] + word + each[braces.end() :] for word in braces[1].split(",")]
     return done + waiting
