@@ -402,12 +402,13 @@ def test_always_holds_for_the_project_in_which_it_was_said(ask: Ask, tmp_path: P
     terminal.wait()
 
 
-def test_an_answer_for_the_session_ends_with_it(ask: Ask) -> None:
-    session = {"optionId": "s", "name": "Allow for this session", "kind": "allow_always"}
+@pytest.mark.parametrize("what", ["session", "thread", "task"])
+def test_an_answer_for_the_session_ends_with_it(ask: Ask, what: str) -> None:
+    session = {"optionId": "s", "name": f"Allow for this {what}", "kind": "allow_always"}
     make = question(rawInput={"command": "make test"}, options=[session, *OPTIONS[2:]])
     for _ in range(2):  # asked once in each session
         terminal = ask(make, make)
-        terminal.see("Esc: no")
+        assert "allows it" not in terminal.see("Esc: no")
         terminal.type("1")
         assert answers(terminal).count('"selected"') == 2
 

@@ -13,7 +13,8 @@ _REJECTS = frozenset(
     "abort cancel decline deny disallow don't keep never no not refuse reject skip stop without".split()
 )
 _LASTS = frozenset(
-    "again all always any auto conversation every forever never permanently project remember session".split()
+    "again all always any auto conversation every forever never permanently project remember session task "
+    "thread".split()
 )
 
 _WORDS = {
