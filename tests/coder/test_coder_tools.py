@@ -243,7 +243,7 @@ async def test_run_on_this_machine_with_a_time_limit(project: Path, home: Path) 
     assert (call["kind"], call["title"]) == ("execute", f"Run {command}")
 
 
-@pytest.mark.parametrize("char", ["\x1b", "\r", "\x07", "\x00", "\x7f"])
+@pytest.mark.parametrize("char", ["\x1b", "\r", "\x07", "\x00", "\x7f", "\x9b", "\u202e", "\u2066", "\u2028"])
 async def test_run_refuses_control_characters_in_a_command(char: str, project: Path, home: Path) -> None:
     command = f"touch made; : '{char}'"
     async with FakeProvider([use("run", command=command), "Done."]) as provider:

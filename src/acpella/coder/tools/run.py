@@ -16,8 +16,8 @@ from .command_keys import permission_key
 
 __all__ = ["Run"]
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-"""Characters that change what a terminal shows of a command, but not what a shell runs."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""Characters that change what a terminal or an editor shows of a command, but not what a shell runs."""
 
 SHOWN = 100
 """Characters of a command in the title of its call; the rest is shown beneath."""
