@@ -6,7 +6,7 @@ from collections import deque
 import msgspec
 
 from acpella.errors import TransportError
-from acpella.rpc.message import mend_surrogates
+from acpella.rpc.message import UNREADABLE, mend_surrogates, write_notification
 
 __all__ = [
     "ACK_BYTES",
@@ -66,9 +66,6 @@ class Head(msgspec.Struct):
         """The id as it was written, so that 1 and "1" are two ids (T-030); empty for a notification."""
         return b"" if bytes(self.id) == b"null" else bytes(self.id)
 
-
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What decoding raises for what is not JSON, not a message, not UTF-8, or nested without end."""
 
 _decode_head = msgspec.json.Decoder(Head).decode
 
@@ -136,7 +133,7 @@ def ack(event_id: str, session_id: str | None = None) -> bytes:
     params = {"lastEventId": event_id}
     if session_id is not None:
         params["sessionId"] = session_id
-    return msgspec.json.encode({"jsonrpc": "2.0", "method": "$/acpella/ack", "params": params})
+    return write_notification("$/acpella/ack", params)
 
 
 def missing(library: str) -> TransportError:

@@ -2,112 +2,32 @@
 
 import asyncio
 import logging
-import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
 from acpella.errors import ConnectionClosed, LocalProtocolError, TransportError
 from acpella.rpc import ChannelInfo, Receiver
+from acpella.rpc.message import write_error
 
-from ._resume import ACK_BYTES, ACK_MESSAGES, UNREADABLE, Backoff, Head, ack, missing, read_head
-from ._sse import Event, Overlong, SseParser
-from .endpoint import CONNECT_WITHIN, MAX_ERROR_BODY, MAX_MESSAGE, Endpoint, shown_body
-
-if TYPE_CHECKING:
-    import httpx2
+from ._http_incoming import Incoming, session_in
+from ._http_requests import CLOSE_WITHIN, HttpRequests, Refused
+from ._resume import UNREADABLE, Backoff, Head, read_head
+from .endpoint import Endpoint, shown_body
 
 __all__ = ["HttpChannel"]
 
 log = logging.getLogger(__name__)
 
-ANSWER_WITHIN = 120.0
-"""Seconds until a POST is taken; servers may delay it while we are behind with reading (T-091)."""
-
 SILENT_AFTER = 45.0
 """Seconds without a sign of life on a stream of a server that sends them every 15: it is half open."""
 
-SETTLE = 0.1
-SETTLE_WITHIN = 10.0
-"""A loaded session counts as replayed when its stream was quiet for `SETTLE` seconds (T-042)."""
-
-CLOSE_WITHIN = 2.0
-"""Seconds for the last messages to be sent, and as many for the goodbye."""
-
-IDLE_FOR = 2.0
-"""Seconds that an unused socket is kept. Servers close theirs after 5, perhaps just when we write."""
-
 INITIALIZE_TRIES = 3
 
-_PLAIN_UPDATE = b'{"jsonrpc":"2.0","method":"session/update"'
-"""How most of what arrives begins; nothing in it concerns the transport."""
-
 _ESTABLISHING = ("session/load", "session/resume")
-_ENDING = ("session/close", "session/delete")
-
-LINGER = 1.0
-"""Seconds that the stream of a closed session stays: whoever closes one often deletes it next."""
-
-
-class _Params(msgspec.Struct):
-    session_id: str | None = msgspec.field(default=None, name="sessionId")
-
-
-_read_params = msgspec.json.Decoder(_Params).decode
-
-
-def _session_in(raw: msgspec.Raw) -> str | None:
-    """The session that parameters or a result name; one that fits into no header is none."""
-    try:
-        session = _read_params(raw).session_id
-    except UNREADABLE:
-        return None
-    return session if session and session.isascii() and session.isprintable() else None
-
-
-class _Stream:
-    """One event stream: the connection's own, or a session's."""
-
-    __slots__ = (
-        "comments",
-        "connected",
-        "heard",
-        "last_event",
-        "last_id",
-        "limit",
-        "reached",
-        "ready",
-        "sequence",
-        "session",
-        "task",
-        "unacked",
-        "unacked_bytes",
-    )
-
-    def __init__(self, session: str | None, loop: asyncio.AbstractEventLoop) -> None:
-        self.session = session
-        self.ready: asyncio.Future[int] = loop.create_future()  # the status of its first answer
-        self.task: asyncio.Task[None] | None = None
-        self.limit: asyncio.Timeout | None = None
-        self.connected = False
-        self.reached = False  # the last try to open it succeeded
-        self.comments = 0
-        self.heard = self.last_event = time.monotonic()
-        self.last_id = b""
-        self.sequence = -1
-        self.unacked = 0
-        self.unacked_bytes = 0
-
-
-class _Status(Exception):
-    def __init__(self, status: int, body: bytes, location: str | None = None) -> None:
-        self.status = status
-        self.body = body
-        self.location = location
-        super().__init__(str(status))
 
 
 class HttpChannel:
@@ -128,24 +48,15 @@ class HttpChannel:
         self._on_link = on_link
         self._identity = identity
         self._failure: TransportError | None = None  # why no connection came about
-        self._client: httpx2.AsyncClient | None = None
-        self._connection_id: str | None = None
-        self._generation = ""  # of a server that can resume; empty for others
-        self._streams: dict[str | None, _Stream] = {}
-        self._down: set[str | None] = set()
+        self._requests = HttpRequests(endpoint)
+        self._opened = False
         self._outbox: deque[bytes] = deque()
         self._waiting = 0  # bytes in the outbox
         self._full = False
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._readable = asyncio.Event()
-        self._readable.set()
         self._posted = 0
-        self._pending: dict[bytes, tuple[str, str | None]] = {}  # our requests: method and session
-        self._asked: dict[bytes, str] = {}  # the server's requests that came on a session stream
-        self._behind: set[_Stream] = set()  # streams whose server is to be told how far we are
-        self._ack_wake = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._beat: asyncio.TimerHandle | None = None
         self._over = self._closing = False
@@ -157,7 +68,7 @@ class HttpChannel:
 
     @property
     def connection_id(self) -> str | None:
-        return self._connection_id
+        return self._requests.connection_id
 
     # -- the beginning -----------------------------------------------------------------------
 
@@ -167,35 +78,27 @@ class HttpChannel:
         Raises:
             TransportError: a library is missing.
         """
-        if self._client is not None:
+        if self._opened:
             raise LocalProtocolError("a channel can be opened once")
-        try:
-            import httpx2
-        except ImportError:
-            raise missing("httpx2") from None
+        self._requests.open()
+        self._opened = True
         self._loop = asyncio.get_running_loop()
         self._receiver = receiver
         self._write_high = write_high
-        options: dict[str, Any] = {
-            "headers": {"User-Agent": "acpella", **self._endpoint.headers, "Accept-Encoding": "identity"},
-            "cookies": self._endpoint.jar,
-            "verify": self._endpoint.context() if self._endpoint.is_secure else True,
-            "timeout": httpx2.Timeout(ANSWER_WITHIN, connect=CONNECT_WITHIN, pool=None),
-            "limits": httpx2.Limits(
-                max_connections=None, max_keepalive_connections=8, keepalive_expiry=IDLE_FOR
-            ),
-            "follow_redirects": False,  # T-084
-            "trust_env": not self._endpoint.is_loopback,  # no proxy leads to this machine
-        }
-        try:
-            self._client = httpx2.AsyncClient(http2=True, **options)
-        except ImportError:  # h2 is not there
-            self._client = httpx2.AsyncClient(**options)
+        self._incoming = Incoming(
+            self._requests,
+            self._endpoint,
+            receiver,
+            start_task=self._start,
+            is_over=self._is_over,
+            on_lost=self._end,
+            tell_link=self._on_link,
+        )
         self._start(self._post_all(), "posts")
-        self._start(self._ack_all(), "acks")
+        self._start(self._incoming.confirm(), "acks")
         self._beat = self._loop.call_later(self._silent_after / 3, self._check_silence)
 
-    def _start(self, work: Any, name: str) -> asyncio.Task[None]:
+    def _start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         task = self._loop.create_task(work, name=f"acpella {name}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -204,7 +107,7 @@ class HttpChannel:
     # -- the channel's side --------------------------------------------------------------------
 
     def write(self, data: bytes | bytearray) -> None:
-        if self._over or self._closing:
+        if self._is_over():
             return
         for line in bytes(data).split(b"\n"):
             if line:
@@ -217,10 +120,10 @@ class HttpChannel:
             self._receiver.pause_writing()
 
     def pause_reading(self) -> None:
-        self._readable.clear()
+        self._incoming.readable.clear()
 
     def resume_reading(self) -> None:
-        self._readable.set()
+        self._incoming.readable.set()
 
     # -- sending -------------------------------------------------------------------------------
 
@@ -254,20 +157,20 @@ class HttpChannel:
         except UNREADABLE:
             await self._post_unreadable(line)
             return
-        if head.method == "initialize" and head.key and self._connection_id is None:
+        if head.method == "initialize" and head.key and self._requests.connection_id is None:
             await self._initialize(line)
             return
-        if self._connection_id is None:
+        if self._requests.connection_id is None:
             self._fail(head, -32600, "the first message must be `initialize`")
             return
         if head.method:
-            session = _session_in(head.params)
+            session = session_in(head.params)
             if head.key:
-                self._pending[head.key] = (head.method, session)
+                self._incoming.pending[head.key] = (head.method, session)
         else:
-            session = self._asked.pop(head.key, None)
+            session = self._incoming.asked.pop(head.key, None)
         if session is not None:
-            status = await self._stream_status(session)
+            status = await self._incoming.stream_status(session)
             if status not in (
                 200,
                 400,
@@ -281,19 +184,19 @@ class HttpChannel:
         headers = {} if session is None else {"Acp-Session-Id": session}
         try:
             await self._send_numbered(line, headers)
-        except _Status as error:
+        except Refused as error:
             if error.status == 404 and session is not None and head.method in _ESTABLISHING:
                 await self._post_message(line, head, None)  # a server that knows only open sessions
-                await self._stream_status(session)
+                await self._incoming.stream_status(session)
                 return
             if error.status in (401, 403):
                 raise self._endpoint.refused(error.status, error.body) from None
             if error.status == 410 or (error.status == 404 and session is None):
-                raise self._forgotten() from None
+                raise self._requests.forgotten() from None
             await self._refuse(head, error.status, error.body, session)
             return
-        if session is not None and head.method in _ESTABLISHING and session not in self._streams:
-            await self._stream_status(session)  # by now it may know it
+        if session is not None and head.method in _ESTABLISHING and not self._incoming.has_stream(session):
+            await self._incoming.stream_status(session)  # by now it may know it
 
     async def _send_numbered(self, line: bytes, headers: dict[str, str]) -> None:
         """Send a message; one that the server has no time for is sent later."""
@@ -302,53 +205,21 @@ class HttpChannel:
             self._posted += 1
             pause = backoff.next(self._loop.time())
             try:
-                await self._send(line, {**headers, "Acpella-Message": str(self._posted)})
+                await self._requests.post(line, {**headers, "Acpella-Message": str(self._posted)})
                 return
-            except _Status as error:
+            except Refused as error:
                 if error.status != 429 or pause is None:
                     raise
                 await asyncio.sleep(max(pause, 0.1))
-
-    async def _send(self, line: bytes, headers: dict[str, str]) -> tuple[Any, bytes]:
-        """POST until it is answered; a server that can resume recognises what it already has."""
-        import httpx2
-
-        assert self._client is not None
-        headers = {
-            "Content-Type": "application/json",
-            "Accept": "application/json, text/event-stream",
-            **headers,
-        }
-        if self._connection_id is not None:
-            headers["Acp-Connection-Id"] = self._connection_id
-        backoff = Backoff(self._loop.time())
-        while True:
-            pause = backoff.next(self._loop.time())
-            try:
-                async with self._client.stream(
-                    "POST", self._endpoint.http_url, content=line, headers=headers
-                ) as response:
-                    most = MAX_MESSAGE if response.status_code == 200 else MAX_ERROR_BODY
-                    body = await _body(response, most)
-                break
-            except (httpx2.TransportError, OSError) as error:
-                again = self._generation or isinstance(error, httpx2.ConnectError)
-                if self._connection_id is None or not again or pause is None:
-                    raise self._endpoint.unreachable(error) from error
-                log.debug("a POST was cut and is repeated: %s", error)
-                await asyncio.sleep(pause)
-        if not 200 <= response.status_code < 300:
-            raise _Status(response.status_code, body, response.headers.get("location"))
-        return response, body
 
     async def _initialize(self, line: bytes) -> None:
         tries = 0
         while True:
             tries += 1
             try:
-                response, body = await self._send(line, {"Acpella-Resume": "1"})
+                response, body = await self._requests.post(line, {"Acpella-Resume": "1"})
                 break
-            except _Status as error:
+            except Refused as error:
                 self._failure = self._endpoint.refused(error.status, error.body, location=error.location)
                 raise self._failure from None
             except TransportError as error:
@@ -373,43 +244,42 @@ class HttpChannel:
                 + (f": {detail}" if detail else "")
             )
             raise self._failure
-        self._connection_id = connection_id
-        self._generation = response.headers.get("acpella-resume", "")
+        self._requests.connection_id = connection_id
+        self._requests.generation = response.headers.get("acpella-resume", "")
         if "error" in answer:  # T-021
-            await self._delete()
-            self._connection_id = None
+            await self._requests.delete()
+            self._requests.connection_id = None
         else:
-            status = await self._stream_status(None)
+            status = await self._incoming.stream_status(None)
             if status != 200:
                 raise self._endpoint.refused(status)
         self._receiver.received(body.replace(b"\n", b" ") + b"\n")
 
     async def _post_unreadable(self, line: bytes) -> None:
         """The server says what is wrong with it; where there is none yet, or it does not, we do (T-006)."""
-        if self._connection_id is not None:
+        if self._requests.connection_id is not None:
             try:
                 await self._send_numbered(line, {})
                 return
-            except _Status as error:
+            except Refused as error:
                 if (answer := _error_in(error.body)) is not None:
                     self._receiver.received(answer + b"\n")
                     return
         try:
             msgspec.json.decode(line)
-            error = {"code": -32600, "message": "a message must be an object"}
+            answer = write_error(b"null", -32600, "a message must be an object")
         except UNREADABLE:
-            error = {"code": -32700, "message": "Parse error"}
-        answer = msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": error})
+            answer = write_error(b"null", -32700, "Parse error")
         self._receiver.received(answer + b"\n")
 
     async def _refuse(self, head: Head, status: int, body: bytes, session: str | None) -> None:
         """A message was not taken: its request fails, with the server's own words if it has any."""
         what = head.method or "an answer"
-        told = _error_in(body)
+        error = _error_in(body)
         if head.method and head.key:
-            self._pending.pop(head.key, None)
-        if told is not None and head.key and not head.is_answer:
-            self._receiver.received(told + b"\n")
+            self._incoming.pending.pop(head.key, None)
+        if error is not None and head.key and not head.is_answer:
+            self._receiver.received(error + b"\n")
         elif head.method and head.key:
             detail = {"status": status, "body": shown_body(body)}
             if status == 404 and session is not None:
@@ -427,298 +297,34 @@ class HttpChannel:
 
     async def _answer_instead(self, head: Head, session: str | None) -> None:
         """The agent waits for an answer, and the one that there was cannot be read."""
-        error = {"code": -32603, "message": "the client's answer was not taken"}
-        line = msgspec.json.encode({"jsonrpc": "2.0", "id": head.id, "error": error})
+        line = write_error(bytes(head.id), -32603, "the client's answer was not taken")
         try:
             await self._send_numbered(line, {} if session is None else {"Acp-Session-Id": session})
-        except _Status as refused:
+        except Refused as refused:
             log.warning("nor was an error instead of it: %d", refused.status)
 
     def _fail(self, head: Head, code: int, message: str, data: Any = None) -> None:
         if head.method and head.key:
-            error = {"code": code, "message": message} | ({} if data is None else {"data": data})
-            answer = msgspec.json.encode({"jsonrpc": "2.0", "id": head.id, "error": error})
-            self._receiver.received(answer + b"\n")
-
-    # -- streams -------------------------------------------------------------------------------
-
-    async def _stream_status(self, session: str | None) -> int:
-        """Open a stream unless it is open; gives the status of its answer."""
-        stream = self._streams.get(session)
-        if stream is None:
-            stream = self._open_stream(session)
-        return await asyncio.shield(stream.ready)
-
-    def _open_stream(self, session: str | None) -> _Stream:
-        stream = self._streams[session] = _Stream(session, self._loop)
-        stream.task = self._start(self._read_stream(stream), "stream")
-        return stream
-
-    async def _read_stream(self, stream: _Stream) -> None:
-        try:
-            await self._follow(stream)
-        except asyncio.CancelledError:
-            raise
-        except Exception:
-            log.exception("reading a stream failed")
-            self._end(TransportError("reading failed; the log says why"))
-        finally:
-            self._forget(stream)
-            if not stream.ready.done():
-                stream.ready.set_result(503)
-
-    async def _follow(self, stream: _Stream) -> None:
-        """Read a stream, and pick it up again after a cut if the server can do its part."""
-        import httpx2
-
-        backoff = Backoff(self._loop.time())
-        why = "it ended"
-        while True:
-            try:
-                status, body = await self._read_once(stream)
-            except Overlong as error:
-                self._end(TransportError(f"{self._endpoint.shown} sent too much at once: {error}"))
-                return
-            except TimeoutError:
-                status, body, why = 0, b"", "the server has gone silent"
-            except httpx2.ConnectError as error:
-                status, body, why = 0, b"", str(self._endpoint.unreachable(error))
-            except (httpx2.TransportError, httpx2.StreamError, OSError) as error:
-                status, body, why = 0, b"", str(error) or type(error).__name__
-            if self._over or self._closing:
-                return
-            if stream.reached:
-                backoff = Backoff(self._loop.time())
-            elif not stream.ready.done():
-                if status and (status != 429 or not self._generation):
-                    stream.ready.set_result(status)
-                    return
-            elif status in (401, 403, 404, 410) and stream.session is None:
-                refused = status in (401, 403)
-                self._end(self._endpoint.refused(status, body) if refused else self._forgotten())
-                return
-            elif status in (404, 410):
-                self._session_over(stream)
-                return
-            if not self._generation:
-                if stream.session is None:
-                    self._end(TransportError(f"the connection to {self._endpoint.shown} was lost: {why}"))
-                else:
-                    self._session_over(stream)
-                return
-            self._tell_link(stream, up=False)
-            pause = backoff.next(self._loop.time())
-            if pause is None:
-                text = f"the connection to {self._endpoint.shown} was cut and did not come back: {why}"
-                self._end(TransportError(text))
-                return
-            await asyncio.sleep(pause)
-
-    async def _read_once(self, stream: _Stream) -> tuple[int, bytes]:
-        import httpx2
-
-        assert self._client is not None and self._connection_id is not None
-        headers = {
-            "Accept": "text/event-stream",
-            "Acp-Connection-Id": self._connection_id,
-            "Acpella-Resume": "1",
-            "Cache-Control": "no-cache",
-        }
-        if stream.session is not None:
-            headers["Acp-Session-Id"] = stream.session
-        if stream.last_id:
-            headers["Last-Event-ID"] = stream.last_id.decode("latin-1")
-        elif self._generation:
-            headers["Last-Event-ID"] = f"{self._generation}-0"  # from the beginning
-        timeout = httpx2.Timeout(ANSWER_WITHIN, connect=CONNECT_WITHIN, read=None, pool=None)
-        stream.reached = False
-        url = self._endpoint.http_url
-        async with asyncio.timeout(CONNECT_WITHIN) as stream.limit:
-            async with self._client.stream("GET", url, headers=headers, timeout=timeout) as response:
-                status = response.status_code
-                if status == 200 and "text/event-stream" not in response.headers.get("content-type", ""):
-                    status = 406
-                if status != 200:
-                    return status, await _body(response, MAX_ERROR_BODY)
-                assert stream.limit is not None
-                stream.limit.reschedule(None)
-                await self._take_events(stream, response)
-                return 200, b""
-
-    async def _take_events(self, stream: _Stream, response: Any) -> None:
-        parser = SseParser(max_event=MAX_MESSAGE)
-        stream.heard = time.monotonic()
-        stream.unacked = stream.unacked_bytes = 0
-        stream.connected = stream.reached = True
-        self._tell_link(stream, up=True)
-        if not stream.ready.done():
-            stream.ready.set_result(200)
-        readable = self._readable
-        try:
-            async for chunk in response.aiter_raw():
-                stream.heard = time.monotonic()
-                events = parser.feed(chunk)
-                if events:
-                    self._arrived(stream, events)
-                else:
-                    stream.comments += parser.comments
-                if self._over:
-                    return
-                if not readable.is_set():
-                    await readable.wait()
-                    stream.heard = time.monotonic()
-            if not self._generation and (events := parser.finish()):
-                self._arrived(stream, events)
-        finally:
-            stream.connected = False
-            stream.last_event = time.monotonic()
-
-    def _arrived(self, stream: _Stream, events: list[Event]) -> None:
-        """Give the messages of some events to the receiver, all at once."""
-        texts: list[bytes] = []
-        size = 0
-        lost = False
-        for event in events:
-            if event.id:
-                number = event.id[event.id.rfind(b"-") + 1 :]
-                if number.isdigit():
-                    sequence = int(number)
-                    if sequence <= stream.sequence:
-                        continue  # seen before the cut
-                    stream.sequence = sequence
-                    stream.last_id = event.id
-                    stream.unacked += 1
-            if event.kind == b"resync":
-                lost = True
-                break
-            data = event.data
-            size += len(data)
-            if data[:42] == _PLAIN_UPDATE or (data[:1] == b"{" and self._note(stream, data)):
-                texts.append(data)
-        stream.last_event = time.monotonic()
-        if self._generation:
-            stream.unacked_bytes += size
-            if stream.unacked >= ACK_MESSAGES or (stream.unacked and stream.unacked_bytes >= ACK_BYTES):
-                stream.unacked = stream.unacked_bytes = 0
-                self._behind.add(stream)
-                self._ack_wake.set()
-        if texts:
-            texts.append(b"")
-            self._receiver.received(b"\n".join(texts))
-        if lost:
-            self._end(TransportError("the connection was cut for too long: messages were lost; load again"))
-
-    def _note(self, stream: _Stream, data: bytes) -> bool:
-        """Keep what the transport must know of a message. False if it must not be delivered yet."""
-        try:
-            head = read_head(data)
-        except UNREADABLE:
-            return True  # the connection will say what is wrong with it
-        key = head.key
-        if head.method:
-            if key and stream.session is not None:
-                self._asked[key] = stream.session
-            return True
-        method, session = self._pending.pop(key, ("", None))
-        if not bytes(head.result):
-            return True
-        if method in ("session/new", "session/fork"):
-            made = _session_in(head.result)
-            if made is not None and made not in self._streams:
-                self._open_stream(made)  # T-043
-        elif method == "session/load" and session is not None and stream.session is None:
-            self._start(self._settle(session, data), "load")
-            return False
-        elif method in _ENDING and session in self._streams:
-            self._loop.call_later(LINGER, self._end_stream, self._streams[session])
-        return True
-
-    def _end_stream(self, stream: _Stream) -> None:
-        """The session was closed; unless more was asked about it since, nothing comes on its stream."""
-        asked = any(session == stream.session for _, session in self._pending.values())
-        if stream.task is not None and not asked:
-            stream.task.cancel()
-
-    async def _settle(self, session: str, answer: bytes) -> None:
-        """Deliver the answer to a load after its replay, which comes on another stream (T-042)."""
-        answered = time.monotonic()
-        while (now := time.monotonic()) - answered < SETTLE_WITHIN:
-            stream = self._streams.get(session)
-            if stream is None:
-                last = answered  # the replay comes on the stream that the answer came on
-            else:
-                last = max(answered, stream.last_event if stream.connected else now)
-            if now - last >= SETTLE and self._readable.is_set():
-                break
-            await asyncio.sleep(SETTLE - (now - last) if now - last < SETTLE else SETTLE)
-        self._receiver.received(answer + b"\n")
-
-    def _session_over(self, stream: _Stream) -> None:
-        """A session's stream is gone: its requests will not be answered; it is opened again on next use."""
-        self._forget(stream)
-        self._asked = {key: session for key, session in self._asked.items() if session != stream.session}
-        for key, (method, session) in list(self._pending.items()):
-            if session == stream.session and method != "session/load":
-                del self._pending[key]
-                text = f"the stream of the session ended before {method} was answered"
-                self._fail(Head(id=msgspec.Raw(key), method=method), -32603, text)
-
-    def _forget(self, stream: _Stream) -> None:
-        if self._streams.get(stream.session) is stream:
-            del self._streams[stream.session]
-            self._tell_link(stream, up=True)
-
-    def _tell_link(self, stream: _Stream, *, up: bool) -> None:
-        before = bool(self._down)
-        (self._down.discard if up else self._down.add)(stream.session)
-        if self._on_link is not None and bool(self._down) is not before:
-            try:
-                self._on_link(not self._down)
-            except Exception:
-                log.exception("on_link failed")
-
-    # -- signs of life ---------------------------------------------------------------------------
-
-    async def _ack_all(self) -> None:
-        """Tell the server how far we have read. Beside the other POSTs: those may wait for just this."""
-        while True:
-            await self._ack_wake.wait()
-            self._ack_wake.clear()
-            while self._behind:
-                stream = self._behind.pop()
-                headers = {} if stream.session is None else {"Acp-Session-Id": stream.session}
-                try:
-                    await self._send(ack(stream.last_id.decode("latin-1"), stream.session), headers)
-                except _Status as error:
-                    if error.status in (429, 503):
-                        self._behind.add(stream)
-                        await asyncio.sleep(0.1)
-                except TransportError:
-                    pass  # the streams tell if the server is gone
-
-    def _check_silence(self) -> None:
-        now = time.monotonic()
-        if self._readable.is_set():
-            for stream in self._streams.values():
-                alive = self._generation or stream.comments
-                if stream.connected and alive and now - stream.heard > self._silent_after:
-                    if stream.limit is not None:
-                        stream.limit.reschedule(self._loop.time())
-        self._beat = self._loop.call_later(self._silent_after / 3, self._check_silence)
+            self._receiver.received(write_error(head.key, code, message, data) + b"\n")
 
     # -- the end -----------------------------------------------------------------------------------
 
+    def _is_over(self) -> bool:
+        return self._over or self._closing
+
+    def _check_silence(self) -> None:
+        self._incoming.check_silence(self._silent_after)
+        self._beat = self._loop.call_later(self._silent_after / 3, self._check_silence)
+
     def _end(self, error: TransportError) -> None:
+        """It is over, and our side hears why."""
         if not self._over and not self._closing:
             self._over = True
             self._receiver.ended(ConnectionClosed(str(error)))
 
-    def _forgotten(self) -> TransportError:
-        return TransportError(f"{self._endpoint.shown} does not know the connection any more")
-
     async def close(self) -> None:
         """Send what is left, end the connection at the server, close the streams."""
-        if self._client is None or self._closing:
+        if not self._opened or self._closing:
             return
         if not self._over:
             with suppress(TimeoutError):
@@ -732,20 +338,9 @@ class HttpChannel:
         try:
             if tasks:
                 await asyncio.wait(tasks, timeout=CLOSE_WITHIN)
-            await self._delete()
+            await self._requests.delete()
         finally:
-            await self._client.aclose()
-
-    async def _delete(self) -> None:
-        import httpx2
-
-        if self._connection_id is None or self._client is None:
-            return
-        headers = {"Acp-Connection-Id": self._connection_id}
-        with suppress(httpx2.HTTPError, OSError, TimeoutError):
-            async with asyncio.timeout(CLOSE_WITHIN):
-                async with self._client.stream("DELETE", self._endpoint.http_url, headers=headers):
-                    pass
+            await self._requests.close()
 
 
 class _ErrorAnswer(msgspec.Struct):
@@ -764,16 +359,3 @@ def _error_in(body: bytes) -> bytes | None:
     except UNREADABLE:
         return None
     return line
-
-
-async def _body(response: Any, most: int) -> bytes:
-    """The body of an answer, up to a limit."""
-    parts: list[bytes] = []
-    size = 0
-    async for part in response.aiter_bytes():
-        size += len(part)
-        if size > most:
-            parts.append(part[: len(part) - (size - most)])
-            break
-        parts.append(part)
-    return b"".join(parts)

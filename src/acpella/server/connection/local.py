@@ -10,28 +10,27 @@ import logging
 import secrets
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from acpella.errors import ConnectionClosed
-from acpella.rpc.message import id_key
-from acpella.rpc.relay import Frame, Reply
+from acpella.rpc.relay import Reply
 from acpella.server.access.credentials import Credential
 
 from .admission import MessageNumbers
 from .agent_output import AgentOutput
 from .audit import ConnectionAudit, short_name
 from .client_input import ClientInput
-from .cursor import read_cursor
 from .exchange import PERMISSION, Exchange
 from .flow import Flow
-from .hosted import Answered, Overflow, UnknownSession
+from .hosted import Answered, Overflow
 from .liveness import Circumstances, End, Liveness
 from .memory_outbox import MemoryOutbox
 from .messages import ACK, Message
-from .outbox import Outbox, OutboxReader, OutOfWindow, Taken
+from .outbox import Outbox, OutboxReader
 from .profile import Profile
+from .readers import LocalAnswer, Readers
 from .services import Services, Table
-from .streams import AnswerStream, Streams
+from .streams import Streams
 
 if TYPE_CHECKING:
     from acpella.server.targets import Endpoint
@@ -42,14 +41,6 @@ log = logging.getLogger(__name__)
 
 CLOSE_WORDS = {1008: "stalled", 1011: "agent", 1001: "shutdown"}
 """What the metrics call the end of a connection, by its close code; others are the client's doing."""
-
-
-class _Open(NamedTuple):
-    """A stream or socket that is open."""
-
-    credential: Credential
-    """What it was let in with."""
-    session: str | None
 
 
 class LocalConnection:
@@ -82,7 +73,6 @@ class LocalConnection:
         self._services = services
         self._table = table
         self._address = address
-        self._readers: dict[OutboxReader, _Open] = {}
         self._starting: asyncio.Task[None] | None = None
         self._endpoint: Endpoint | None = None
         self._writable = asyncio.Event()  # the agent reads what is written to it
@@ -92,6 +82,7 @@ class LocalConnection:
         self.flow = Flow(most=settings.buffer_bytes, changed=self._on_flow)
         self.streams = Streams(self._new_outbox, profile, max_sessions=settings.max_sessions)
         self.exchange = Exchange(self._write, may_approve="approve" in self.scopes)
+        self._readers = Readers(services, self.streams, self.exchange, profile, audit=self._audit)
         self._output = AgentOutput(
             services,
             self.streams,
@@ -197,17 +188,8 @@ class LocalConnection:
                     self._audit.permission_cancelled(question.session)
 
     def check_credentials(self) -> None:
-        """Let go of readers whose credential does not count any more. The connection stays: its user may
-        come back with another."""
-        for reader, opened in list(self._readers.items()):
-            why = opened.credential.why_over()
-            if why is None:
-                continue
-            if reader.why:
-                reader.abort()  # told before, but it does not read
-            else:
-                self._audit.hung_up(why)
-                reader.end(why=why)
+        """Let go of readers whose credential does not count any more."""
+        self._readers.check_credentials()
 
     def _has_turn(self, session_id: str) -> bool:
         return self._table.has_turn(session_id, self.principal)
@@ -264,44 +246,19 @@ class LocalConnection:
         abort: Callable[[], None] | None = None,
     ) -> OutboxReader:
         """Read a stream. Raises `Taken`, `OutOfWindow`, `UnknownSession` and `TooManyStreams`."""
-        if session_id is not None and session_id not in self.streams.by_session:
-            if session_id not in self.streams.known and not self._output.can_load:
-                raise UnknownSession
-            self.streams.of_session(session_id)
         if confirms:
             self._be_resumable()
-        outbox = self.streams.by_session[session_id]
-        try:
-            if cursor is not None:
-                after = self._position(cursor, take_over=take_over)
-            else:  # a client that confirms, and has seen nothing yet, may have missed what was sent
-                after = outbox.acked if confirms else None
-            reader = outbox.attach(after=after, take_over=take_over, abort=abort)
-        except OutOfWindow:
-            self._count("acpella_resumed_total", 'outcome="lost"')
-            raise
-        except Taken:
-            self._drop_unopened(session_id)
-            raise
-        if cursor is not None:
-            self._count("acpella_resumed_total", 'outcome="resumed"')
-        self._opened(reader, credential, session_id)
+        reader = self._readers.attach(
+            credential,
+            session_id=session_id,
+            cursor=cursor,
+            confirms=confirms,
+            take_over=take_over,
+            abort=abort,
+            can_load=self._output.can_load,
+        )
+        self._liveness.seen(self._now(), used=True)
         return reader
-
-    def _position(self, text: str, *, take_over: bool) -> int:
-        """Where to go on. Raises `OutOfWindow`, and `Taken` if somebody reads what would have to be moved."""
-        cursor = read_cursor(text, self._services.generation)
-        if cursor.answer_stream is None:
-            return cursor.number
-        if not self.profile.answer_streams:
-            raise OutOfWindow
-        if self.streams.main.attached and not take_over:
-            raise Taken
-        stream = self.streams.answer(cursor.answer_stream)
-        if stream is not None:  # its client has left, which nobody noticed yet
-            stream.outbox.abort()
-            self.end_answer(stream, complete=False)
-        return self.streams.after(cursor.answer_stream, cursor.number)
 
     def _be_resumable(self) -> None:
         if not self.resumable:
@@ -309,18 +266,9 @@ class LocalConnection:
             for outbox in self.streams.by_session.values():
                 outbox.be_lossless()
 
-    def _opened(self, reader: OutboxReader, credential: Credential, session_id: str | None) -> None:
-        self._readers[reader] = _Open(credential, session_id)
-        self._liveness.seen(self._now(), used=True)
-
     def detach(self, reader: OutboxReader) -> None:
         """A reader has ended. Without any, the client counts as away. Safe to call twice."""
-        opened = self._readers.pop(reader, None)
-        if opened is None:
-            return
-        reader.release()
-        self._drop_unopened(opened.session)
-        if self._readers or self.closed is not None:
+        if not self._readers.release(reader) or self._readers or self.closed is not None:
             return
         self._liveness.seen(self._now())
         if not self._services.settings.finish_turns:
@@ -333,29 +281,13 @@ class LocalConnection:
             self.streams.main.discard()  # its client cannot come back for this
             self.check()
 
-    def _drop_unopened(self, session_id: str | None) -> None:
-        """The client that has left a stream may have made up its session."""
-        if not any(pending.session == session_id for pending in self.exchange.requests.values()):
-            self.streams.drop_unopened(session_id)
-
     def open_answer(
         self, message: Message, credential: Credential, *, abort: Callable[[], None] | None = None
-    ) -> "LocalAnswer":
+    ) -> LocalAnswer:
         """A stream for what concerns one request."""
-        assert message.id is not None
-        stream = self.streams.open_answer(message.session, message.id)
-        reader = stream.outbox.attach(abort=abort)
-        self._opened(reader, credential, None)
-        return LocalAnswer(self, stream, reader)
-
-    def end_answer(self, stream: AnswerStream, *, complete: bool) -> None:
-        """The stream of one answer is over; should the answer still come, it goes where others go."""
-        pending = self.exchange.requests.get(id_key(stream.request))
-        if pending is not None and self.streams.answer(stream.number) is not None:
-            self.exchange.redirect(
-                stream.request, partial(self._answer_on_stream, pending.method, pending.session)
-            )
-        self.streams.end_answer(stream, complete=complete)
+        stream, reader = self._readers.open_answer(message, credential, abort=abort)
+        self._liveness.seen(self._now(), used=True)
+        return LocalAnswer(self._readers, stream, reader, detach=self.detach)
 
     # -- from the client -----------------------------------------------------------------------
 
@@ -383,11 +315,8 @@ class LocalConnection:
 
     def _reply_to(self, message: Message, answered: Answered | None) -> Reply:
         if answered is None:
-            return partial(self._answer_on_stream, message.method, message.session)
+            return partial(self._readers.answer_on_stream, message.method, message.session)
         return lambda response: answered(response.data)
-
-    def _answer_on_stream(self, method: str, session_id: str | None, response: Frame) -> None:
-        self.streams.put_answer(method, session_id, response.data)
 
     def tell(self, response: bytes) -> None:
         """Send an answer of the server itself; in line, so that a client can count on the order."""
@@ -457,24 +386,3 @@ class LocalConnection:
         self._table.turn_ended()
         if not self._readers and not self.exchange.turns:
             self._table.check_soon(self.check)
-
-
-class LocalAnswer:
-    """The stream of one answer, being read."""
-
-    def __init__(self, connection: LocalConnection, stream: AnswerStream, reader: OutboxReader) -> None:
-        self._connection = connection
-        self._stream = stream
-        self.number = stream.number
-        self.reader = reader
-
-    def answered(self, response: bytes) -> None:
-        """The response: the last message of the stream."""
-        self._stream.outbox.put((response,))
-        self._stream.outbox.close()
-
-    def end(self, *, complete: bool) -> None:
-        """The stream is over."""
-        self.reader.end()
-        self._connection.detach(self.reader)
-        self._connection.end_answer(self._stream, complete=complete)
