@@ -13,7 +13,8 @@ import pytest
 import acpella
 import acpella.coder
 from acpella.server import Credential, Requester, Runner, ServerSettings, Tokens, asgi
-from acpella.server.access.gate import Bucket, Gate, Refusal, is_loopback
+from acpella.server.access.gate import Gate, Refusal, is_loopback
+from acpella.server.access.rate_limit import RateLimit
 from acpella.sessions import RememberedPermissions
 from server.serving import (
     EVENTS,
@@ -642,7 +643,7 @@ async def test_requests_are_limited_by_user() -> None:
 
 def test_the_bucket_forgets_who_it_has_not_seen_for_long() -> None:
     now = 0.0
-    bucket = Bucket(1.0, 2, clock=lambda: now)
+    bucket = RateLimit(1.0, 2, clock=lambda: now)
     assert [bucket.spend("a"), bucket.spend("a"), bucket.spend("a")] == [True, True, False]
     assert bucket.spend("b")
     now = 1.5

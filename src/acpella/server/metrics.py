@@ -56,5 +56,5 @@ class Metrics:
 
 
 def _row(name: str, labels: str, value: float) -> str:
-    shown = int(value) if value == int(value) else value
-    return f"{name}{{{labels}}} {shown}" if labels else f"{name} {shown}"
+    number = int(value) if value == int(value) else value
+    return f"{name}{{{labels}}} {number}" if labels else f"{name} {number}"

@@ -13,7 +13,7 @@ from acpella.recording.channel import Tap
 from acpella.recording.writer import Filters
 from acpella.rpc import Channel, ChannelInfo, Receiver
 
-from .targets import Endpoint, Target
+from .targets import RunningAgent, Target
 
 __all__ = ["RecordedTarget"]
 
@@ -34,7 +34,9 @@ class RecordedTarget:
         if not os.access(self._directory, os.W_OK):
             raise PermissionError(f"recordings cannot be written to {self._directory}")
 
-    async def start(self, receiver: Receiver, principal: str, is_detached: Callable[[], bool]) -> Endpoint:
+    async def start(
+        self, receiver: Receiver, principal: str, is_detached: Callable[[], bool]
+    ) -> RunningAgent:
         agent: dict[str, Any] = {"name": type(self._target).__name__}
         if (command := getattr(self._target, "command", None)) is not None:
             agent = {"command": list(command)}
@@ -42,25 +44,25 @@ class RecordedTarget:
         name = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{who}-{secrets.token_hex(3)}.jsonl"
         writer = BackgroundWriter(self._directory / name, point="server", agent=agent, filters=Filters())
         try:
-            endpoint = await self._target.start(Tap(writer, receiver), principal, is_detached)
+            started = await self._target.start(Tap(writer, receiver), principal, is_detached)
         except BaseException:
             await writer.close()
             raise
-        return _Recorded(endpoint, writer)
+        return _Recorded(started, writer)
 
     async def close(self) -> None:
         await self._target.close()
 
 
 class _Recorded:
-    def __init__(self, endpoint: Endpoint, writer: BackgroundWriter) -> None:
-        self._endpoint = endpoint
+    def __init__(self, agent: RunningAgent, writer: BackgroundWriter) -> None:
+        self._agent = agent
         self._writer = writer
-        self.channel: Channel = _Written(endpoint.channel, writer)
+        self.channel: Channel = _Written(agent.channel, writer)
 
     async def close(self) -> None:
         try:
-            await self._endpoint.close()
+            await self._agent.close()
         finally:
             await self._writer.close()
 

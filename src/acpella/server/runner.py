@@ -126,10 +126,10 @@ class Runner:
     @property
     def url(self) -> str:
         """Where the protocol is spoken."""
-        shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}.get(self.host, self.host)
-        if ":" in shown and not shown.startswith("["):
-            shown = f"[{shown}]"
-        return f"{'https' if self._is_tls else 'http'}://{shown}:{self.port}{self.app.settings.path}"
+        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}.get(self.host, self.host)
+        if ":" in host and not host.startswith("["):
+            host = f"[{host}]"
+        return f"{'https' if self._is_tls else 'http'}://{host}:{self.port}{self.app.settings.path}"
 
     def bind(self) -> None:
         """Take the address. Raises `OSError`."""

@@ -195,15 +195,15 @@ class ServerSettings:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            wanted = cast("type[Any]", type(cast("object", field.default)))
-            if wanted is float and type(value) is int:
+            expected = cast("type[Any]", type(cast("object", field.default)))
+            if expected is float and type(value) is int:
                 object.__setattr__(self, field.name, float(value))
-            elif wanted is tuple:
+            elif expected is tuple:
                 if isinstance(value, str) or not all(isinstance(item, str) for item in value):
                     raise ValueError(f"{field.name} must be a list of words, not {value!r}")
                 object.__setattr__(self, field.name, tuple(value))
-            elif type(value) is not wanted:
-                raise ValueError(f"{field.name} must be {_WANTED[wanted]}, not {value!r}")
+            elif type(value) is not expected:
+                raise ValueError(f"{field.name} must be {_WANTED[expected]}, not {value!r}")
             if isinstance(value, int | float) and not 0 <= value < float("inf"):
                 raise ValueError(f"{field.name} must not be negative, as {value!r} is")
         for name in _AT_LEAST_ONE:

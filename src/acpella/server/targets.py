@@ -20,7 +20,7 @@ from .settings import ServerSettings
 if TYPE_CHECKING:
     from acpella.agent import Agent
 
-__all__ = ["AgentTarget", "CommandTarget", "Endpoint", "Target"]
+__all__ = ["AgentTarget", "CommandTarget", "RunningAgent", "Target"]
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ END_GRACE = 5.0
 """Seconds for an agent in this process to let go of its sessions."""
 
 
-class Endpoint(Protocol):
+class RunningAgent(Protocol):
     """The agent of one connection."""
 
     @property
@@ -48,7 +48,9 @@ class Target(Protocol):
     checks_owners: bool
     """Whether it keeps the sessions of different users apart by itself."""
 
-    async def start(self, receiver: Receiver, principal: str, is_detached: Callable[[], bool]) -> Endpoint:
+    async def start(
+        self, receiver: Receiver, principal: str, is_detached: Callable[[], bool]
+    ) -> RunningAgent:
         """A new agent that talks to the receiver. Raises `AcpellaError` when it cannot be started."""
         ...
 
@@ -67,16 +69,18 @@ class AgentTarget:
         self._serve = partial(agent.serve_on, log_first=True, roots=roots)
         self._agent = agent
 
-    async def start(self, receiver: Receiver, principal: str, is_detached: Callable[[], bool]) -> Endpoint:
-        served = _Served(partial(self._serve, principal=principal, is_detached=is_detached), receiver)
-        await served.start()
-        return served
+    async def start(
+        self, receiver: Receiver, principal: str, is_detached: Callable[[], bool]
+    ) -> RunningAgent:
+        agent = _InProcessAgent(partial(self._serve, principal=principal, is_detached=is_detached), receiver)
+        await agent.start()
+        return agent
 
     async def close(self) -> None:
         await self._agent.close()
 
 
-class _Served:
+class _InProcessAgent:
     def __init__(self, serve: Callable[[Channel], Awaitable[None]], receiver: Receiver) -> None:
         self.channel, self._theirs = memory_pair()
         self._serve_on = serve
@@ -133,15 +137,17 @@ class CommandTarget:
         self._on_stderr = on_stderr
         self._settings = settings or ServerSettings()
 
-    async def start(self, receiver: Receiver, principal: str, is_detached: Callable[[], bool]) -> Endpoint:
+    async def start(
+        self, receiver: Receiver, principal: str, is_detached: Callable[[], bool]
+    ) -> RunningAgent:
         settings = self._settings
-        told = CommandLog(getattr(receiver, "label", "")) if settings.command_stderr == "log" else None
+        command_log = CommandLog(getattr(receiver, "label", "")) if settings.command_stderr == "log" else None
         channel = ProcessChannel(
             self.command,
             cwd=self._cwd,
             env=passed_on(os.environ, settings.environment),
             inherit_env=False,
-            on_stderr=self._on_stderr or told,
+            on_stderr=self._on_stderr or command_log,
             limits=ProcessLimits(
                 core=settings.command_core,
                 memory=settings.command_memory or None,
@@ -151,16 +157,16 @@ class CommandTarget:
             ),
         )
         await channel.open(receiver, write_high=WRITE_HIGH)
-        return _Started(channel, told)
+        return _CommandAgent(channel, command_log)
 
     async def close(self) -> None:
         pass
 
 
-class _Started:
-    def __init__(self, channel: ProcessChannel, told: CommandLog | None) -> None:
+class _CommandAgent:
+    def __init__(self, channel: ProcessChannel, command_log: CommandLog | None) -> None:
         self.channel = channel
-        self._told = told
+        self._command_log = command_log
         self._guard = Guard(channel.pid)  # should the server be killed, it must not live on
 
     async def close(self) -> None:
@@ -168,8 +174,8 @@ class _Started:
             await self.channel.close()
         finally:
             self._guard.stop()
-            if self._told is not None:
-                self._told.end()
+            if self._command_log is not None:
+                self._command_log.end()
 
 
 NEEDED = (
@@ -180,17 +186,17 @@ NEEDED = (
 """What hardly a program works without."""
 
 OURS = ("ACPELLA_TOKEN*", "ACPELLA_SERVER_*", *(f"ACPELLA*{word}*" for word in ("DSN", "DATABASE", "SECRET")))
-"""What a child must not learn: how to become a user of this server, or where its sessions are kept."""
+"""What a child must not learn: how to become a user of this server, or where its sessions are withheld."""
 
 
 def passed_on(environment: Mapping[str, str], allowed: Sequence[str]) -> dict[str, str]:
     """The variables that a hosted command gets."""
     wanted = _matching((*NEEDED, *allowed))
-    kept = _matching(OURS)
+    withheld = _matching(OURS)
     return {
         name: value
         for name, value in environment.items()
-        if wanted(name.upper()) and not kept(name.upper()) and not _has_address(name.upper(), value)
+        if wanted(name.upper()) and not withheld(name.upper()) and not _has_address(name.upper(), value)
     }
 
 

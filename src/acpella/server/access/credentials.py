@@ -36,12 +36,12 @@ def scopes_of(words: Iterable[str]) -> frozenset[Scope]:
     Raises:
         ValueError: there is no such scope.
     """
-    given = set(words)
-    for word in given - SCOPES:
+    names = set(words)
+    for word in names - SCOPES:
         raise ValueError(f"there is no scope {word!r}; there are: {', '.join(get_args(Scope))}")
-    if given & {"prompt", "approve"}:
-        given.add("read")
-    return frozenset(scope for scope in SCOPES if scope in given)
+    if names & {"prompt", "approve"}:
+        names.add("read")
+    return frozenset(scope for scope in SCOPES if scope in names)
 
 
 @dataclass(frozen=True, slots=True)

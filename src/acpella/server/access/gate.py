@@ -5,19 +5,17 @@ import inspect
 import ipaddress
 import logging
 import re
-import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from acpella.server.settings import ServerSettings
 
 from .credentials import AuthHook, Credential, Requester, Tickets
+from .rate_limit import RateLimit
 from .tokens import Tokens
 
 __all__ = [
     "AuthHook",
-    "Bucket",
     "Credential",
     "Gate",
     "Refusal",
@@ -28,9 +26,6 @@ __all__ = [
 ]
 
 log = logging.getLogger(__name__)
-
-REMEMBERED = 10_000
-"""Addresses and users whose requests are counted. Without it, a flood from many of them fills the memory."""
 
 HOOK_SECONDS = 10.0
 """Seconds for the author's own check."""
@@ -53,34 +48,6 @@ class Refusal(Exception):
         super().__init__(text)
 
 
-class Bucket:
-    """Lets so many through at once, and so many a second in the long run; for each key by itself."""
-
-    def __init__(self, rate: float, burst: float, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._rate = rate
-        self._burst = burst
-        self._clock = clock
-        self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
-
-    def spend(self, key: str) -> bool:
-        """Take one; False if there was none."""
-        if self._rate <= 0:
-            return True
-        level, now = self._level(key)
-        if level < 1:
-            return False
-        self._levels[key] = (level - 1, now)
-        self._levels.move_to_end(key)
-        if len(self._levels) > REMEMBERED:
-            self._levels.popitem(last=False)
-        return True
-
-    def _level(self, key: str) -> tuple[float, float]:
-        now = self._clock()
-        level, then = self._levels.get(key, (self._burst, now))
-        return min(self._burst, level + (now - then) * self._rate), now
-
-
 class Gate:
     """Lets requests in, or raises `Refusal`, before any of their body is read."""
 
@@ -88,7 +55,7 @@ class Gate:
         self._settings = settings
         self._auth = auth
         self.tickets = Tickets()
-        self._failures = Bucket(settings.failures_per_minute / 60, settings.failures_per_minute)
+        self._failures = RateLimit(settings.failures_per_minute / 60, settings.failures_per_minute)
         self._any_host = "*" in settings.allowed_hosts
         self._hosts = {host.strip("[]").lower() for host in settings.allowed_hosts}
         self._origins = {origin.lower().rstrip("/") for origin in settings.allowed_origins}
@@ -200,8 +167,8 @@ _HOST_HEADER = re.compile(r"(?:\[([0-9a-f.]*:[0-9a-f:.]*)\]|([^\s\[\]:/@]+))(?::
 
 def _name_of(host: str) -> str:
     """A Host header without its port; empty for what cannot be one."""
-    found = _HOST_HEADER.fullmatch(host.strip(" \t").lower())
-    return "" if found is None else found[1] or found[2]
+    match = _HOST_HEADER.fullmatch(host.strip(" \t").lower())
+    return "" if match is None else match[1] or match[2]
 
 
 def describe(auth: Any) -> str:

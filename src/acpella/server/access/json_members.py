@@ -37,12 +37,12 @@ def members(data: bytes) -> dict[str, msgspec.Raw]:
         Doubtful: it is no object, or not one for everybody.
     """
     try:
-        found = _members.decode(data)
+        by_name = _members.decode(data)
     except UNREADABLE:
         raise Doubtful("this is not an object") from None
-    if not found:
-        return found
-    if len(found) > MOST:
+    if not by_name:
+        return by_name
+    if len(by_name) > MOST:
         raise Doubtful(f"an object has more than {MOST} members")
     seen = 0
     at = data.index(b"{") + 1
@@ -51,29 +51,29 @@ def members(data: bytes) -> dict[str, msgspec.Raw]:
         if name is None:
             raise Doubtful("a key cannot be read")
         try:
-            raw = bytes(found[_key.decode(name[1])])
+            raw = bytes(by_name[_key.decode(name[1])])
         except (*UNREADABLE, KeyError):
             raise Doubtful("a key cannot be read") from None
         seen += 1
         end = _NEXT.match(data, name.end() + len(raw))
         # a value of JSON shows by itself where it ends, so equal bytes are the same value
-        if not data.startswith(raw, name.end()) or end is None or seen > len(found):
+        if not data.startswith(raw, name.end()) or end is None or seen > len(by_name):
             raise Doubtful("a key stands twice")
         if end[1] == b"}":
             break
         at = end.end()
-    if seen != len(found):
+    if seen != len(by_name):
         raise Doubtful("a key stands twice")
-    return found
+    return by_name
 
 
 def items(data: bytes | msgspec.Raw) -> list[bytes]:
     """What a list has in it. Raises `Doubtful`."""
     try:
-        found = _items.decode(data)
+        raw_items = _items.decode(data)
     except UNREADABLE:
         raise Doubtful("this is not a list") from None
-    return [bytes(item) for item in found]
+    return [bytes(item) for item in raw_items]
 
 
 def value(raw: bytes | msgspec.Raw) -> Any:
@@ -86,8 +86,8 @@ def value(raw: bytes | msgspec.Raw) -> Any:
 
 def near(keys: Iterable[str], names: tuple[str, ...]) -> str | None:
     """A key that lenient readers take for one of these names, although it is spelt otherwise."""
-    wanted = _by_fold(names)
-    return next((key for key in keys if wanted.get(_folded(key), key) != key), None)
+    canonical = _by_fold(names)
+    return next((key for key in keys if canonical.get(_folded(key), key) != key), None)
 
 
 @cache

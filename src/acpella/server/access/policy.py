@@ -109,10 +109,10 @@ def read_params(raw: bytes | msgspec.Raw) -> Params:
 def _read_each(raw: bytes) -> Params:
     """The same where one of them cannot be read, such as `1e400`: the others count all the same."""
     try:
-        found = _raw_params.decode(raw)
+        members = _raw_params.decode(raw)
     except UNREADABLE:
         return _NOTHING
-    return Params(**{name: value(found[wire]) for name, wire in _WIRE_NAMES.items() if wire in found})
+    return Params(**{name: value(members[wire]) for name, wire in _WIRE_NAMES.items() if wire in members})
 
 
 class Violation(RpcError):
@@ -178,8 +178,8 @@ def _raw_servers(params: dict[str, msgspec.Raw]) -> list[bytes]:
     return [one for one in (*servers, bytes(params.get("server", b""))) if one.startswith(b"{")]
 
 
-def _check_names(found: dict[str, msgspec.Raw], names: tuple[str, ...]) -> None:
-    if (key := near(found, names)) is not None:
+def _check_names(present: dict[str, msgspec.Raw], names: tuple[str, ...]) -> None:
+    if (key := near(present, names)) is not None:
         raise Doubtful(f"{key[:50]!r} is spelt otherwise")
 
 
@@ -336,10 +336,10 @@ def _list(name: str, value: object) -> list[Any]:
         return []
     if not isinstance(value, list):
         raise Violation(-32602, f"{name} must be a list")
-    found = cast("list[Any]", value)
-    if len(found) > MOST:  # each costs a look at the disk
+    entries = cast("list[Any]", value)
+    if len(entries) > MOST:  # each costs a look at the disk
         raise Violation(-32602, f"{name} may have at most {MOST} entries")
-    return found
+    return entries
 
 
 def _decided(setting: str, asks_for_credentials: bool) -> bool:
@@ -352,8 +352,8 @@ def _kinds_of(server: object) -> set[str]:
     Raises `Violation` for one of which that cannot be told.
     """
     if isinstance(server, dict):
-        told = cast("dict[str, Any]", server)
-        needs = {kind for kind in ("command", "url") if kind in told}
-        if needs or told.get("type") == "acp":
+        fields = cast("dict[str, Any]", server)
+        needs = {kind for kind in ("command", "url") if kind in fields}
+        if needs or fields.get("type") == "acp":
             return needs
     raise Violation(-32602, "this server takes only MCP servers with a command, a url, or the type acp")

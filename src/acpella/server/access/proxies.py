@@ -47,10 +47,10 @@ class Proxies:
             return peer
         client = peer
         for entry in reversed(headers.get("x-forwarded-for", "").split(",")[-MOST_HOPS:]):
-            told = _parsed(entry)
-            if told is None:
+            address = _parsed(entry)
+            if address is None:
                 return client  # nonsense: whoever passed it on answers for it
-            client = str(told)
+            client = str(address)
             if not self.trusts(client):
                 return client
         return client

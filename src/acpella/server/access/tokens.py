@@ -54,18 +54,18 @@ def read_line(line: str) -> Token | None:
         raise ValueError("expected a user and a token")
     user, token, *options = words
     sha256 = _hash_of(token)
-    given: dict[str, str] = {}
+    values: dict[str, str] = {}
     for option in options:
         name, equals, value = option.partition("=")
-        if name not in ("until", "scopes") or not equals or name in given:
+        if name not in ("until", "scopes") or not equals or name in values:
             raise ValueError(f"after the token may come {_OPTIONS}, each once")
-        given[name] = value
+        values[name] = value
     return Token(
         user,
         sha256,
         not token.startswith("sha256:"),
-        end_of(given["until"]) if "until" in given else None,
-        scopes_of(given["scopes"].split(",")) if "scopes" in given else SCOPES,
+        end_of(values["until"]) if "until" in values else None,
+        scopes_of(values["scopes"].split(",")) if "scopes" in values else SCOPES,
     )
 
 
@@ -186,12 +186,12 @@ class Tokens:
     def credential_of(self, token: str) -> Credential | None:
         """What a token stands for. Takes the same time whichever it is."""
         self._refresh()
-        given = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
-        found: Credential | None = None
+        digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+        match: Credential | None = None
         for known, credential in self._credentials.items():
-            if hmac.compare_digest(known, given):
-                found = credential
-        return None if found is None or found.why_over() is not None else found
+            if hmac.compare_digest(known, digest):
+                match = credential
+        return None if match is None or match.why_over() is not None else match
 
     def user_of(self, token: str) -> str | None:
         """Whose token it is."""

@@ -9,8 +9,8 @@ from acpella.errors import RpcError
 from acpella.rpc.message import id_key
 from acpella.rpc.relay import Pending
 from acpella.server.access.credentials import SCOPES, Scope
-from acpella.server.access.gate import Bucket
 from acpella.server.access.policy import REOPENING, Policy, Violation, check_form, check_scopes, missing
+from acpella.server.access.rate_limit import RateLimit
 from acpella.server.settings import ServerSettings
 
 from .exchange import OVERLOADED, PROMPT
@@ -58,7 +58,7 @@ class Admission:
         principal: str,
         scopes: frozenset[Scope],
         policy: Policy,
-        rate: Bucket,
+        rate: RateLimit,
         settings: ServerSettings,
         requests: Mapping[bytes, Pending],
         has_turn: Callable[[str], bool],

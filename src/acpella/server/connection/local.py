@@ -33,7 +33,7 @@ from .services import Services, Table
 from .streams import Streams
 
 if TYPE_CHECKING:
-    from acpella.server.targets import Endpoint
+    from acpella.server.targets import RunningAgent
 
 __all__ = ["LocalConnection"]
 
@@ -74,7 +74,7 @@ class LocalConnection:
         self._table = table
         self._address = address
         self._starting: asyncio.Task[None] | None = None
-        self._endpoint: Endpoint | None = None
+        self._agent: RunningAgent | None = None
         self._writable = asyncio.Event()  # the agent reads what is written to it
         self._writable.set()
         self._audit = ConnectionAudit(label=self.label, principal=self.principal, profile=profile.name)
@@ -136,11 +136,11 @@ class LocalConnection:
 
     async def _start(self) -> None:
         services = self._services
-        endpoint = await services.target.start(self, self.principal, self._is_detached)
+        agent = await services.target.start(self, self.principal, self._is_detached)
         if self.closed is not None:  # meanwhile
-            await endpoint.close()
+            await agent.close()
             raise self.closed.again()
-        self._endpoint = endpoint
+        self._agent = agent
         self._count("acpella_connections_total", f'transport="{self.profile.name}"')
         self._audit.opened(self._address)
 
@@ -209,8 +209,8 @@ class LocalConnection:
 
     async def stop(self) -> None:
         """Let go of the agent. Called once, by the table."""
-        if self._endpoint is not None:
-            await self._endpoint.close()
+        if self._agent is not None:
+            await self._agent.close()
 
     def _finish(self, reason: ConnectionClosed, code: int) -> None:
         if self.closed is not None:
@@ -275,7 +275,7 @@ class LocalConnection:
             for session_id in self.exchange.prompted.union(self.streams.known):
                 if self._has_turn(session_id):
                     self.exchange.cancel_turn(session_id)
-        if self._endpoint is None:
+        if self._agent is None:
             self.close("it was never used")
         elif self.is_gone_for_good:
             self.streams.main.discard()  # its client cannot come back for this
@@ -329,8 +329,8 @@ class LocalConnection:
             self.close("the client sends much that is wrong, and reads nothing", code=1008, abort=True)
 
     def _write(self, data: bytes) -> None:
-        if self._endpoint is not None:
-            self._endpoint.channel.write(data + b"\n")
+        if self._agent is not None:
+            self._agent.channel.write(data + b"\n")
 
     # -- flow ----------------------------------------------------------------------------------
 
@@ -342,15 +342,15 @@ class LocalConnection:
 
     def _check_flow(self) -> None:
         full = self.flow.is_full
-        if full is self._input.stalled or self._endpoint is None or self.closed is not None:
+        if full is self._input.stalled or self._agent is None or self.closed is not None:
             return
         self._input.stalled = full
         if full:
             self._liveness.stalled(self._now())
-            self._endpoint.channel.pause_reading()
+            self._agent.channel.pause_reading()
         else:
             self._liveness.flows()
-            self._endpoint.channel.resume_reading()
+            self._agent.channel.resume_reading()
             self._input.release(now=self._now())
 
     # -- from the agent (a `Receiver`) ---------------------------------------------------------

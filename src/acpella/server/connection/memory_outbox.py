@@ -33,16 +33,16 @@ class MemoryOutbox:
         "_drained",
         "_frames",
         "_high",
-        "_kept",
+        "_taken_bytes",
         "_ledger",
         "_reader",
-        "_unread",
+        "_unread_bytes",
         "_window_bytes",
         "_window_frames",
         "acked",
         "closed",
         "discards",
-        "given",
+        "taken",
         "last",
         "lossless",
     )
@@ -56,14 +56,14 @@ class MemoryOutbox:
         self._window_bytes = window_bytes
         self._frames: deque[bytes] = deque()
         self._base = 0  # number of the message before the first that is kept
-        self._unread = 0  # bytes not taken yet
-        self._kept = 0  # bytes taken and kept
+        self._unread_bytes = 0  # bytes not taken yet
+        self._taken_bytes = 0  # bytes taken and kept
         self._reader: MemoryReader | None = None
         self._drained: list[Callable[[], None]] = []
         self.lossless = lossless
         self.last = 0
         """The number of the newest message."""
-        self.given = 0
+        self.taken = 0
         """The number of the last message that a reader took."""
         self.acked = 0
         """The number of the last message that the reader confirmed."""
@@ -78,7 +78,7 @@ class MemoryOutbox:
     @property
     def unread(self) -> int:
         """Bytes that no reader has taken."""
-        return self._unread
+        return self._unread_bytes
 
     @property
     def is_behind(self) -> bool:
@@ -87,8 +87,8 @@ class MemoryOutbox:
             return False
         if self.lossless:
             owed = self.last - self.acked
-            return owed >= self._window_frames or self._unread + self._kept >= self._window_bytes
-        return self._unread >= self._high
+            return owed >= self._window_frames or self._unread_bytes + self._taken_bytes >= self._window_bytes
+        return self._unread_bytes >= self._high
 
     def be_lossless(self) -> None:
         """From now on the reader confirms what it got."""
@@ -104,7 +104,7 @@ class MemoryOutbox:
         size = sum(map(len, messages))
         self._frames.extend(messages)
         self.last += len(messages)
-        self._unread += size
+        self._unread_bytes += size
         self._ledger.buffered += size
         if self._reader is not None:
             self._reader.wake()
@@ -120,10 +120,10 @@ class MemoryOutbox:
     def discard(self) -> None:
         """Nobody will read this any more."""
         self.discards = True
-        self._ledger.buffered -= self._unread
+        self._ledger.buffered -= self._unread_bytes
         self._frames.clear()
-        self._base = self.given = self.acked = self.last
-        self._unread = self._kept = 0
+        self._base = self.taken = self.acked = self.last
+        self._unread_bytes = self._taken_bytes = 0
         self._changed()
 
     def abort(self) -> None:
@@ -133,7 +133,7 @@ class MemoryOutbox:
 
     def when_drained(self, then: Callable[[], None]) -> None:
         """Call this when everything that is in now was taken, or the reader has gone."""
-        if self._reader is None or not self._unread:
+        if self._reader is None or not self._unread_bytes:
             then()
         else:
             self._drained.append(then)
@@ -161,29 +161,29 @@ class MemoryOutbox:
     def _rewind(self, after: int) -> None:
         if not self._base <= after <= self.last:
             raise OutOfWindow
-        before = self._unread
-        self._unread = sum(map(len, islice(self._frames, after - self._base, None)))
-        self._kept += before - self._unread
-        self._ledger.buffered += self._unread - before
-        self.given = after
+        before = self._unread_bytes
+        self._unread_bytes = sum(map(len, islice(self._frames, after - self._base, None)))
+        self._taken_bytes += before - self._unread_bytes
+        self._ledger.buffered += self._unread_bytes - before
+        self.taken = after
         self.acked = max(self.acked, after) if self.lossless else self.acked
         self._prune()
 
     def ack(self, number: int) -> None:
         """The reader has everything up to that number."""
-        if self.acked < number <= self.given:
+        if self.acked < number <= self.taken:
             self.acked = number
             self._prune()
             self._changed()
 
     def take(self, limit: int) -> list[bytes]:
         """The next messages, at least one if there is any, with about that many bytes."""
-        if not self._unread:
+        if not self._unread_bytes:
             return []
-        start = self.given - self._base
-        if self._unread <= limit:
+        start = self.taken - self._base
+        if self._unread_bytes <= limit:
             batch = list(self._frames) if start == 0 else list(islice(self._frames, start, None))
-            size = self._unread
+            size = self._unread_bytes
         else:
             batch: list[bytes] = []
             size = 0
@@ -192,9 +192,9 @@ class MemoryOutbox:
                 size += len(frame)
                 if size >= limit:
                     break
-        self.given += len(batch)
-        self._unread -= size
-        self._kept += size
+        self.taken += len(batch)
+        self._unread_bytes -= size
+        self._taken_bytes += size
         self._ledger.buffered -= size
         self._prune()
         self._changed()
@@ -205,17 +205,17 @@ class MemoryOutbox:
         if self.lossless:
             while self._base < self.acked:
                 self._base += 1
-                self._kept -= len(frames.popleft())
+                self._taken_bytes -= len(frames.popleft())
             return
-        if not self._window_frames and not self._unread:
+        if not self._window_frames and not self._unread_bytes:
             frames.clear()
-            self._base, self._kept = self.given, 0
+            self._base, self._taken_bytes = self.taken, 0
             return
-        while self._base < self.given and (
-            self.given - self._base > self._window_frames or self._kept > self._window_bytes
+        while self._base < self.taken and (
+            self.taken - self._base > self._window_frames or self._taken_bytes > self._window_bytes
         ):
             self._base += 1
-            self._kept -= len(frames.popleft())
+            self._taken_bytes -= len(frames.popleft())
 
     def release(self, reader: "MemoryReader") -> None:
         """The reader has gone."""
@@ -226,7 +226,7 @@ class MemoryOutbox:
     def _changed(self) -> None:
         if not self.is_behind:
             self._ledger.behind.discard(self)
-        if self._drained and (self._reader is None or not self._unread):
+        if self._drained and (self._reader is None or not self._unread_bytes):
             drained, self._drained = self._drained, []
             for then in drained:
                 then()
@@ -257,7 +257,7 @@ class MemoryReader:
         """The number of the first of the next messages, and those."""
         if self.ended:
             return 0, []
-        first = self._outbox.given + 1
+        first = self._outbox.taken + 1
         return first, self._outbox.take(limit)
 
     def wake(self) -> None:

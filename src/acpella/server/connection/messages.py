@@ -98,12 +98,12 @@ def read_message(data: bytes, *, max_id: int = 1024, max_depth: int = 64) -> Mes
     if envelope.method is None and not (answers and raw):
         raise NotAMessage(-32600, "neither a request nor an answer")
     if is_deeper(data, max_depth):
-        asked = key if envelope.method is not None else None
-        raise NotAMessage(-32600, f"a message may be nested {max_depth} deep", key=asked)
+        request_id = key if envelope.method is not None else None
+        raise NotAMessage(-32600, f"a message may be nested {max_depth} deep", key=request_id)
     params = read_params(envelope.params)
     if params.session is not None and len(params.session) > max_id:
-        asked = key if envelope.method is not None else None
-        raise NotAMessage(-32600, f"a session id has at most {max_id} characters", key=asked)
+        request_id = key if envelope.method is not None else None
+        raise NotAMessage(-32600, f"a session id has at most {max_id} characters", key=request_id)
     if envelope.method is None:
         return Message(Frame(data, "response", envelope, key), params)
     return Message(Frame(data, "notification" if key is None else "request", envelope, key), params)

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from acpella.server.access.gate import Bucket
 from acpella.server.access.policy import Policy
+from acpella.server.access.rate_limit import RateLimit
 from acpella.server.metrics import Metrics
 from acpella.server.settings import ServerSettings
 from acpella.server.targets import Target
@@ -21,7 +21,7 @@ class Services:
     """Starts their agents."""
     settings: ServerSettings
     policy: Policy
-    rate: Bucket
+    rate: RateLimit
     """Messages and requests, by user."""
     metrics: Metrics
     generation: str

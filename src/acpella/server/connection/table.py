@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from acpella.server.access.credentials import Credential
-from acpella.server.access.gate import Bucket, Gate, Refusal
+from acpella.server.access.gate import Gate, Refusal
 from acpella.server.access.policy import Owners, Policy
+from acpella.server.access.rate_limit import RateLimit
 from acpella.server.metrics import Metrics
 from acpella.server.settings import ServerSettings
 
@@ -39,7 +40,7 @@ class Connections:
         self.metrics = Metrics()
         self.generation = secrets.token_hex(6)
         """Changes with every start, so that numbers of before are not taken for those of now."""
-        self.rate = Bucket(settings.requests_per_second, settings.request_burst)
+        self.rate = RateLimit(settings.requests_per_second, settings.request_burst)
         """Messages and requests, by user."""
         policy = Policy(
             settings,

@@ -53,7 +53,7 @@ class Listener(socket.socket):
         self._known: dict[int, None] = {}  # the same for those who were let in
         self._spare = _spare()
         self._turned_away = 0
-        self._told = float("-inf")
+        self._logged_at = float("-inf")
 
     def accept(self) -> tuple[socket.socket, Any]:
         """The next connection. Raises `BlockingIOError` when there is none, or no room yet."""
@@ -67,10 +67,10 @@ class Listener(socket.socket):
                 raise
             self._turn_away()
             raise BlockingIOError(errno.EAGAIN, "too many open files") from None
-        kept = _Accepted(self, accepted)
-        self._open[kept.fileno()] = kept
-        self._strangers[kept.fileno()] = None
-        return kept, address
+        tracked = _Accepted(self, accepted)
+        self._open[tracked.fileno()] = tracked
+        self._strangers[tracked.fileno()] = None
+        return tracked, address
 
     def _make_room(self) -> None:
         waiting = [*self._strangers, *self._known][: max(1, self._most // 16)]
@@ -99,12 +99,12 @@ class Listener(socket.socket):
     def _tell(self, count: int) -> None:
         self._turned_away += count
         now = time.monotonic()
-        if now - self._told >= TELL_AGAIN:
+        if now - self._logged_at >= TELL_AGAIN:
             log.warning(
                 "hung up on %d clients that asked for nothing or came too many: %d are connected",
                 *(self._turned_away, len(self._open)),
             )
-            self._turned_away, self._told = 0, now
+            self._turned_away, self._logged_at = 0, now
 
     def works(self, descriptor: int) -> None:
         """A request of this connection is under way."""

@@ -25,7 +25,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.protocol import State
 
-from acpella.server.access.gate import Bucket
+from acpella.server.access.rate_limit import RateLimit
 
 from .listener import Listener
 from .requests import LET_IN, MEMORY, RAW_ABORT, RAW_SEND
@@ -142,7 +142,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         super().__init__(*args, **options)
         self._unparsed = bytearray()
         self._next_slice: asyncio.Handle | None = None
-        self._control: Bucket | None = None
+        self._control: RateLimit | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -208,7 +208,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
 
     def _may_control(self) -> bool:
         if self._control is None:
-            self._control = Bucket(CONTROL_RATE, CONTROL_BURST)
+            self._control = RateLimit(CONTROL_RATE, CONTROL_BURST)
         if self.close_sent or self.transport.is_closing():
             return False
         if not self._control.spend(""):
