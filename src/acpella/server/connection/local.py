@@ -173,9 +173,10 @@ class LocalConnection:
             draining=self._table.draining,
         )
 
-    def check(self) -> None:
-        """Do what time demands; called again and again."""
-        action = self._liveness.check(self._now(), self._circumstances(), self._needs_turns)
+    def check(self, now: float | None = None) -> None:
+        """Do what time demands; called again and again. `now` is by the clock of the loop, as `last_seen`."""
+        now = self._now() if now is None else now
+        action = self._liveness.check(now, self._circumstances(), self._needs_turns)
         if isinstance(action, End):
             if action.abort:
                 self._count("acpella_refused_total", 'reason="stalled"')
