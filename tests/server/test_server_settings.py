@@ -87,9 +87,3 @@ def test_mistakes_elsewhere_are_named(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.delenv("ACPELLA_SERVER_MAX_BDY")
     with pytest.raises(ValueError, match="ACPELLA_SERVER_MAX_BODY='much' is not a whole number"):
         ServerSettings.load()
-
-
-def test_the_documentation_names_every_setting() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "hosting.md").read_text(encoding="utf-8")
-    missing = [f.name for f in dataclasses.fields(ServerSettings) if f"`{f.name}`" not in page]
-    assert not missing
