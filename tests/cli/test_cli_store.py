@@ -83,7 +83,7 @@ def test_a_store_goes_to_postgresql_and_back_unchanged(shell: Shell, file: Path,
     assert done.returncode == 0
     assert use(SqliteStore(shell.repo / "back.db"), contents) == use(SqliteStore(file), contents)
     done = shell("store", "check")
-    assert (done.returncode, done.stdout) == (0, "60 sessions with 35,400 events: all whole\n")
+    assert (done.returncode, done.stdout) == (0, "60 sessions, 35,400 events: all whole\n")
 
 
 def test_a_copy_that_was_killed_goes_on_from_there(shell: Shell, file: Path, address: str) -> None:
@@ -154,7 +154,7 @@ def test_a_log_with_a_hole_is_found(shell: Shell, file: Path) -> None:
         )
     done = shell("store", "check", str(file))
     assert done.returncode == 8
-    assert done.stdout == "60 sessions with 35,400 events: 2 are damaged\n"
+    assert done.stdout == "60 sessions, 35,400 events: 2 are damaged\n"
     assert "s10: event 8 follows on 6" in done.stderr and "s20: the log" in done.stderr
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from acpella._directories import data
 from acpella.sessions import MemoryStore, SqliteStore, default_path, open_store
 
 
@@ -58,12 +59,9 @@ def test_sqlite_is_a_file_in_the_users_data_directory(home: Path, monkeypatch: p
     assert path_of("sqlite") == home / "data/acpella/fixer.db"
 
 
-def test_other_systems_have_their_own_place(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert path_of("sqlite") == home / "Library/Application Support/acpella/fixer.db"
-    monkeypatch.setattr(sys, "platform", "win32")
-    monkeypatch.setenv("LOCALAPPDATA", str(home / "local"))
-    assert path_of("sqlite") == home / "local/acpella/fixer.db"
+def test_other_systems_have_their_own_place(home: Path) -> None:
+    assert data(platform="darwin", environ={}) == home / "Library/Application Support/acpella"
+    assert data(platform="win32", environ={"LOCALAPPDATA": str(home / "local")}) == home / "local/acpella"
 
 
 def test_the_environment_can_name_a_file_or_a_directory(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from acpella.sessions import (
     SessionNotFound,
     SessionRecord,
     StoreError,
+    StoreUnavailable,
     open_store,
 )
 from acpella.sessions import _postgres_schema as tables
@@ -322,6 +323,17 @@ async def test_the_database_decides_when_a_node_is_dead(
     assert await two.append(taken, 0, [("update", b"1")]) == 1
     with pytest.raises(SessionBusy, match="node two"):
         await one.acquire("a")
+
+
+async def test_a_node_without_a_lease_takes_nothing(one: PostgresStore, two: PostgresStore, sql: Any) -> None:
+    """Whoever is not alive for others could lose it again at once."""
+    await two.release(await two.create(record()))
+    await sql.execute("UPDATE nodes SET lease_until = clock_timestamp() WHERE name = 'one'")
+    with pytest.raises(StoreUnavailable, match="could not renew its lease in time; try again"):
+        await one.acquire("a")
+    node: Any = one._node
+    await node.beat(node._connection)
+    await one.acquire("a")
 
 
 @pytest.mark.parametrize("hours", [-1, 1])

@@ -68,7 +68,7 @@ def explain(address: Address, error: BaseException) -> StoreError:
         case TimeoutError():
             return StoreUnavailable(f"{where} does not answer; look whether it runs and can be reached")
         case _ if is_passing(error):
-            return StoreUnavailable(f"{where} cannot be reached: {_reason(error)}")
+            return StoreUnavailable(f"{where} cannot be reached: {_reason(error)}; look whether it runs")
         case _:
             return StoreError(f"{where}: {_reason(error)}")
 

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from ._order import decode_cursor, json_bytes, normal_stamp, stamp
-from .store import Event, Events, SessionBusy, SessionChanges, SessionNotFound, SessionRecord, StoreError
+from .store import (
+    Event,
+    Events,
+    SessionBusy,
+    SessionChanges,
+    SessionNotFound,
+    SessionRecord,
+    StoreError,
+    StoreUnavailable,
+)
 
 if TYPE_CHECKING:
     import asyncpg
@@ -72,7 +81,8 @@ WITH source AS (
 SELECT epoch FROM made
 """
 
-OWNER = """SELECT s.owner, n.name, extract(epoch FROM clock_timestamp() - n.seen_at)::float8 AS silent
+OWNER = """SELECT s.owner, n.name, extract(epoch FROM clock_timestamp() - n.seen_at)::float8 AS silent,
+        EXISTS (SELECT FROM nodes me WHERE me.incarnation = $2 AND me.lease_until > clock_timestamp())
     FROM {table} s LEFT JOIN nodes n ON n.incarnation = s.owner AND n.lease_until > clock_timestamp()
     WHERE s.k = $1"""
 
@@ -131,10 +141,13 @@ def moment(text: str) -> datetime | None:
 
 
 async def check_owner(connection: "AnyConnection", table: str, name: str, key: int, incarnation: int) -> None:
-    """Raises `SessionBusy` if another living node has it."""
-    owner, node, silent = await connection.fetchrow(OWNER.format(table=table), key) or (None, None, None)
+    """Raises `SessionBusy` if another living node has it, `StoreUnavailable` if this one is not alive."""
+    found = await connection.fetchrow(OWNER.format(table=table), key, incarnation)
+    owner, node, silent, alive = found or (None, None, None, False)
     if owner is None or node is None or owner == incarnation:
-        return
+        if alive:
+            return
+        raise StoreUnavailable("this node could not renew its lease in time; try again in a moment")
     busy = SessionBusy(
         f"session {name!r} is open on node {node} (heard {silent:.0f} s ago); close it there, then try again"
     )

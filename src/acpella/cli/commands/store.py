@@ -116,7 +116,7 @@ async def _check(arguments: argparse.Namespace) -> int:
                 progress.interrupt(f"{problem.session_id}: {problem.text}")
             progress.step()
         progress.end()
-    show(f"{sessions:,} sessions with {events:,} events: " + (f"{bad:,} are damaged" if bad else "all whole"))
+    show(f"{sessions:,} sessions, {events:,} events: " + (f"{bad:,} are damaged" if bad else "all whole"))
     return exits.PROTOCOL if bad else exits.DONE
 
 
