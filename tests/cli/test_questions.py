@@ -273,6 +273,16 @@ def test_a_form_shows_control_characters_and_whole_texts(ask: Ask) -> None:
     assert b"\x1b[2J" not in terminal.raw
 
 
+def test_a_form_asks_for_every_field(ask: Ask) -> None:
+    """More than fifty were left out, and the form was sent as if it had been filled in."""
+    fields = {f"f{number}": {"type": "string", "title": f"Field {number}"} for number in range(60)}
+    form = {"mode": "form", "message": "All", "requestedSchema": {"type": "object", "properties": fields}}
+    terminal = ask(("elicitation/create", form))
+    terminal.see(r"Field 0 .*:")
+    terminal.type("\n" * 59 + "last\n")
+    assert '"f59":"last"' in answers(terminal)
+
+
 def test_a_page_shows_the_whole_address(ask: Ask) -> None:
     page = {
         "mode": "url",

@@ -223,7 +223,7 @@ class Asker:
         self._say("Enter takes what is in brackets, !no declines, Ctrl-D cancels", "dim")
         content: dict[str, Any] = {}
         required = schema.required or []
-        for name, field in list(schema.properties.items())[:50]:
+        for name, field in schema.properties.items():
             try:
                 value = await self._field(name, field, required=name in required)
             except _Declined:
