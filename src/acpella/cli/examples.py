@@ -80,6 +80,16 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "acpella connect": {
         "acpella connect wss://agents.example.com/acp": "what an editor starts; ACPELLA_TOKEN has the token",
     },
+    "acpella record show": {
+        "acpella record show talk.jsonl": "the conversation",
+        "acpella record show --frames talk.jsonl": "a line for each frame",
+    },
+    "acpella record scan": {"acpella record scan talk.jsonl": "before you share it"},
+    "acpella record diff": {"acpella record diff before.jsonl after.jsonl": "what changed"},
+    "acpella record convert": {
+        "acpella record convert talk.jsonl --to mermaid": "a diagram for a page",
+        "acpella record convert export.json -o talk.jsonl": "from another tool; its format is guessed",
+    },
     "acpella tokens add": {
         "acpella tokens add tokens.txt alice": "a new token, shown this once",
         "acpella tokens add tokens.txt ci --scopes prompt --until 2030-12-31": "for prompts, until then",

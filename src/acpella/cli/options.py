@@ -23,6 +23,7 @@ class ConversationOptions:
     option: list[str]
     mcp: list[str]
     yes: bool = False
+    record: str | None = None
     verbose: bool = False
     cwd: str = "."
     settings: str | None = None
@@ -83,6 +84,7 @@ def declare_conversation(parser: argparse.ArgumentParser) -> None:
         help="give the agent an MCP server; may be repeated",
     )
     add("--yes", action="store_true", help="download a known agent that is not installed without asking")
+    add("--record", metavar="FILE", help="write the conversation down, without secrets; see `acpella record`")
     add("-v", "--verbose", action="store_true", help="show what the agent writes to stderr")
     add("--cwd", default=".", metavar="PATH", help="the directory that the session is about")
     add(

@@ -80,6 +80,7 @@ async def attach(
             _DaemonChannel(connected, config),
             settings=ClientSettings(),
             on_elicit=asker.elicitation,
+            record=options.record,
             notifications={
                 "_daemon/queued": wait,
                 "_daemon/stderr": hear,

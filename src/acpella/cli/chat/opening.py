@@ -41,7 +41,13 @@ def open_agent(
         startup = startup_of([settings.agents[target].command])
         allowed["timeouts"] = dataclasses.replace(allowed["timeouts"], startup=startup)
     return connect(
-        target, settings=settings, env=env, on_elicit=asker.elicitation, on_stderr=on_stderr, **allowed
+        target,
+        settings=settings,
+        env=env,
+        on_elicit=asker.elicitation,
+        on_stderr=on_stderr,
+        record=options.record,
+        **allowed,
     )
 
 

@@ -118,6 +118,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--log-level", default="INFO", choices=("DEBUG", "INFO", "WARNING", "ERROR"))
     how.add_argument("--no-finish-turns", action="store_true", help="cancel a turn when its client goes away")
     how.add_argument("--cwd", metavar="PATH", help="working directory of a hosted command")
+    how.add_argument(
+        "--record",
+        metavar="DIR",
+        help="write a recording of each connection into this directory, without secrets",
+    )
     how.add_argument("--certfile", metavar="PATH", help="TLS certificate (PEM)")
     how.add_argument("--keyfile", metavar="PATH", help="its key (PEM)")
 
@@ -202,6 +207,8 @@ def _settings(arguments: argparse.Namespace) -> "ServerSettings":
         changes["mcp_commands"] = arguments.mcp_commands
     if arguments.mcp_urls is not None:
         changes["mcp_urls"] = arguments.mcp_urls
+    if arguments.record:
+        changes["record"] = str(Path(arguments.record).absolute())
     if arguments.no_finish_turns:
         changes["finish_turns"] = False
     return settings.but(**changes)

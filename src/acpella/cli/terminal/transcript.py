@@ -3,7 +3,7 @@
 import sys
 
 from acpella.client.result import Result
-from acpella.schema import SessionUpdate, TextContent, UserMessageChunk
+from acpella.schema import SessionUpdate, TextContent, ToolCall, ToolCallUpdate, UserMessageChunk
 
 from .clean import clean
 from .display import Text, is_visible
@@ -36,7 +36,8 @@ class Transcript:
                 self._said.append(update.content.text)
             return
         self._flush()
-        self._result.fold(update)
+        if isinstance(update, ToolCall | ToolCallUpdate):  # the rest would be held for nothing
+            self._result.fold(update)
         self._screen.update(update, self._result.tool_calls)
 
     def end(self) -> None:

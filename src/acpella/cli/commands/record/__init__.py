@@ -6,7 +6,12 @@ from collections.abc import Sequence
 
 __all__ = ["declare", "parse", "run"]
 
-ACTIONS: tuple[str, ...] = ()
+ACTIONS = {
+    "show": "show the conversation",
+    "scan": "list what still looks secret",
+    "diff": "compare two recordings",
+    "convert": "from and to the files of other tools",
+}
 """What can be done with a recording: each is a module here, with `declare(parser)` and `run(arguments)`."""
 
 _EPILOG = """\
@@ -22,9 +27,10 @@ examples:
 def declare(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     parser.description = "Record an agent: an editor starts this in the agent's place."
-    parser.usage = "acpella record [-o FILE] [--anonymize] [--no-media] [--raw] -- AGENT [ARG...]"
-    if ACTIONS:
-        parser.usage += f"\n       acpella record {{{','.join(ACTIONS)}}} ..."
+    parser.usage = (
+        "acpella record [-o FILE] [--anonymize] [--no-media] [--raw] -- AGENT [ARG...]\n"
+        f"       acpella record {{{','.join(ACTIONS)}}} ..."
+    )
     parser.epilog = _EPILOG
     add = parser.add_argument
     add("-o", "--output", metavar="FILE", help="write to this file; one that exists is continued")
@@ -35,33 +41,30 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="keep size and SHA-256 of images, sound and files, not their bytes",
     )
     add("--raw", action="store_true", help="hide no secrets; never share such a recording")
+    actions = parser.add_subparsers(prog=parser.prog, dest="action", metavar="ACTION", required=False)
+    for name, sentence in ACTIONS.items():
+        action = importlib.import_module(f".{name}", __name__)
+        form = parser.formatter_class
+        action.declare(actions.add_parser(name, help=sentence, formatter_class=form, allow_abbrev=False))
 
 
 def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
     """Options, then `--` and the agent; or an action."""
-    if words and words[0] in ACTIONS:
-        action = importlib.import_module(f".{words[0]}", __name__)
-        inner = type(parser)(
-            prog=f"{parser.prog} {words[0]}", formatter_class=parser.formatter_class, allow_abbrev=False
-        )
-        action.declare(inner)
-        return argparse.Namespace(run=action.run, **vars(inner.parse_args(words[1:])))
     options, command = list(words), list[str]()
     if "--" in words:
         cut = options.index("--")
         options, command = options[:cut], options[cut + 1 :]
-    arguments, rest = parser.parse_known_args(options)
-    if rest:
-        known = f"; the actions are {', '.join(ACTIONS)}" if ACTIONS else ""
-        parser.error(f"{rest[0]!r} is not known here; write `--` before the command of the agent{known}")
-    if not command:
+    if options and not options[0].startswith("-") and options[0] not in ACTIONS:
+        known = ", ".join(ACTIONS)
+        parser.error(f"{options[0]!r} is none of {known}; write `--` before the command of an agent")
+    arguments = parser.parse_args(options)
+    if arguments.action is None and not command:
         parser.error("say which agent to record: acpella record -- AGENT [ARG...]")
-    from .tap import run as run_tap
-
-    return argparse.Namespace(run=run_tap, command=command, **vars(arguments))
+    return argparse.Namespace(command=command, **vars(arguments))
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; gives the exit code."""
-    code: int = arguments.run(arguments)
+    action = importlib.import_module(f".{arguments.action or 'tap'}", __name__)
+    code: int = action.run(arguments)
     return code

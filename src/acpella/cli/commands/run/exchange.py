@@ -101,6 +101,7 @@ class Exchange:
             settings=settings or ClientSettings(),
             notifications=notifications,
             on_state=_tell_state,
+            record=self.options.record,
             **allowed,
         )
         agent.name = name

@@ -1,0 +1,112 @@
+"""`acpella record convert`: recordings from and to the files of other tools."""
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...terminal.output import say
+
+if TYPE_CHECKING:
+    from acpella.recording import Item
+
+__all__ = ["declare", "run"]
+
+DAMAGED = 1
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    from acpella.recording.convert import EXPORTS, IMPORTS
+
+    parser.description = (
+        "Convert a recording. Exit code 1: a part could not be read and was left out.\n\nfrom:\n"
+        + "\n".join(f"  {name:10} {what}" for name, what in IMPORTS.items())
+        + "\n\nto:\n"
+        + "\n".join(f"  {name:10} {what}" for name, what in EXPORTS.items())
+    )
+    add = parser.add_argument
+    add("file", metavar="FILE", help="what to convert")
+    add("--from", dest="source", choices=list(IMPORTS), metavar="FORMAT", help="default: what it looks like")
+    add(
+        "--to",
+        dest="target",
+        choices=list(EXPORTS),
+        default="acpella",
+        metavar="FORMAT",
+        help="default: acpella",
+    )
+    add("-o", "--output", metavar="FILE", help="default: standard output")
+    add("--anonymize", action="store_true", help="leave out home, user, host, directories and session ids")
+    add(
+        "--no-media",
+        action="store_true",
+        help="keep size and SHA-256 of images, sound and files, not their bytes",
+    )
+    add("--raw", action="store_true", help="hide no secrets")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; gives the exit code."""
+    import os
+
+    from acpella.recording.convert import guess, reader_of, writer_of
+
+    path = Path(arguments.file)
+    damaged: list[int] = []
+    try:
+        items = _told(reader_of(arguments.source or guess(path))(path), damaged)
+        items = _filtered(items, arguments)
+        if arguments.output is None:
+            writer_of(arguments.target)(items, sys.stdout)
+            sys.stdout.flush()
+        else:
+            if os.path.exists(arguments.output) and os.path.samefile(arguments.output, path):
+                raise ValueError("the output is the file that is read; name another one")
+            handle = os.open(arguments.output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8") as out:
+                writer_of(arguments.target)(items, out)
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as error:
+        say(str(error))
+        return 2
+    return DAMAGED if damaged else 0
+
+
+def _told(items: "Iterable[Item]", damaged: list[int]) -> "Iterator[Item]":
+    from acpella.recording import Damaged
+
+    for item in items:
+        if isinstance(item, Damaged):
+            damaged.append(item.line)
+            say(f"line {item.line} is left out: {item.reason}")
+        else:
+            yield item
+
+
+def _filtered(items: "Iterable[Item]", arguments: argparse.Namespace) -> "Iterator[Item]":
+    """Other tools hide less than we do, and old recordings less than new ones."""
+    from dataclasses import replace
+
+    from acpella.recording import Begin, Frame
+    from acpella.recording.anonymizing import Anonymizer
+    from acpella.recording.writer import Filters
+
+    anonymizer = Anonymizer() if arguments.anonymize else None
+    filters = Filters(raw=arguments.raw, media=not arguments.no_media, anonymizer=anonymizer)
+    for item in items:
+        if isinstance(item, Begin):
+            info, _ = filters.message(item.info)
+            yield replace(
+                item, info={**info, "redacted": filters.name if not arguments.raw else info.get("redacted")}
+            )
+        elif isinstance(item, Frame) and isinstance(item.message, str):
+            yield replace(item, message=filters.text(item.message))
+        elif isinstance(item, Frame) and not isinstance(item.message, bytes):
+            message, cut = filters.message(item.message)
+            raw = None if item.raw is None else filters.text(item.raw)
+            yield replace(item, message=message, raw=raw, info={**item.info, **({"cut": cut} if cut else {})})
+        else:
+            yield item

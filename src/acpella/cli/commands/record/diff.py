@@ -1,0 +1,76 @@
+"""`acpella record diff`: where two recordings differ."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ...terminal.output import one_line, say, show
+
+if TYPE_CHECKING:
+    from acpella.recording.comparing import Comparison
+
+__all__ = ["declare", "run"]
+
+DIFFERENT = 1
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "Compare two recordings: capabilities, messages, their fields, texts, and times. What differs each\n"
+        "time (ids, directories, _meta) is not compared. Exit code 1: they say different things."
+    )
+    parser.add_argument("left", metavar="A")
+    parser.add_argument("right", metavar="B")
+    parser.add_argument(
+        "--connection", type=int, default=1, metavar="N", help="which one of each file; default: 1"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; gives the exit code."""
+    from acpella.recording import read_recording
+    from acpella.recording.comparing import compare
+
+    try:
+        sides = [read_recording(path) for path in (arguments.left, arguments.right)]
+        for path, side in zip((arguments.left, arguments.right), sides, strict=True):
+            if not 0 < arguments.connection <= len(side):
+                raise ValueError(f"{path} holds {len(side)} connections, not {arguments.connection}")
+    except (OSError, ValueError) as error:
+        say(str(error))
+        return 2
+    place: int = arguments.connection - 1
+    found = compare(sides[0][place], sides[1][place])
+    _show(found)
+    return 0 if found.same else DIFFERENT
+
+
+def _show(found: "Comparison") -> None:
+    if found.capabilities:
+        show("capabilities")
+        for difference in found.capabilities:
+            show(f"  {one_line(str(difference))}")
+    if found.missing or found.added:
+        show("messages")
+        for step in found.missing:
+            show(f"  - {one_line(str(step))}  (line {step.line})")
+        for step in found.added:
+            show(f"  + {one_line(str(step))}  (line {step.line})")
+    if found.fields:
+        show("fields")
+        for one, other, differences in found.fields:
+            show(f"  {one_line(str(one))}  (lines {one.line} and {other.line})")
+            for difference in differences[:20]:
+                show(f"    {one_line(str(difference))}")
+    if found.texts:
+        show("texts")
+        for one, other, lines in found.texts:
+            show(f"  {one_line(str(one))}  (lines {one.line} and {other.line})")
+            for line in lines[:40]:
+                show(f"    {one_line(line)}")
+    if found.times:
+        show("times (seconds)")
+        for method, before, now in found.times:
+            show(f"  {one_line(method, 60):30} {before:9.3f} {now:9.3f}")
+    if found.same:
+        show("the same messages, fields and texts")

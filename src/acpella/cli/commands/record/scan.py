@@ -1,0 +1,43 @@
+"""`acpella record scan`: what still looks secret."""
+
+import argparse
+
+from ...terminal.output import one_line, say, show, show_json
+
+__all__ = ["declare", "run"]
+
+FOUND = 1
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "List what still looks like a secret, or tells who somebody is, before you share a recording.\n"
+        "Exit code 1: something was found."
+    )
+    parser.add_argument("file", metavar="FILE", help="the recording")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; gives the exit code."""
+    from acpella.recording.scan import scan
+
+    found: list[dict[str, object]] = []
+    any_found = False
+    try:
+        for finding in scan(arguments.file):
+            any_found = True
+            if arguments.json:
+                found.append(finding._asdict())
+            else:
+                place, excerpt = one_line(finding.place), one_line(finding.excerpt)
+                show(f"line {finding.line}  {finding.why}  {place}  {excerpt}")
+    except (OSError, ValueError) as error:
+        say(str(error))
+        return 2
+    if arguments.json:
+        show_json(found)
+    elif not any_found:
+        show("nothing looks secret; prompts, answers and file contents are in it all the same")
+    return FOUND if any_found else 0

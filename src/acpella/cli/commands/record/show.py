@@ -1,0 +1,210 @@
+"""`acpella record show`: a recorded conversation as `chat` shows it."""
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from ...terminal.output import one_line, say, show
+
+if TYPE_CHECKING:
+    from acpella.recording import Frame, Item
+
+    from ...terminal.transcript import Transcript
+
+__all__ = ["declare", "run"]
+
+DAMAGED = 1
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "Show a recorded conversation as `acpella chat` shows it. Exit code 1: a part cannot be read."
+    )
+    parser.add_argument("file", metavar="FILE", help="the recording")
+    parser.add_argument("-v", "--verbose", action="store_true", help="stderr and what is not a message, too")
+    parser.add_argument(
+        "--frames", action="store_true", help="a line for each frame instead of the conversation"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; gives the exit code."""
+    from acpella.recording import read
+
+    try:
+        shown = _Frames() if arguments.frames else _Conversation(verbose=arguments.verbose)
+        for item in read(arguments.file):
+            shown.take(item)
+        shown.end()
+    except (OSError, ValueError) as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        say(str(error))
+        return 2
+    if shown.damaged:
+        say(f"{shown.damaged} lines of {arguments.file} cannot be read")
+    return DAMAGED if shown.damaged else 0
+
+
+class _Shown:
+    def __init__(self) -> None:
+        self.damaged = 0
+        self._ended = True
+
+    def take(self, item: "Item") -> None:
+        from acpella.recording import Begin, Damaged, Frame
+
+        if isinstance(item, Damaged):
+            self.damaged += 1
+            self.note(f"line {item.line} cannot be read: {one_line(item.reason, 200)}")
+        elif isinstance(item, Begin):
+            self._check_end()
+            self._ended = item.version < 2
+            self.begin(item.info)
+        elif isinstance(item, Frame):
+            self.frame(item)
+        else:
+            self._event(item.name, item.info)
+
+    def _event(self, name: str, info: dict[str, Any]) -> None:
+        if name == "gap":
+            self.note(f"{info.get('dropped')} frames were not recorded here: the disk was too slow")
+        elif name == "end":
+            self._ended = True
+            if info.get("error"):
+                self.note(f"the recording ended: {info['error']}")
+            elif info.get("exit") not in (None, {"code": 0}):
+                self.note(f"the agent ended: {info['exit']}")
+
+    def _check_end(self) -> None:
+        if not self._ended:
+            self.note("the recording breaks off here; it has no last line")
+            self._ended = True
+
+    def end(self) -> None:
+        self._check_end()
+
+    def note(self, text: str) -> None:
+        raise NotImplementedError
+
+    def begin(self, info: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def frame(self, frame: "Frame") -> None:
+        raise NotImplementedError
+
+
+class _Frames(_Shown):
+    """One line each, for `grep`."""
+
+    def note(self, text: str) -> None:
+        show(f"# {text}")
+
+    def begin(self, info: dict[str, Any]) -> None:
+        from acpella.recording.shape import table
+
+        agent = info.get("agent")
+        name = agent if isinstance(agent, str) else table(agent).get("command") or table(agent).get("name")
+        show(f"# {info.get('started', '')} {one_line(str(name or ''))}")
+
+    def frame(self, frame: "Frame") -> None:
+        import msgspec
+
+        text = (
+            frame.message if isinstance(frame.message, str) else msgspec.json.encode(frame.message).decode()
+        )
+        arrow = {"out": "→", "in": "←", "err": "!"}[frame.direction]
+        show(f"{frame.time:10.3f} {arrow} {one_line(text, 2000)}")
+
+
+class _Conversation(_Shown):
+    def __init__(self, *, verbose: bool) -> None:
+        super().__init__()
+        self._verbose = verbose
+        self._screen: Transcript | None = None
+        self._asked: dict[tuple[str, str], tuple[str, Any]] = {}
+
+    def note(self, text: str) -> None:
+        self._flush()
+        show(f"[{text}]")
+
+    def begin(self, info: dict[str, Any]) -> None:
+        self._asked.clear()
+
+    def end(self) -> None:
+        self._flush()
+        super().end()
+
+    def frame(self, frame: "Frame") -> None:
+        from acpella.recording.shape import kind_of, table
+
+        kind = kind_of(frame.message)
+        message = table(frame.message)
+        if kind == "noise":
+            if self._verbose:
+                what = "stderr" if frame.direction == "err" else "not a message"
+                self.note(f"{what}: {one_line(str(frame.message))}")
+        elif kind == "request":
+            self._asked[frame.direction, repr(message["id"])] = str(message["method"]), message.get("params")
+            if message["method"] == "session/prompt":
+                self._prompt(table(message.get("params")))
+            elif self._verbose:
+                self.note(
+                    f"{'client' if frame.direction == 'out' else 'agent'}: {one_line(message['method'])}"
+                )
+        elif kind == "notification":
+            if message["method"] == "session/update":
+                self._update(message.get("params"))
+            elif message["method"] == "session/cancel":
+                self.note("cancelled by the client")
+        else:
+            self._answer(frame, message)
+
+    def _prompt(self, params: dict[str, Any]) -> None:
+        blocks: list[Any] = params.get("prompt") or []
+        for block in blocks:
+            self._update(
+                {"sessionId": "", "update": {"sessionUpdate": "user_message_chunk", "content": block}}
+            )
+
+    def _update(self, params: Any) -> None:
+        import msgspec
+
+        from acpella.schema import SessionNotification, decode
+
+        from ...terminal.transcript import Transcript
+
+        try:
+            update = decode(SessionNotification, msgspec.json.encode(params)).update
+        except (msgspec.MsgspecError, ValueError):
+            self.note("an update that cannot be understood")
+            return
+        if self._screen is None:
+            self._screen = Transcript()
+        self._screen.update(update)
+
+    def _answer(self, frame: "Frame", message: dict[str, Any]) -> None:
+        from acpella.recording.shape import table
+
+        asker = "out" if frame.direction == "in" else "in"
+        method, params = self._asked.pop((asker, repr(message["id"])), ("", None))
+        if "error" in message and message["error"] is not None:
+            self.note(
+                f"{method or 'a request'} failed: {one_line(str(table(message['error']).get('message', '')))}"
+            )
+        elif method == "session/prompt":
+            stop = table(message.get("result")).get("stopReason")
+            if stop not in (None, "end_turn"):
+                self.note(one_line(str(stop)))
+            self._flush()
+        elif method == "session/request_permission":
+            title = table(table(params).get("toolCall")).get("title") or "permission"
+            outcome = table(table(message.get("result")).get("outcome"))
+            self.note(
+                f"{one_line(str(title))}: {one_line(str(outcome.get('optionId') or outcome.get('outcome')))}"
+            )
+
+    def _flush(self) -> None:
+        if self._screen is not None:
+            self._screen.end()
+            self._screen = None

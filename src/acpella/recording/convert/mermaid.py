@@ -1,0 +1,87 @@
+"""A sequence diagram for Markdown pages. Runs of text are one arrow."""
+
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+from ..format import Begin, Event, Frame, Item
+from ..shape import kind_of, table, update_kind
+
+__all__ = ["write"]
+
+SHOWN = 60
+"""Characters of a text that stand at an arrow."""
+
+
+def write(items: Iterable[Item], out: TextIO) -> None:
+    out.write("sequenceDiagram\n    participant C as Client\n    participant A as Agent\n")
+    methods: dict[tuple[str, str], str] = {}
+    run: tuple[str, int, str] | None = None  # kind of update, how many, the text so far
+    for item in items:
+        if isinstance(item, Frame) and (kind := update_kind(item.message)).endswith("_chunk"):
+            text = str(table(table(item.message["params"]["update"]).get("content")).get("text", ""))
+            same = run is not None and run[0] == kind
+            if not same:
+                _end_run(run, out)
+            run = (
+                (kind, run[1] + 1, (run[2] + text)[: SHOWN * 2])
+                if run is not None and same
+                else (kind, 1, text)
+            )
+            continue
+        _end_run(run, out)
+        run = None
+        if isinstance(item, Begin):
+            out.write(f"    Note over C,A: {_clean(str(item.info.get('started', 'a connection')))}\n")
+        elif isinstance(item, Event) and item.name == "end":
+            out.write("    Note over C,A: the end\n")
+        elif isinstance(item, Frame):
+            _arrow(item, methods, out)
+    _end_run(run, out)
+
+
+def _arrow(frame: Frame, methods: dict[tuple[str, str], str], out: TextIO) -> None:
+    kind = kind_of(frame.message)
+    message = table(frame.message)
+    way = "C->>A" if frame.direction == "out" else "A->>C"
+    if frame.direction == "err":
+        out.write(f"    Note right of A: stderr: {_clean(str(frame.message))}\n")
+    elif kind == "noise":
+        out.write(f"    {way}: {_clean(str(frame.message))}\n")
+    elif kind in ("request", "notification"):
+        if kind == "request":
+            methods[frame.direction, repr(message["id"])] = str(message["method"])
+        out.write(f"    {way}: {_clean(_said(message))}\n")
+    else:
+        asker = "out" if frame.direction == "in" else "in"
+        method = methods.pop((asker, repr(message["id"])), "?")
+        result = table(message.get("result"))
+        told: Any = result.get("stopReason") or table(message.get("error")).get("message") or ""
+        out.write(f"    {way.replace('->>', '-->>')}: {_clean(f'{method} {told}'.strip())}\n")
+
+
+def _said(message: dict[str, Any]) -> str:
+    params = table(message.get("params"))
+    update = table(params.get("update"))
+    if update:
+        what = update.get("title") or update.get("status") or ""
+        return f"{update.get('sessionUpdate')} {what}".strip()
+    if isinstance(params.get("prompt"), list):
+        blocks: list[Any] = params["prompt"]
+        texts = [str(table(block).get("text", "")) for block in blocks]
+        return f"{message['method']} {' '.join(texts)}".strip()
+    detail = params.get("path") or params.get("command") or ""
+    return f"{message['method']} {detail}".strip()
+
+
+def _end_run(run: tuple[str, int, str] | None, out: TextIO) -> None:
+    if run is not None:
+        kind, count, text = run
+        times = f" ({count})" if count > 1 else ""
+        out.write(f"    A->>C: {kind}{times} {_clean(text)}\n")
+
+
+def _clean(text: str) -> str:
+    """No character that means something to Mermaid, in one line."""
+    line = " ".join(text.split())
+    line = line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
+    return line.replace("#", "＃").replace(";", "，").replace("<", "‹").replace(">", "›") or " "

@@ -1,0 +1,321 @@
+"""E10: `acpella record show`, `scan`, `diff` and `convert`."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_replay_command import HELLO, ask, choose, prompt, say, stop, written
+
+from acpella.cli import command_parser, main
+from acpella.recording import Begin, Frame, Item, read
+from acpella.recording.convert import EXPORTS, IMPORTS, guess, reader_of, writer_of
+
+GOLDEN = Path(__file__).parents[1] / "unit" / "recording" / "golden"
+Lines = list[tuple[str, dict[str, Any]]]
+
+CALL = {"toolCallId": "c1", "title": "Read a file", "kind": "read", "status": "in_progress"}
+TALK: Lines = [
+    *HELLO,
+    prompt(2, "what is in it?"),
+    say("Let me "),
+    say("look."),
+    (
+        "in",
+        {
+            "method": "session/update",
+            "params": {"sessionId": "s-then", "update": {"sessionUpdate": "tool_call", **CALL}},
+        },
+    ),
+    ask(70),
+    choose(70, "yes"),
+    (
+        "in",
+        {
+            "method": "session/update",
+            "params": {
+                "sessionId": "s-then",
+                "update": {"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "completed"},
+            },
+        },
+    ),
+    say("Nothing."),
+    stop(2, "max_tokens"),
+    prompt(3, "go on"),
+    ("in", {"id": 3, "error": {"code": -32603, "message": "no more"}}),
+]
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Path:
+    return written(tmp_path / "talk.jsonl", *TALK)
+
+
+def output(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(["record", *words])
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+def test_a_conversation_is_shown_as_chat_shows_it(talk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, text, _ = output(capsys, "show", str(talk))
+    assert code == 0
+    wanted = [
+        "> what is in it?",
+        "Let me look.",
+        "Read a file",
+        "[Do it: yes]",
+        "Nothing.",
+        "[max_tokens]",
+        "> go on",
+    ]
+    places = [text.index(part) for part in wanted]
+    assert places == sorted(places) and "[session/prompt failed: no more]" in text
+
+
+def test_what_an_agent_said_cannot_drive_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(
+        tmp_path / "t.jsonl", *HELLO, prompt(2, "hi\x1b[2J"), say("\x1b]0;title\x07evil\x1b[31m"), stop(2)
+    )
+    for options in ([], ["-v"], ["--frames"]):
+        _, text, _ = output(capsys, "show", *options, str(path))
+        assert "\x1b" not in text and "\x07" not in text and "evil" in text
+
+
+@pytest.mark.parametrize("options", [[], ["--frames"]])
+def test_of_a_damaged_recording_the_rest_is_shown(
+    talk: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    lines = talk.read_bytes().splitlines(keepends=True)
+    head = b'{"acpella":2,"agent":{}}\n'
+    talk.write_bytes(b"".join([head, *lines[:5], b"\x00\xff garbage\n", *lines[5:7], lines[7][:20]]))
+    code, text, told = output(capsys, "show", *options, str(talk))
+    assert code == 1 and "2 lines of" in told
+    assert "line 7 cannot be read" in text and "line 10 cannot be read" in text
+    assert "what is in it?" in text and "look." in text and "breaks off here" in text
+
+
+def test_a_file_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["show"], ["scan"], ["convert", "--from", "acpella"], ["diff", "/missing"]):
+        code, _, told = output(capsys, *words, "/missing")
+        assert code == 2 and "/missing" in told
+
+
+def test_a_scan_finds_what_was_not_hidden(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(
+        tmp_path / "talk.jsonl",
+        *HELLO,
+        say("the key is Zx81kPq0Lm27TtYv93aBcDeF, see /home/brunhilde/x"),
+        say("write to b@example.org"),
+        say("mine is sk-"),
+        say("ant-R4nd0"),
+        say("mPartKey78"),
+        ("in", {"method": "x", "params": {"toolCallId": "Zx81kPq0Lm27TtYv93aBcDeF", "token": "<secret 1>"}}),
+    )
+    code, text, _ = output(capsys, "scan", str(path))
+    assert code == 1
+    assert [line.split()[1] for line in text.splitlines()] == ["5", "5", "6", "9"]
+    for part in ("looks random", "a home directory", "an address of a person", "several chunks"):
+        assert part in text
+    assert "Zx81kPq0" not in text and "R4nd0m" not in text
+    code, text, _ = output(capsys, "scan", "--json", str(path))
+    assert json.loads(text)[0]["line"] == 5
+
+
+def test_a_clean_recording_has_nothing_to_find(talk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert output(capsys, "scan", str(talk))[:2] == (
+        0,
+        "nothing looks secret; prompts, answers and file contents are in it all the same\n",
+    )
+
+
+def test_equal_conversations_have_no_difference(
+    talk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Other ids, directories and pieces of text are no difference."""
+    text = talk.read_text(encoding="utf-8").replace("s-then", "s-now").replace("/recorded/here", "/now")
+    other = tmp_path / "other.jsonl"
+    other.write_text(text.replace('"Let me "', '"Let "').replace('"look."', '"me look."'), encoding="utf-8")
+    code, text, _ = output(capsys, "diff", str(talk), str(other))
+    assert code == 0 and text.endswith("the same messages, fields and texts\n")
+
+
+def test_differences_are_told_apart(talk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = written(
+        tmp_path / "other.jsonl",
+        HELLO[0],
+        ("in", {"id": 0, "result": {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}}),
+        *HELLO[2:],
+        prompt(2, "what is in it?"),
+        say("Let me see."),
+        ("in", {"method": "_new", "params": {}}),
+        *TALK[7:10],
+        *TALK[11:-2],
+    )
+    code, text, _ = output(capsys, "diff", str(talk), str(other))
+    assert code == 1
+    assert "agentCapabilities.loadSession: nothing ≠ true" in text
+    assert "+ ← notification _new" in text and "- ← notification session/update tool_call_update" in text
+    assert "-Let me look." in text and "+Let me see." in text
+
+
+def said(path: Path, name: str) -> list[tuple[str, Any]]:
+    return [
+        (i.direction, i.message)
+        for i in reader_of(name)(path)
+        if isinstance(i, Frame) and i.direction != "err"
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name in EXPORTS if name in IMPORTS])
+def test_what_goes_to_another_format_comes_back(talk: Path, tmp_path: Path, name: str) -> None:
+    other = tmp_path / "other"
+    with other.open("w", encoding="utf-8") as out:
+        writer_of(name)(read(talk), out)
+    assert guess(other) == name
+    assert said(other, name) == said(talk, "acpella")
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        (
+            "devtools",
+            '{"version":1,"exportedAt":1,"tool":{"name":"x","version":"1"},"session":{"id":1,"startedAt":1000},"messages":'
+            '[{"seq":1,"timestamp":1500,"direction":"editor-to-agent","kind":"request","raw":"{\\"id\\":0,\\"method\\":\\"initialize\\"}"}]}',
+        ),
+        (
+            "inspector",
+            '{"type":"header","format":"acp-inspector-trace","version":1,"at":1,"frames":1,"dropped":0,"warning":"w"}\n'
+            '{"type":"frame","at":1500,"connection":1,"direction":"client -> agent","encoding":"utf8",'
+            '"frame":"{\\"id\\":0,\\"method\\":\\"initialize\\"}"}\n',
+        ),
+        (
+            "conductor",
+            '{"type":"request","ts":0.5,"protocol":"acp","from":"client","to":"agent","id":0,"method":"initialize"}\n',
+        ),
+        ("acpx", '{"jsonrpc":"2.0","id":0,"method":"initialize"}\n'),
+        (
+            "har",
+            '{"log":{"entries":[{"request":{"url":"wss://x.example/acp?token=abc"},"_webSocketMessages":'
+            '[{"type":"send","time":5.0,"opcode":1,"data":"{\\"id\\":0,\\"method\\":\\"initialize\\"}"}]}]}}',
+        ),
+    ],
+)
+def test_files_of_other_tools_become_recordings(
+    tmp_path: Path, name: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "theirs"
+    path.write_text(text, encoding="utf-8")
+    ours = tmp_path / "ours.jsonl"
+    assert guess(path) == name and output(capsys, "convert", str(path), "-o", str(ours))[0] == 0
+    begin, frame = list(read(ours))
+    assert isinstance(begin, Begin) and begin.version == 2 and begin.info["point"] == "converted"
+    assert isinstance(frame, Frame) and frame.direction == "out" and frame.message["method"] == "initialize"
+    assert "abc" not in ours.read_text(encoding="utf-8")
+
+
+def test_a_session_of_claude_code_becomes_a_conversation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def line(kind: str, content: Any, second: int) -> str:
+        entry = {"type": kind, "uuid": str(second), "parentUuid": None, "sessionId": "s", "cwd": "/p"}
+        return json.dumps(
+            {**entry, "timestamp": f"2026-01-01T00:00:0{second}Z", "message": {"content": content}}
+        )
+
+    path = tmp_path / "session.jsonl"
+    use = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": "a"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "words"}
+    path.write_text(
+        "\n".join(
+            [
+                line("user", "read a", 0),
+                line("assistant", [{"type": "thinking", "thinking": "hm"}, use], 1),
+                line("user", [result], 2),
+                line("assistant", [{"type": "text", "text": "It says words."}], 3),
+            ]
+        ),
+        encoding="utf-8",
+    )
+    ours = tmp_path / "ours.jsonl"
+    assert output(capsys, "convert", str(path), "-o", str(ours))[0] == 0
+    _, text, _ = output(capsys, "show", str(ours))
+    places = [text.index(part) for part in ("> read a", "Read", "It says words.")]
+    assert places == sorted(places)
+
+
+def test_a_diagram_shows_who_said_what(talk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, text, _ = output(capsys, "convert", str(talk), "--to", "mermaid")
+    lines = [line.strip() for line in text.splitlines()]
+    assert lines[0] == "sequenceDiagram"
+    for line in (
+        "C->>A: session/prompt what is in it?",
+        "A->>C: agent_message_chunk (2) Let me look.",
+        "C-->>A: session/request_permission",
+        "A-->>C: session/prompt max_tokens",
+        "A-->>C: session/prompt no more",
+    ):
+        assert line in lines
+
+
+def test_spans_of_a_turn_hold_its_tool_calls(talk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, text, _ = output(capsys, "convert", str(talk), "--to", "otlp")
+    spans = json.loads(text)["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    named = {span["name"]: span for span in spans[:-1]}
+    turn = named["session/prompt"]
+    assert (
+        named["tool read"]["parentSpanId"]
+        == named["session/request_permission"]["parentSpanId"]
+        == turn["spanId"]
+    )
+    assert spans[-1]["status"] == {"code": 2} and len({span["spanId"] for span in spans}) == len(spans)
+
+
+def test_an_old_recording_is_brought_up_to_date_and_cleaned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = tmp_path / "old.jsonl"
+    old.write_bytes(
+        (GOLDEN / "version1.jsonl").read_bytes() + b'{"dir":"in","msg":{"token":"hunter2hunter2"}}\nbroken\n'
+    )
+    new = tmp_path / "new.jsonl"
+    code, _, told = output(capsys, "convert", str(old), "-o", str(new))
+    assert code == 1 and "line 8 is left out" in told
+    assert "hunter2" not in new.read_text(encoding="utf-8")
+    items: list[Item] = list(read(new))
+    assert [i.version for i in items if isinstance(i, Begin)] == [2, 2]
+    code, _, told = output(capsys, "convert", str(new), "-o", str(new))
+    assert code == 2 and "name another one" in told
+
+
+def test_what_is_no_recording_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "binary"
+    path.write_bytes(bytes(range(256)) * 100)
+    code, _, told = output(capsys, "convert", str(path))
+    assert code == 2 and "looks like no format that is known" in told
+    assert output(capsys, "show", str(path))[0] == 1
+
+
+def test_run_records_what_it_says(tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    echo = Path(__file__).parents[2] / "examples" / "echo.py"
+    command = [sys.executable, "-m", "acpella", "run", "--record", str(path), "-a", str(echo), "hello"]
+    assert subprocess.run(command, capture_output=True, text=True, timeout=60).stdout == "You said: hello\n"
+    frames = [item.message for item in read(path) if isinstance(item, Frame)]
+    assert [m["method"] for m in frames if "method" in m][:3] == [
+        "initialize",
+        "session/new",
+        "session/prompt",
+    ]
+
+
+def test_serve_takes_a_directory_for_recordings(tmp_path: Path) -> None:
+    from acpella.cli.commands.serve import _settings  # pyright: ignore[reportPrivateUsage]
+
+    arguments = command_parser("serve").parse_args(["--record", str(tmp_path / "here")])
+    assert _settings(arguments).record == str(tmp_path / "here")
