@@ -17,13 +17,13 @@ if TYPE_CHECKING:
         NodeStatus,
         Resync,
         StreamRecord,
-        cluster_of,
     )
     from .local_cluster import LocalCluster
     from .memory import MemoryStore
     from .postgres import PostgresStore
     from .registry import LiveSessions
     from .remembered import Decision, RememberedPermissions
+    from .sharing import cluster_of
     from .sqlite import SqliteStore
     from .store import (
         Event,
@@ -77,7 +77,7 @@ _HOMES = {
     "StoreError": "store",
     "StoreUnavailable": "store",
     "StreamRecord": "cluster",
-    "cluster_of": "cluster",
+    "cluster_of": "sharing",
     "export_session": "transfer",
     "import_session": "transfer",
     "quick_thread_switches": "threads",

@@ -9,12 +9,9 @@ What a client reads on the home node itself need not come from here: it was in t
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from .store import Events, Lease, StoreError
-
-if TYPE_CHECKING:
-    from .store import Store
 
 __all__ = [
     "CONNECTION",
@@ -25,7 +22,6 @@ __all__ = [
     "NodeStatus",
     "Resync",
     "StreamRecord",
-    "cluster_of",
 ]
 
 CONNECTION = "c:"
@@ -223,14 +219,3 @@ class Cluster(Protocol):
     async def orphans(self, limit: int = 100) -> list[str]:
         """Streams with unfinished commands whose home is not another living node, for somebody to take."""
         ...
-
-
-def cluster_of(store: "Store") -> Cluster:
-    """The nodes that share this store; not open yet. A store of one process has one node."""
-    from .postgres import PostgresStore
-
-    if isinstance(store, PostgresStore):
-        return store.cluster()
-    from .local_cluster import LocalCluster
-
-    return LocalCluster(store)
