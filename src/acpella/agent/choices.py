@@ -73,10 +73,10 @@ class Choices:
 
     def to_config_options(self, *, toggles: bool) -> list[SessionConfigOption]:
         """Every option with its value, the mode among them (R-302); `toggles` only for who knows them."""
-        shown: list[SessionConfigOption] = []
+        config_options: list[SessionConfigOption] = []
         if self.modes:
             assert self.mode is not None
-            shown.append(
+            config_options.append(
                 SessionConfigSelect(
                     id=MODE_OPTION,
                     name="Mode",
@@ -88,9 +88,9 @@ class Choices:
                     ],
                 )
             )
-        shown += [
+        config_options += [
             option.to_wire(self._values.get(option.id, option.initial))
             for option in self._options
             if toggles or not isinstance(option, Toggle)
         ]
-        return shown
+        return config_options

@@ -78,8 +78,8 @@ class Extensions:
         return await self._stored.export_session(session_id, self._principal)
 
     async def _import(self, params: Any) -> dict[str, Any]:
-        given = _object(params)
-        document = given.get("document", given)
+        body = _object(params)
+        document = body.get("document", body)
         return {"sessionId": await self._stored.import_session(document, self._principal)}
 
     @property

@@ -87,9 +87,9 @@ class LogFirst:
             while self._waiting:
                 count = len(self._waiting)
                 await self._log_writer.flush()
-                shown, self._waiting = self._waiting[:count], self._waiting[count:]
+                in_log, self._waiting = self._waiting[:count], self._waiting[count:]
                 self._size = 0  # of the few that came meanwhile
-                for update in shown:
+                for update in in_log:
                     await self._send(update)
         except AcpellaError as error:
             self._error = error

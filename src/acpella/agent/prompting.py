@@ -158,8 +158,8 @@ def accepted_content(
         if isinstance(block, ImageContent) and block.mime_type not in _IMAGES:
             skipped.append(f"an image of type {block.mime_type} was left out")
         elif isinstance(block, ImageContent | AudioContent) and _size(block.data) > limit:
-            shown = f"{limit / MIB:g} MiB" if limit >= MIB else f"{limit} bytes"
-            skipped.append(f"{block.mime_type} of more than {shown} was left out")
+            limit_text = f"{limit / MIB:g} MiB" if limit >= MIB else f"{limit} bytes"
+            skipped.append(f"{block.mime_type} of more than {limit_text} was left out")
         else:
             taken.append(block)
     return taken, skipped

@@ -81,9 +81,11 @@ class Shell:
             raise Unsupported(
                 "this editor does not let agents run commands; Agent(..., local=True) would use this machine"
             )
-        shown = command if isinstance(command, str) else shlex.join(command)
+        command_line = command if isinstance(command, str) else shlex.join(command)
         if call is None:
-            async with ToolRun(self._turn, shown, kind="execute", input={"command": shown}) as call:
+            async with ToolRun(
+                self._turn, command_line, kind="execute", input={"command": command_line}
+            ) as call:
                 result = await self._run(call, command, timeout, cwd, env, output_byte_limit, local)
                 call.output({"exitCode": result.exit_code, "signal": result.signal})
                 if not result.ok:

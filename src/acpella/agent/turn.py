@@ -95,11 +95,11 @@ class Turn:
 
     async def plan(self, *entries: str | PlanEntry) -> PlanInHand:
         """Show what will be done; the plan that comes back can be updated entry by entry."""
-        made = [
+        to_do = [
             PlanEntry(content=entry, priority="medium", status="pending") if isinstance(entry, str) else entry
             for entry in entries
         ]
-        plan = PlanInHand(self._core, made)
+        plan = PlanInHand(self._core, to_do)
         await plan.show()
         return plan
 

@@ -150,7 +150,7 @@ class Connection:
         self._pump_task: asyncio.Task[None] | None = None
 
         self._reading = Reading(channel)
-        self._writable: bool | None = None  # False while writing is paused
+        self._writing_paused = False
         self._writers = Turns()  # who waits for that to end
         self._unread = 0  # bytes written while it was
         self._tick_scheduled = False
@@ -265,7 +265,7 @@ class Connection:
             TimeoutError: no answer within `timeout` seconds.
         """
         deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
-        if self._mute or self._writable is not None:
+        if self._mute or self._writing_paused:
             try:
                 async with asyncio.timeout_at(deadline):
                     await self._ready_to_write()
@@ -309,7 +309,7 @@ class Connection:
         Raises:
             ConnectionClosed: the peer went away.
         """
-        if self._mute or self._writable is not None:
+        if self._mute or self._writing_paused:
             await self._ready_to_write()
         unsent = self._peer.notify(method, params)
         self._burst += 1
@@ -340,7 +340,7 @@ class Connection:
             call.future.set_exception(_overdue(method, timeout))
 
     async def _until_writable(self) -> None:
-        while self._writable is not None and not self._mute:
+        while self._writing_paused and not self._mute:
             await self._writers.wait()
         self._writers.wake_next()
 
@@ -362,7 +362,7 @@ class Connection:
             if self._mute:
                 return
             self._frame_log.sent(data)
-            if self._writable is not None and self._ending is None:  # an error answer; all else waits
+            if self._writing_paused and self._ending is None:  # an error answer; all else waits
                 self._unread += len(data)
                 if self._unread > self._limits.write_max:
                     self._end(ConnectionClosed("the peer sends but does not read: too much is waiting"))
@@ -397,14 +397,14 @@ class Connection:
 
     def pause_writing(self) -> None:
         """The peer is behind with reading."""
-        if self._writable is None:
-            self._writable = False
+        if not self._writing_paused:
+            self._writing_paused = True
             self._check_reading()
 
     def resume_writing(self) -> None:
         """The peer has caught up."""
-        if self._writable is not None:
-            self._writable = None
+        if self._writing_paused:
+            self._writing_paused = False
             self._unread = 0
             if self._mute:
                 self._writers.wake_all()
@@ -554,7 +554,7 @@ class Connection:
     def _answer_at_once(self, request: Request) -> None:
         """Run a handler that is a plain function without a task, which would cost a turn of the loop."""
         handler = self._requests[request.method]
-        if self._writable is not None or self._ending is not None or not _is_plain(handler):
+        if self._writing_paused or self._ending is not None or not _is_plain(handler):
             self._start(request)
             return
         token = current_request.set(request.id)
@@ -606,7 +606,7 @@ class Connection:
             result = self._requests[request.method](request.params) if work is None else work
             if _awaitable(result):
                 result = await result
-            while self._writable is not None and self._ending is None:
+            while self._writing_paused and self._ending is None:
                 await self._writers.wait()
             if self._writers:
                 self._writers.wake_next()
@@ -665,9 +665,9 @@ class Connection:
     def _check_reading(self) -> None:
         """Stop or go on reading, as the queue and those who wait for the peer demand."""
         full = self._queued >= self._limits.queue_low
-        if full and (self._awaited or self._writable is not None):
+        if full and (self._awaited or self._writing_paused):
             full = self._queued >= self._limits.queue_high
-            if full and (self._writable is not None or (self._stuck_handlers and self._handling)):
+            if full and (self._writing_paused or (self._stuck_handlers and self._handling)):
                 self._end(ConnectionClosed("both sides send and neither reads: too much is waiting"))
                 return
         self._reading.rest("queue", stop=full)
@@ -683,7 +683,7 @@ class Connection:
             self._mute = not (reason.clean or listening)  # one that has only stopped talking may listen
             if self._mute:
                 self.resume_writing()  # wakes those who would wait for ever
-            elif self._writable is not None:
+            elif self._writing_paused:
                 self._writers.wake_all()  # answers need not wait any longer
             for call_id in self._peer.forget_calls():
                 self._settle(call_id, reason.again())

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from ._database import explain, is_busy
 from .store import StoreError
 
-__all__ = ["Reader", "Writer"]
+__all__ = ["ReadThread", "WriteThread"]
 
 GROUP_EVENTS = 512
 """Events in one commit, unless a single append has more. Without it, the first of many waits for all."""
@@ -148,11 +148,11 @@ class _Worker:
         self._room.set()
 
 
-class Reader(_Worker):
+class ReadThread(_Worker):
     """Reads, one operation after the other; long reads are cut into pieces by those who ask."""
 
 
-class Writer(_Worker):
+class WriteThread(_Worker):
     """Writes. Whatever queued up while the last commit went to disk shares the next one."""
 
     def __init__(

@@ -32,7 +32,7 @@ _JSON = msgspec.json.Decoder(dict[str, Any])
 
 
 @dataclass(slots=True)
-class _Kept:
+class _StoredSession:
     id: str
     principal: str
     cwd: str
@@ -67,7 +67,7 @@ class MemoryStore:
     """Keeps sessions in this process only. It is the one process, so no session is ever busy."""
 
     def __init__(self) -> None:
-        self._sessions: dict[str, _Kept] = {}
+        self._sessions: dict[str, _StoredSession] = {}
         self._order: dict[
             tuple[str, str | None], list[tuple[str, str]]
         ] = {}  # oldest first, as an index would
@@ -182,17 +182,17 @@ class MemoryStore:
         if self._closed or not self._opened:
             raise StoreError("the store is closed" if self._closed else "the store is not open yet")
 
-    def _find(self, session_id: str, principal: str) -> _Kept:
+    def _find(self, session_id: str, principal: str) -> _StoredSession:
         session = self._sessions.get(session_id)
         if session is None or session.principal != principal:
             raise SessionNotFound(session_id)
         return session
 
-    def _new(self, record: SessionRecord, title: str | None, state: bytes, settings: bytes) -> _Kept:
+    def _new(self, record: SessionRecord, title: str | None, state: bytes, settings: bytes) -> _StoredSession:
         if record.id in self._sessions:
             raise SessionExists(f"there is a session {record.id!r} already")
         now = self._clock.now()
-        return _Kept(
+        return _StoredSession(
             id=record.id,
             principal=record.principal,
             cwd=record.cwd,
@@ -204,18 +204,18 @@ class MemoryStore:
             epoch=next(self._epochs),
         )
 
-    def _keep(self, kept: _Kept) -> Lease:
-        self._sessions[kept.id] = kept
-        self._enlist(kept)
-        return Lease(kept.id, kept.epoch)
+    def _keep(self, stored: _StoredSession) -> Lease:
+        self._sessions[stored.id] = stored
+        self._enlist(stored)
+        return Lease(stored.id, stored.epoch)
 
-    def _enlist(self, kept: _Kept) -> None:
-        for cwd in (None, kept.cwd):
-            insort(self._order.setdefault((kept.principal, cwd), []), (kept.updated_at, kept.id))
+    def _enlist(self, stored: _StoredSession) -> None:
+        for cwd in (None, stored.cwd):
+            insort(self._order.setdefault((stored.principal, cwd), []), (stored.updated_at, stored.id))
 
-    def _unlist(self, kept: _Kept) -> None:
-        for cwd in (None, kept.cwd):
-            order = self._order[kept.principal, cwd]
-            del order[bisect_left(order, (kept.updated_at, kept.id))]
+    def _unlist(self, stored: _StoredSession) -> None:
+        for cwd in (None, stored.cwd):
+            order = self._order[stored.principal, cwd]
+            del order[bisect_left(order, (stored.updated_at, stored.id))]
             if not order:
-                del self._order[kept.principal, cwd]
+                del self._order[stored.principal, cwd]

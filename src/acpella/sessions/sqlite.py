@@ -13,7 +13,7 @@ import msgspec
 from ._database import open_reader, open_writer
 from ._node import Node
 from ._order import Clock, decode_cursor, encode_cursor, json_bytes, normal_stamp, page_size
-from ._workers import Reader, Writer
+from ._workers import ReadThread, WriteThread
 from .store import (
     Event,
     EventKind,
@@ -68,15 +68,15 @@ class SqliteStore:
         self.path = Path(os.path.abspath(os.path.expanduser(path)))
         self._node = Node(self.path)
         self._clock = Clock()  # the writer's
-        self._writer: Writer | None = None
-        self._reader: Reader | None = None
+        self._writer: WriteThread | None = None
+        self._reader: ReadThread | None = None
         self._closed = False
 
     async def open(self) -> None:
         if self._closed or self._writer is not None:
             raise StoreError("the store is closed" if self._closed else "the store is open already")
-        writer = Writer(self.path, name="store writer", connect=self._enter, finish=self._leave)
-        reader = Reader(self.path, name="store reader", connect=lambda: open_reader(self.path))
+        writer = WriteThread(self.path, name="store writer", connect=self._enter, finish=self._leave)
+        reader = ReadThread(self.path, name="store reader", connect=lambda: open_reader(self.path))
         await writer.start()
         try:
             await reader.start()

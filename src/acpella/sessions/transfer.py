@@ -81,9 +81,9 @@ def import_session(document: object) -> tuple[ImportedSession, list[tuple[EventK
             f"version {_shown(version)} of the session document is unknown, this acpella reads {VERSION}"
             + ("; upgrade acpella to import it" if newer else "")
         )
-    given = fields.get("events")
-    if isinstance(given, list) and len(cast("list[object]", given)) > MAX_IMPORT:
-        count = len(cast("list[object]", given))
+    listed = fields.get("events")
+    if isinstance(listed, list) and len(cast("list[object]", listed)) > MAX_IMPORT:
+        count = len(cast("list[object]", listed))
         raise InvalidDocument(f"{count:,} events are too many, {MAX_IMPORT:,} can be imported")
     try:
         read = msgspec.convert(dict(fields), _Document, strict=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from acpella.coder.models import Message, Model, ModelEvent, ModelRequest, Text, ToolSpec, UserMessage
 from acpella.coder.models.catalogue import open_model
-from acpella.coder.models.endpoint import Limits
+from acpella.coder.models.model_server import Limits
 from coder.fake_provider import FakeProvider
 
 KEY = "sk-test-0123456789abcdefghij"

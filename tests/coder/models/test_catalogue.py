@@ -8,7 +8,7 @@ import pytest
 from acpella.coder.models import ModelError, TextDelta
 from acpella.coder.models.anthropic import AnthropicModel
 from acpella.coder.models.catalogue import available, default, discover, open_model
-from acpella.coder.models.endpoint import Endpoint, Limits
+from acpella.coder.models.model_server import Limits, ModelServer
 from acpella.coder.models.offline import OfflineModel
 from acpella.coder.models.openai import OpenAIModel
 from coder.fake_provider import FakeProvider
@@ -233,9 +233,9 @@ async def test_a_proxy_that_cannot_be_used_is_told(monkeypatch: pytest.MonkeyPat
 
 def test_keys_of_any_shape_are_taken_out_of_words() -> None:
     """R-052: also short ones without a known beginning, and as they stand in a URL."""
-    endpoint = Endpoint("http://127.0.0.1:1", "m", provider="P", headers={}, secrets=("hunter2+/x", "none"))
-    assert endpoint.clean("bad hunter2+/x here, see /?q=hunter2%2B%2Fx") == "bad *** here, see ***"
-    assert endpoint.clean("none of this") == "none of this"  # a stand-in for a key is no secret
+    server = ModelServer("http://127.0.0.1:1", "m", provider="P", headers={}, secrets=("hunter2+/x", "none"))
+    assert server.clean("bad hunter2+/x here, see /?q=hunter2%2B%2Fx") == "bad *** here, see ***"
+    assert server.clean("none of this") == "none of this"  # a stand-in for a key is no secret
 
 
 # -- asking servers for their models --------------------------------------------------------------------

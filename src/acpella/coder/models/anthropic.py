@@ -26,9 +26,9 @@ from .base import (
     Usage,
     UserMessage,
 )
-from .endpoint import Adjusted, Endpoint, Rejected, server_error
 from .history import paired
 from .loose import as_dict, as_int, as_list, as_str, read_arguments
+from .model_server import Adjusted, ModelServer, Rejected, server_error
 
 __all__ = ["AnthropicModel"]
 
@@ -79,17 +79,17 @@ class AnthropicModel:
     def __init__(
         self,
         name: str,
-        endpoint: Endpoint,
+        server: ModelServer,
         *,
         context_window: int = 200_000,
         accepts: frozenset[Literal["image", "audio"]] = frozenset({"image"}),
     ) -> None:
         self._name = name
-        self._endpoint = endpoint
+        self._server = server
         self._context_window = context_window
         self._accepts = accepts
         # learnt from rejections, for all requests to come
-        budget_first = _WITH_BUDGET.match(endpoint.model) is not None
+        budget_first = _WITH_BUDGET.match(server.model) is not None
         self._thinking = ["enabled", "adaptive"] if budget_first else ["adaptive", "enabled"]
         self._without: set[str] = set()
         self._max_output: int | None = None
@@ -108,7 +108,7 @@ class AnthropicModel:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         manner = _Manner()
-        async with aclosing(self._endpoint.ask(lambda: self._attempt(request, manner))) as events:
+        async with aclosing(self._server.ask(lambda: self._attempt(request, manner))) as events:
             async for event in events:
                 yield event
 
@@ -118,7 +118,7 @@ class AnthropicModel:
         caching = manner.caching = "cache_control" not in self._without
         messages = _messages(request.messages, self._accepts, thoughts=not manner.without_thoughts)
         body: dict[str, Any] = {
-            "model": self._endpoint.model,
+            "model": self._server.model,
             "stream": True,
             "max_tokens": max(1, min(request.max_tokens, self._context_window // 2)),
             "messages": messages,
@@ -190,12 +190,12 @@ class AnthropicModel:
 
     async def _attempt(self, request: ModelRequest, manner: _Manner) -> AsyncGenerator[ModelEvent, None]:
         body = self._body(request, manner)
-        answer = _Answer(self._endpoint)
+        answer = _Answer(self._server)
         try:
-            async with aclosing(self._endpoint.events(body)) as events:
+            async with aclosing(self._server.events(body)) as events:
                 while not answer.complete:
                     # what follows the reason to stop is one event without news
-                    limit = self._endpoint.limits.ending if answer.stop_reason else None
+                    limit = self._server.limits.ending if answer.stop_reason else None
                     try:
                         async with asyncio.timeout(limit):
                             name, data = await anext(events)
@@ -206,7 +206,7 @@ class AnthropicModel:
         except Rejected as rejected:
             if self._adjust(rejected, body, manner):
                 raise Adjusted(rejected) from None
-            raise self._endpoint.explained(rejected) from None
+            raise self._server.explained(rejected) from None
         for event in answer.end():
             yield event
 
@@ -214,8 +214,8 @@ class AnthropicModel:
 class _Answer:
     """Reads the events of one answer."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
+    def __init__(self, server: ModelServer) -> None:
+        self._server = server
         self._blocks: dict[int, _Block] = {}
         self._usage = Usage()
         self._streamed = False
@@ -248,13 +248,13 @@ class _Answer:
             events += self._count(as_dict(data.get("usage")))
             self.stop_reason, self.complete = as_str(data.get("stop_reason")), True
         elif kind == "error" or (kind == "json" and "error" in data):
-            raise self._endpoint.in_stream(server_error(data), streamed=self._streamed)
+            raise self._server.in_stream(server_error(data), streamed=self._streamed)
         self._streamed = self._streamed or any(not isinstance(event, Usage) for event in events)
         return events  # "ping", and whatever is invented later, says nothing
 
     def end(self) -> list[ModelEvent]:
         if not self.stop_reason:
-            raise self._endpoint.cut()
+            raise self._server.cut()
         events = [event for index in list(self._blocks) for event in self._finish(index)]
         usual: StopReason = "tool_use" if self._tools else "end"
         return [*events, Stop(_STOPS.get(self.stop_reason, usual))]

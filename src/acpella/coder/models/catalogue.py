@@ -11,8 +11,8 @@ from typing import Any
 
 from . import families
 from .base import Model, ModelError
-from .endpoint import Endpoint, Limits, is_loopback, ssl_context
 from .loose import as_dict, as_list, as_str
+from .model_server import Limits, ModelServer, is_loopback, ssl_context
 
 __all__ = ["available", "default", "discover", "open_model"]
 
@@ -132,7 +132,7 @@ def open_model(
         raise ModelError(
             f"set {' or '.join(known.url_variables)} to the address of the server, such as http://host/v1"
         )
-    endpoint = Endpoint(
+    server = ModelServer(
         url + ("/v1/messages" if provider == "anthropic" else "/chat/completions"),
         model,
         provider=known.title,
@@ -146,12 +146,12 @@ def open_model(
     if provider == "anthropic":
         from .anthropic import AnthropicModel
 
-        return AnthropicModel(name, endpoint, context_window=window)
+        return AnthropicModel(name, server, context_window=window)
     from .openai import OpenAIModel
 
     return OpenAIModel(
         name,
-        endpoint,
+        server,
         context_window=window,
         accepts=families.accepts(model),
         completion_tokens=provider == "openai" and url == known.url,

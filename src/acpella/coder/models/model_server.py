@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Adjusted",
     "Busy",
-    "Endpoint",
+    "ModelServer",
     "Limits",
     "Rejected",
     "ServerError",
@@ -175,7 +175,7 @@ async def ssl_context(url: str) -> "ssl.SSLContext | bool":
     return await asyncio.to_thread(_authorities)
 
 
-class Endpoint:
+class ModelServer:
     """Where a model is asked, and how its troubles are told. Shared by all requests; holds no connection.
 
     Every request has a connection of its own: it ends with the request, so that nothing is left open and
@@ -221,7 +221,7 @@ class Endpoint:
         self._not_running = not_running
 
     def __repr__(self) -> str:
-        return f"<Endpoint {self.provider} {self._host} {self.model}>"
+        return f"<ModelServer {self.provider} {self._host} {self.model}>"
 
     # -- asking, again and again ------------------------------------------------------------------
 

@@ -28,9 +28,9 @@ from .base import (
     Usage,
     UserMessage,
 )
-from .endpoint import Adjusted, Endpoint, Rejected, server_error
 from .history import paired
 from .loose import as_dict, as_int, as_list, as_str, encode, read_arguments
+from .model_server import Adjusted, ModelServer, Rejected, server_error
 
 __all__ = ["OpenAIModel"]
 
@@ -80,7 +80,7 @@ class OpenAIModel:
     def __init__(
         self,
         name: str,
-        endpoint: Endpoint,
+        server: ModelServer,
         *,
         context_window: int = 32_768,
         accepts: frozenset[Literal["image", "audio"]] = frozenset(),
@@ -88,7 +88,7 @@ class OpenAIModel:
         google: bool = False,
     ) -> None:
         self._name = name
-        self._endpoint = endpoint
+        self._server = server
         self._context_window = context_window
         self._accepts = accepts
         self._google = google
@@ -108,7 +108,7 @@ class OpenAIModel:
         return self._accepts
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        async with aclosing(self._endpoint.ask(lambda: self._attempt(request))) as events:
+        async with aclosing(self._server.ask(lambda: self._attempt(request))) as events:
             async for event in events:
                 yield event
 
@@ -118,7 +118,7 @@ class OpenAIModel:
         tokens = max(1, min(request.max_tokens, self._context_window // 2))
         messages = _Messages(self._accepts, google=self._google, fields=self._without).of(request)
         body: dict[str, Any] = {
-            "model": self._endpoint.model,
+            "model": self._server.model,
             "stream": True,
             "stream_options": {"include_usage": True},
             "messages": messages,
@@ -170,12 +170,12 @@ class OpenAIModel:
 
     async def _attempt(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         body = self._body(request)
-        answer = _Answer(self._endpoint)
+        answer = _Answer(self._server)
         try:
-            async with aclosing(self._endpoint.events(body)) as events:
+            async with aclosing(self._server.events(body)) as events:
                 while not answer.done:
                     # the usage follows the reason to finish, and not every server closes the stream
-                    limit = self._endpoint.limits.ending if answer.finish_reason else None
+                    limit = self._server.limits.ending if answer.finish_reason else None
                     try:
                         async with asyncio.timeout(limit):
                             _, data = await anext(events)
@@ -188,9 +188,9 @@ class OpenAIModel:
                 raise Adjusted(rejected) from None
             if "does not support tools" in rejected.raw:
                 raise ModelError(
-                    f"{self._endpoint.model} cannot use tools, so it is no model for an agent; choose another"
+                    f"{self._server.model} cannot use tools, so it is no model for an agent; choose another"
                 ) from None
-            raise self._endpoint.explained(rejected) from None
+            raise self._server.explained(rejected) from None
         for event in answer.end():
             yield event
 
@@ -212,8 +212,8 @@ def _in_messages(field: str, body: dict[str, Any]) -> bool:
 class _Answer:
     """Reads the chunks of one answer."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
+    def __init__(self, server: ModelServer) -> None:
+        self._server = server
         self._calls: list[_Call] = []
         self._at: dict[int, _Call] = {}
         self._streamed = False
@@ -224,7 +224,7 @@ class _Answer:
 
     def read(self, data: dict[str, Any]) -> list[ModelEvent]:
         if data.get("error") or data.get("object") == "error":
-            raise self._endpoint.in_stream(server_error(data), streamed=self._streamed)
+            raise self._server.in_stream(server_error(data), streamed=self._streamed)
         self.done = data.get("done") is True
         events: list[ModelEvent] = []
         for choice in as_list(data.get("choices"))[:1]:
@@ -233,7 +233,7 @@ class _Answer:
             reason = as_str(choice.get("finish_reason"))
             if reason == "error":
                 error = server_error(choice, "the answer ended with an error")
-                raise self._endpoint.in_stream(error, streamed=self._streamed or bool(events))
+                raise self._server.in_stream(error, streamed=self._streamed or bool(events))
             self.finish_reason = reason or self.finish_reason
         if usage := as_dict(data.get("usage")):
             events.append(_usage(usage))
@@ -242,7 +242,7 @@ class _Answer:
 
     def end(self) -> list[ModelEvent]:
         if not self.finish_reason and not (self.done and (self._streamed or self._calls)):
-            raise self._endpoint.cut()
+            raise self._server.cut()
         events: list[ModelEvent] = []
         if self._thought_field:
             events.append(ThinkingDelta("", _FIELD + self._thought_field))
