@@ -59,11 +59,11 @@ class Watchdog:
         with self._changed:
             while not self._stopped:
                 now = time.monotonic()
-                late = [name for name, deadline in self._running.items() if deadline <= now]
-                if late:
-                    self._bark(late[0])
+                first = min(self._running, key=self._running.__getitem__, default=None)
+                if first is not None and self._running[first] <= now:
+                    self._bark(first)
                     return
-                self._changed.wait(min(self._running.values(), default=now + self._seconds) - now)
+                self._changed.wait(self._seconds if first is None else self._running[first] - now)
 
 
 class WatchedTests:
@@ -117,8 +117,8 @@ class WatchedWorkers:
         self._watchdog.start(NEWS)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self._watchdog.start(nodeid)  # first, so that it is the one to be named
         self._watchdog.start(NEWS)
-        self._watchdog.start(nodeid)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         self._watchdog.start(NEWS)
