@@ -253,6 +253,11 @@ class Side:
         for pending in failed.values():  # a reply may ask again, so the table is in order before the first
             pending.reply(read_frame(write_error(pending.id, error.code, error.message, error.data)))
 
+    def drain(self) -> dict[bytes, Pending]:
+        """What the peer has to answer and never will; it is pending no more, and nobody is told."""
+        drained, self._pending = self._pending, {}
+        return drained
+
     def forget(self, sender: object) -> None:
         """A sender is gone: what it asked for is nobody's."""
         for key in [key for key, pending in self._pending.items() if pending.sender is sender]:

@@ -293,6 +293,16 @@ def test_what_a_sender_that_left_asked_for_is_forgotten() -> None:
     assert heard == ["two"]
 
 
+def test_what_a_peer_will_never_answer_can_be_taken_from_it() -> None:
+    client = Side(lambda data: None)
+    heard: list[Frame] = []
+    client.ask(read_frame(write_request(b"7", "session/request_permission", {})), heard.append)
+    assert [(key, pending.method) for key, pending in client.drain().items()] == [
+        (b"7", "session/request_permission")
+    ]
+    assert not client.pending and not client.settle(read_frame(write_result(b"7", {}))) and not heard
+
+
 def test_a_reply_may_ask_again_while_everything_fails() -> None:
     agent = Side(lambda data: None, own_ids=True)
     request = read_frame(write_request(b"7", "a", {}))
