@@ -27,7 +27,7 @@ def report(error: BaseException, *, silent: str = "", doctor: bool = True, agent
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return exits.DONE
     if isinstance(error, RpcError):
-        from .daemon.client import from_wire
+        from .daemon.errors import from_wire
 
         error = from_wire(error)
     died = isinstance(error, ConnectionClosed) and (error.exit_code is not None or error.signal)

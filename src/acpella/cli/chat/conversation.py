@@ -23,7 +23,7 @@ from acpella.errors import AcpellaError, AuthRequired, ConnectionClosed, RpcErro
 from acpella.schema import CurrentModeUpdate, SessionUpdate, UsageUpdate
 
 from .. import exits
-from ..daemon.client import from_wire
+from ..daemon.errors import from_wire
 from ..daemon.solo import Alone
 from ..options import ConversationOptions
 from ..session.choices import Choices, choose_mode, models_of, modes_of, options_of, prepare

@@ -14,6 +14,7 @@ from acpella.errors import ConnectionClosed, RpcError
 from acpella.transport import UnixChannel
 
 from ..daemon import client as daemon
+from ..daemon.errors import from_wire, table
 from ..options import ConversationOptions
 from ..session.capabilities import offers
 from ..session.lookup import daemon_config
@@ -96,7 +97,7 @@ async def attach(
             if known is not None:
                 config.session_id = entry.session_id = known.session_id
         except RpcError as error:
-            raise daemon.from_wire(error) from None
+            raise from_wire(error) from None
     raise ConnectionClosed(daemon.ended_again_and_again(entry.key))
 
 
@@ -121,7 +122,7 @@ def is_busy(entry: Entry) -> bool:
 
 def owned_session(agent: ConnectedAgent, entry: Entry) -> str:
     """The id of the one session that a daemon has; "new" if the agent has not made it yet."""
-    told = daemon.table(daemon.table(agent.hello.meta).get("acpella.daemon"))
+    told = table(table(agent.hello.meta).get("acpella.daemon"))
     if not told.get("sessionId"):  # perhaps it was made since, after a login
         told = daemon.ask(entry.key, "_daemon/status") or {}
     return str(told.get("sessionId") or "new")

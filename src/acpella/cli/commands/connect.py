@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import signal
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from acpella._processes import HANGUP, on_signals
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from acpella.errors import ConnectionClosed
     from acpella.rpc import Channel
     from acpella.rpc.framing import Broken
+    from acpella.rpc.relay import Frame
 
 __all__ = ["declare", "run"]
 
@@ -104,19 +105,21 @@ def _tell_link(up: bool) -> None:
 
 
 class _Bridge:
-    """Passes lines both ways; each side is read only as fast as the other takes it."""
+    """A relay between stdio and a server; each side is read only as fast as the other takes it."""
 
     def __init__(self, editor: "Channel", server: "Channel") -> None:
-        from acpella.rpc.framing import Framer
+        from acpella.rpc.relay import Relay
         from acpella.transport.endpoint import MAX_MESSAGE
 
         self._editor = editor
         self._server = server
-        self._framer = Framer(max_frame=MAX_MESSAGE)
+        self._relay = Relay(
+            to_client=editor.write, to_agent=server.write, on_noise=_tell_noise, max_frame=MAX_MESSAGE
+        )
         self._ended: asyncio.Future[tuple[bool, ConnectionClosed]] | None = None
 
     async def run(self) -> int:
-        from acpella.errors import ConnectionClosed, TransportError
+        from acpella.errors import ConnectionClosed, RpcError, TransportError
 
         loop = asyncio.get_running_loop()
         self._ended = loop.create_future()
@@ -124,18 +127,19 @@ class _Bridge:
         by_signal = ConnectionClosed("ended by a signal")
         on_signals((signal.SIGINT, signal.SIGTERM, *HANGUP), lambda: self._end(True, by_signal))
         await self._server.open(
-            _Side(self._to_editor, self._editor, lambda reason: self._end(False, reason)),
+            _Reader(self._from_server, self._editor, lambda reason: self._end(False, reason)),
             write_high=WRITE_HIGH,
         )
         try:
             await self._editor.open(
-                _Side(self._to_server, self._server, lambda reason: self._end(True, reason)),
+                _Reader(self._from_editor, self._server, lambda reason: self._end(True, reason)),
                 write_high=WRITE_HIGH,
             )
             by_editor, reason = await self._ended
             if by_editor:
-                for block in self._framer.finish():
-                    self._pass_block(block)
+                self._relay.finish("to_agent")
+            else:
+                self._relay.lost("to_client", RpcError(str(reason)))
         finally:
             try:
                 async with asyncio.timeout(GOODBYE):
@@ -154,39 +158,22 @@ class _Bridge:
         if self._ended is not None and not self._ended.done():
             self._ended.set_result((by_editor, reason))
 
-    def _to_server(self, data: bytes) -> None:
-        for block in self._framer.feed(data):
-            self._pass_block(block)
+    def _from_editor(self, data: bytes) -> None:
+        self._relay.receive("to_agent", data)
 
-    def _pass_block(self, block: Any) -> None:
-        if isinstance(block, bytes):
-            if self._framer.framing == "headers":
-                block = block.replace(b"\n", b" ")  # one message, which may be spread over lines
-            lines = [line.strip() for line in block.split(b"\n")]
-            self._server.write(b"".join(line + b"\n" for line in lines if line))
-        else:
-            self._refuse(block)
-
-    def _refuse(self, block: "Broken") -> None:
-        """A message that cannot be passed on: whoever waits for its answer hears why."""
-        import msgspec
-
-        from acpella.rpc.message import guess
-
-        say(f"a message from the editor was dropped: {block.reason}")
-        key, is_answer = guess(block.head, block.tail)
-        if key is not None and not is_answer:
-            error = {"code": -32600, "message": f"the message was not passed on: {block.reason}"}
-            answer = msgspec.json.encode({"jsonrpc": "2.0", "id": msgspec.Raw(key), "error": error})
-            self._to_editor(answer + b"\n")
-
-    def _to_editor(self, data: bytes) -> None:
-        if self._framer.framing == "headers":
-            data = b"".join(self._framer.wrap(line) for line in data.split(b"\n") if line)
-        self._editor.write(data)
+    def _from_server(self, data: bytes) -> None:
+        self._relay.receive("to_client", data)
 
 
-class _Side:
+def _tell_noise(direction: str, noise: "Broken | Frame") -> None:
+    from acpella.rpc.framing import Broken
+
+    if isinstance(noise, Broken):
+        whose = "the editor" if direction == "to_agent" else "the server"
+        say(f"a message from {whose} was dropped: {noise.reason}")
+
+
+class _Reader:
     """What one side reads goes to the other; what the other cannot take yet is not read."""
 
     def __init__(

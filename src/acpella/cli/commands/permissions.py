@@ -7,7 +7,7 @@ import tomllib
 from typing import Any
 
 from .. import exits
-from ..daemon.client import table
+from ..daemon.errors import table
 from ..state import paths
 from ..terminal.output import columns, say, show_json
 

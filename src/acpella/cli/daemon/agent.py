@@ -1,7 +1,6 @@
-"""The agent that an background process keeps, and what is known of the session that is open there."""
+"""The agent that a background process keeps, and what is known of the session that is open there."""
 
 import os
-import re
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -9,13 +8,15 @@ import msgspec
 
 from acpella.errors import AuthRequired, ConnectionClosed, RpcError, TransportError, Unsupported
 from acpella.rpc import Channel
-from acpella.rpc.message import Envelope
+from acpella.rpc.message import UNREADABLE
+from acpella.rpc.relay import Frame
 from acpella.transport import ProcessChannel
 
 from ..state.agents import startup_of
-from .client import Config, table
-from .frames import AgentEnd
+from .client import Config
+from .errors import table
 from .history import History
+from .links import AgentLink
 
 __all__ = ["Listener", "KeptAgent"]
 
@@ -31,11 +32,25 @@ QUIET = 0.25
 QUIET_TRIES = 40
 """How often that is waited for at most."""
 
-_STATE = re.compile(
-    rb'"sessionUpdate"\s*:\s*"'
-    rb"(current_mode_update|config_option_update|available_commands_update|session_info_update"
-    rb'|user_message_chunk)"'
+_STATE = (
+    "current_mode_update",
+    "config_option_update",
+    "available_commands_update",
+    "session_info_update",
+    "user_message_chunk",
 )
+"""Updates that tell what is true of the session, and what was said by others than the agent."""
+
+
+class _Update(msgspec.Struct, frozen=True):
+    kind: str = msgspec.field(default="", name="sessionUpdate")
+
+
+class _UpdateParams(msgspec.Struct):
+    update: _Update = _Update()
+
+
+_read_update = msgspec.json.Decoder(_UpdateParams)
 
 
 class Listener(Protocol):
@@ -43,9 +58,9 @@ class Listener(Protocol):
 
     @property
     def is_loading(self) -> bool: ...
-    def on_update(self, frame: bytes) -> None: ...
-    def on_request(self, frame: bytes, method: str, request_id: bytes, envelope: Envelope) -> None: ...
-    def on_notification(self, frame: bytes, method: str, envelope: Envelope) -> None: ...
+    def on_update(self, frame: Frame) -> None: ...
+    def on_request(self, frame: Frame) -> None: ...
+    def on_notification(self, frame: Frame) -> None: ...
     def on_noise(self, text: str) -> None: ...
     def on_stderr(self, data: bytes) -> None: ...
     def on_full(self, full: bool) -> None: ...
@@ -63,7 +78,7 @@ class KeptAgent:
         on_started: Callable[[int], None],
         remember: Callable[..., None],
     ) -> None:
-        self.end: AgentEnd | None = None
+        self.link: AgentLink | None = None
         """The way to it; None while there is none."""
         self.pid: int | None = None
         self.session_id = config.session_id
@@ -121,27 +136,27 @@ class KeptAgent:
         """
         listener = self._listener
         channel = self._channel()
-        end = AgentEnd(
+        link = AgentLink(
             channel,
             on_update=self._update,
             on_request=listener.on_request,
             on_notification=listener.on_notification,
             on_noise=listener.on_noise,
-            on_lost=lambda reason: self._lost(end, reason),
+            on_lost=lambda reason: self._lost(link, reason),
         )
-        end.on_full = listener.on_full
-        await end.open()
+        link.on_full = listener.on_full
+        await link.open()
         process = channel.about.process
         self.pid = None if process is None else process.pid
         if self.pid is not None:
             self._on_started(self.pid)
         try:
-            await self._greet(end, greeting, tail=lambda: channel.about.stderr_tail)
-            await self.open_session(end)
+            await self._greet(link, greeting, tail=lambda: channel.about.stderr_tail)
+            await self.open_session(link)
         except BaseException:
-            await end.close()
+            await link.close()
             raise
-        self.end = end
+        self.link = link
 
     def _channel(self) -> Channel:
         config, on_stderr = self._config, self._listener.on_stderr
@@ -156,10 +171,10 @@ class KeptAgent:
         _, channel = open_target(config.target, cwd=config.where, on_stderr=on_stderr)
         return channel
 
-    async def _greet(self, end: AgentEnd, greeting: bytes, *, tail: Callable[[], str]) -> None:
+    async def _greet(self, link: AgentLink, greeting: bytes, *, tail: Callable[[], str]) -> None:
         limit = startup_of(self._config.command)
         try:
-            self._hello = table(await end.call("initialize", greeting, timeout=limit))
+            self._hello = table(await link.call("initialize", greeting, timeout=limit))
         except TimeoutError:
             text = f"{self._config.agent} did not answer within {limit:g} s; is it an ACP agent?"
             raise TransportError(text, stderr_tail=tail()) from None
@@ -168,13 +183,13 @@ class KeptAgent:
             raise
         self.greeting = greeting
 
-    async def open_session(self, end: AgentEnd) -> None:
+    async def open_session(self, link: AgentLink) -> None:
         """Open the session, or note why the agent does not; after a login it may."""
         self.refusal = None
         self._opening = True
         again = bool(self.session_id)
         try:
-            self.session = await self._open(end)
+            self.session = await self._open(link)
         except RpcError as error:
             if again and not isinstance(error, AuthRequired):
                 error.message += "; --new with -s NAME begins another session under that name"
@@ -182,10 +197,10 @@ class KeptAgent:
         finally:
             self._opening = False
 
-    async def _open(self, end: AgentEnd) -> dict[str, Any]:
+    async def _open(self, link: AgentLink) -> dict[str, Any]:
         params: dict[str, Any] = {"cwd": self._config.cwd, "mcpServers": self._config.mcp_servers}
         if not self.session_id:
-            answer = table(await end.call("session/new", params, timeout=OPEN))
+            answer = table(await link.call("session/new", params, timeout=OPEN))
             self.session_id = str(answer.pop("sessionId", ""))
             if not self.session_id:
                 raise TransportError(f"{self._config.agent} made a session without an id")
@@ -194,11 +209,11 @@ class KeptAgent:
             return answer
         params["sessionId"] = self.session_id
         if self.resumes:
-            return table(await end.call("session/resume", params, timeout=OPEN))
+            return table(await link.call("session/resume", params, timeout=OPEN))
         if self.loads:
             before = self.history.take()
             try:
-                answer = table(await end.call("session/load", params, timeout=LOAD))
+                answer = table(await link.call("session/load", params, timeout=LOAD))
             except BaseException:
                 self.history.restore(before)
                 raise
@@ -226,25 +241,28 @@ class KeptAgent:
 
     def note_descendants(self) -> None:
         """Remember which processes it has started, for them to end with it."""
-        if self.end is not None and (process := self.end.channel.about.process) is not None:
+        if self.link is not None and (process := self.link.channel.about.process) is not None:
             process.note_descendants()
 
     async def close(self) -> None:
-        end, self.end = self.end, None
-        if end is not None:
-            await end.close()
+        link, self.link = self.link, None
+        if link is not None:
+            await link.close()
 
-    def _lost(self, end: AgentEnd, reason: ConnectionClosed) -> None:
-        if self.end is end:
+    def _lost(self, link: AgentLink, reason: ConnectionClosed) -> None:
+        if self.link is link:
             self._listener.on_agent_lost(reason)  # else whoever waits for the start is told
 
     # -- what is true of the session ---------------------------------------------------------------
 
-    def _update(self, frame: bytes) -> None:
-        found = _STATE.search(frame)
-        if found is None or not self._note(found[1].decode(), frame):
+    def _update(self, frame: Frame) -> None:
+        try:
+            kind = _read_update.decode(frame.envelope.params).update.kind
+        except UNREADABLE:
+            kind = ""  # the client will complain
+        if kind not in _STATE or not self._note(kind, frame):
             self._replayed += 1
-            self.history.add(frame)
+            self.history.add(frame.data)
         if not self._opening:  # what a load tells again is no news for anybody
             self._listener.on_update(frame)
 
@@ -254,11 +272,9 @@ class KeptAgent:
 
         await until_quiet(lambda: self._replayed)
 
-    def _note(self, kind: str, frame: bytes) -> bool:
+    def _note(self, kind: str, frame: Frame) -> bool:
         """Keep what whoever attaches later must know; False if it is something that was said."""
-        update = table(table(table(msgspec.json.decode(frame)).get("params")).get("update"))
-        if update.get("sessionUpdate") != kind:
-            return False  # only mentioned in a text
+        update = table(table(msgspec.json.decode(frame.envelope.params)).get("update"))
         if kind == "user_message_chunk":
             return not (self._opening or self._listener.is_loading)  # a prompt that the agent repeats
         if kind == "current_mode_update":
@@ -266,23 +282,23 @@ class KeptAgent:
         elif kind == "config_option_update":
             self.session["configOptions"] = update.get("configOptions")
         else:
-            self.told[kind] = frame
+            self.told[kind] = frame.data
             if kind == "session_info_update" and update.get("title"):
                 self._remember(title=str(update["title"])[:200])
         return True
 
-    def learn(self, method: str, params: bytes, answer: Envelope) -> None:
+    def learn(self, request: Frame, response: Frame) -> None:
         """A client changed the mode or an option; not every agent tells the others."""
-        if method == "session/set_mode":
-            self._set_mode(table(msgspec.json.decode(params)).get("modeId"))
-        elif method == "session/set_config_option":
-            result = table(msgspec.json.decode(answer.result))
+        if request.method == "session/set_mode":
+            self._set_mode(table(msgspec.json.decode(request.envelope.params)).get("modeId"))
+        elif request.method == "session/set_config_option":
+            result = table(msgspec.json.decode(response.envelope.result))
             if "configOptions" in result:
                 self.session["configOptions"] = result["configOptions"]
-        elif method == "session/set_model":
+        elif request.method == "session/set_model":
             models = table(self.session.get("models"))
             if models:
-                models["currentModelId"] = table(msgspec.json.decode(params)).get("modelId")
+                models["currentModelId"] = table(msgspec.json.decode(request.envelope.params)).get("modelId")
 
     def _set_mode(self, mode: Any) -> None:
         modes = table(self.session.get("modes"))

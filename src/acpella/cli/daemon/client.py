@@ -10,15 +10,16 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
 from acpella._processes import kill_tree
-from acpella.errors import AcpellaError, ConnectionClosed, RpcError, TransportError, Unsupported
+from acpella.errors import TransportError
 
 from ..state import paths
 from ..state.file_locks import try_lock
+from .errors import table
 
 __all__ = [
     "Address",
@@ -27,7 +28,6 @@ __all__ = [
     "NotWanted",
     "ask",
     "find",
-    "from_wire",
     "log_tail",
     "pid_of",
     "reach",
@@ -241,9 +241,10 @@ def _wait_for(
         raise InUse(f"{text}; close that first")
     on_wait(text)
     connected.settimeout(within or None)
-    request = {"jsonrpc": "2.0", "id": 0, "method": "_daemon/wait", "params": {"prompt": prompt}}
+    from acpella.rpc.message import write_request
+
     with contextlib.suppress(ConnectionError):
-        connected.sendall(msgspec.json.encode(request) + b"\n")
+        connected.sendall(write_request(b"0", "_daemon/wait", {"prompt": prompt}) + b"\n")
         if connected.recv(1):  # an answer, before the end
             raise NotWanted
 
@@ -309,10 +310,12 @@ def ask(key: str, method: str, params: dict[str, Any] | None = None) -> dict[str
     connected = find(key)
     if connected is None:
         return None
+    from acpella.rpc.message import write_request  # with asyncio, which those do without that find nobody
+    from acpella.rpc.relay import read_frame
+
     with connected:
         try:
-            request = {"jsonrpc": "2.0", "id": 0, "method": method, "params": params or {}}
-            connected.sendall(msgspec.json.encode(request) + b"\n")
+            connected.sendall(write_request(b"0", method, params or {}) + b"\n")
             data = b""
             while not data.endswith(b"\n") and (piece := connected.recv(65536)):
                 data += piece
@@ -320,11 +323,10 @@ def ask(key: str, method: str, params: dict[str, Any] | None = None) -> dict[str
             return {"stuck": True}
         except OSError:
             return None
-    try:
-        answer = msgspec.json.decode(data)
-        return cast("dict[str, Any] | None", answer.get("result"))
-    except (msgspec.DecodeError, AttributeError):
+    response = read_frame(data)
+    if response.kind != "response" or response.is_error:
         return None
+    return table(msgspec.json.decode(response.envelope.result))
 
 
 def pid_of(key: str) -> int | None:
@@ -353,33 +355,6 @@ def stop(key: str, *, within: float = 10.0) -> bool:
     return True
 
 
-def table(value: Any) -> dict[str, Any]:
-    """An object of plain JSON; what is none counts as empty."""
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
 def tell_noise(told: dict[str, Any]) -> None:
     """The agent behind a daemon printed what is no message."""
     log.warning("skipped what is no message: %s", told.get("text"))
-
-
-def from_wire(error: RpcError) -> AcpellaError | TimeoutError:
-    """The error that a daemon told of, as if it had happened here."""
-    told = table(table(error.data).get("acpella"))
-    if not told:
-        return error
-    text, tail = str(told.get("text", "")), str(told.get("stderr") or "")
-    kind = told.get("kind")
-    if kind == "ConnectionClosed":
-        return ConnectionClosed(
-            text, exit_code=told.get("exitCode"), signal=told.get("signal"), stderr_tail=tail
-        )
-    if kind == "Unsupported":
-        return Unsupported(text)
-    if kind == "TimeoutError":
-        return TimeoutError(text)
-    if kind == "SettingsError":
-        from acpella.client import SettingsError
-
-        return SettingsError(text)
-    return TransportError(text, stderr_tail=tail)

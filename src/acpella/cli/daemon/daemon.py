@@ -18,15 +18,25 @@ from typing import Any
 import msgspec
 
 from acpella._processes import HANGUP, on_signals
-from acpella.errors import AcpellaError, ConnectionClosed, TransportError, Unsupported
-from acpella.rpc.message import ABSENT, Envelope
+from acpella.errors import (
+    AcpellaError,
+    ConnectionClosed,
+    InternalError,
+    InvalidRequest,
+    Overloaded,
+    TransportError,
+    Unsupported,
+)
+from acpella.rpc.message import RequestId
+from acpella.rpc.relay import Frame
 from acpella.transport import UnixChannel, memory_pair
 
 from ..state.catalogue import Catalogue, now
 from .agent import KeptAgent
-from .client import Config, table
-from .frames import ClientEnd, error_body, has_error
+from .client import Config
+from .errors import table, to_wire
 from .history import History
+from .links import ClientLink
 from .lock import MAX_CLIENTS
 
 __all__ = ["Daemon"]
@@ -63,12 +73,12 @@ _EXCLUSIVE = ("session/prompt", "session/load")
 class Job:
     """A prompt that waits for its turn, or has it. (A load, too: it replays, so it must be alone.)"""
 
-    def __init__(self, client: ClientEnd, request_id: bytes, method: str, params: bytes) -> None:
-        self.client: ClientEnd | None = client  # None when it went away
-        self.request_id = request_id
-        self.method = method
-        self.params = params
-        self.what = _excerpt(params) if method == "session/prompt" else "(the conversation is read again)"
+    def __init__(self, client: ClientLink, request: Frame) -> None:
+        self.client: ClientLink | None = client  # None when it went away
+        self.request = request
+        self.params = bytes(request.envelope.params)
+        self.is_prompt = request.method == "session/prompt"
+        self.what = _excerpt(self.params) if self.is_prompt else "(the conversation is read again)"
         self.since = now()
         self.started = ""
         self.cancelled = False
@@ -88,11 +98,9 @@ class Daemon:
         self._agent = KeptAgent(config, self, on_started=on_agent, remember=self._remember)
         self._failure: BaseException | None = None  # why there is no agent
         self._starting = asyncio.Lock()
-        self._clients: set[ClientEnd] = set()
+        self._clients: set[ClientLink] = set()
         self._queue: deque[Job] = deque()
         self._job: Job | None = None
-        self._asked: dict[bytes, tuple[ClientEnd, str]] = {}  # requests of the agent that clients work on
-        self._passed: dict[tuple[ClientEnd, bytes], bytes] = {}  # calls that were passed on, by their ids
         self._unheard: deque[str] = deque(maxlen=UNHEARD)  # what the agent printed while nobody was here
         self._tasks: set[asyncio.Task[None]] = set()
         self._left_here: set[asyncio.Task[None]] = set()  # prompts that nobody waits for
@@ -130,9 +138,9 @@ class Daemon:
             if len(self._clients) >= MAX_CLIENTS:
                 connected.close()
                 continue
-            await self._attach(ClientEnd(UnixChannel(connected), on_frame=self._frame, on_lost=self._left))
+            await self._attach(ClientLink(UnixChannel(connected), on_frame=self._frame, on_lost=self._left))
 
-    async def _attach(self, client: ClientEnd) -> None:
+    async def _attach(self, client: ClientLink) -> None:
         self._clients.add(client)
         client.on_full = lambda full: self._client_full(client, full)
         self._rest()
@@ -161,7 +169,7 @@ class Daemon:
 
     async def _stop_job(self, job: Job) -> None:
         """Let the agent stop the turn and the commands of it, which it knows best."""
-        if job.method == "session/prompt":
+        if job.is_prompt:
             self._cancel(job)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(STOP_WITHIN):
@@ -184,55 +192,52 @@ class Daemon:
 
     # -- what clients send -------------------------------------------------------------------
 
-    def _frame(self, client: ClientEnd, frame: bytes, envelope: Envelope) -> None:
-        method = envelope.method
-        if method is None:  # the answer to something that the agent asked
-            asked = self._asked.get(bytes(envelope.id))
-            if asked is not None and asked[0] is client and self._agent.end is not None:
-                del self._asked[bytes(envelope.id)]
-                self._agent.end.send(frame)
-            return
-        params = bytes(envelope.params) or b"{}"
-        if envelope.id == ABSENT:
-            self._hear(client, method, params, frame)
-            return
-        request_id = bytes(envelope.id)
-        own = self._OWN.get(method)
-        if own is not None:
-            own(self, client, request_id, params)
-        elif method == "initialize":
-            self._spawn(self._greet(client, request_id, params))
+    def _frame(self, client: ClientLink, frame: Frame) -> None:
+        if frame.kind == "response":  # to something that the agent asked
+            client.side.settle(frame)
+        elif frame.kind == "notification":
+            self._hear(client, frame)
+        elif (own := self._OWN.get(frame.method)) is not None:
+            own(self, client, frame)
+        elif frame.method == "initialize":
+            self._spawn(self._greet(client, frame))
         elif not client.attached:
-            client.fail(request_id, {"code": -32600, "message": "initialize first"})
-        elif method == "session/load" and self._tells_itself(params):
-            self._replay(client, request_id)
+            client.side.refuse(_id(frame), InvalidRequest("initialize first"))
+        else:
+            self._serve(client, frame)
+
+    def _serve(self, client: ClientLink, request: Frame) -> None:
+        """A request of a client that is attached: answered here, or by the agent."""
+        method, session = request.method, request.session
+        if method == "session/load" and self._tells_itself(session):
+            self._replay(client, request)
         elif method in _EXCLUSIVE:
-            self._enqueue(Job(client, request_id, method, params))
-        elif method == "session/resume" and _session_of(params) in (self._agent.session_id, "new"):
-            self._resume(client, request_id)
-        elif method == "session/close" and _session_of(params) == self._agent.session_id:
-            client.answer(request_id, b"{}")  # it leaves; the session stays
+            self._enqueue(Job(client, request))
+        elif method == "session/resume" and session in (self._agent.session_id, "new"):
+            self._resume(client, request)
+        elif method == "session/close" and session == self._agent.session_id:
+            client.side.answer(_id(request), {})  # it leaves; the session stays
         elif method == "session/new":
-            client.fail(
-                request_id, {"code": -32600, "message": "this process owns one session, and it is open"}
+            client.side.refuse(
+                _id(request), InvalidRequest("this process keeps one session alive, and it is open")
             )
         else:
-            self._pass_on(client, request_id, method, params)
+            self._pass_on(client, request)
 
-    def _hear(self, client: ClientEnd, method: str, params: bytes, frame: bytes) -> None:
-        if method == "session/cancel":
+    def _hear(self, client: ClientLink, notification: Frame) -> None:
+        agent = self._agent.link
+        if notification.method == "session/cancel":
             for job in [self._job, *self._queue]:
                 if job is not None and job.client is client:
                     self._cancel(job)
-        elif method == "$/cancel_request":
-            wanted = table(msgspec.json.decode(params)).get("requestId")
-            passed = self._passed.get((client, msgspec.json.encode(wanted)))
-            if passed is not None and self._agent.end is not None:
-                self._agent.end.notify(method, {"requestId": msgspec.json.decode(passed)})
-        elif self._agent.end is not None and client.attached:
-            self._agent.end.send(frame)
+        elif agent is None:
+            return
+        elif notification.method == "$/cancel_request":
+            agent.side.cancel(notification, sender=client)
+        elif client.attached:
+            agent.side.send(notification.data)
 
-    def _left(self, client: ClientEnd) -> None:
+    def _left(self, client: ClientLink) -> None:
         """A client went away: what it waited for is cancelled."""
         self._clients.discard(client)
         if client.attached:
@@ -244,49 +249,48 @@ class Daemon:
             self._cancel(self._job)
             self._job.client = None
             self._client_full(client, False)
-        for request_id, (whose, method) in list(self._asked.items()):
-            if whose is client:
-                del self._asked[request_id]
-                self._refuse(request_id, method)
+        self._refuse_pending(client)
         if not self._clients and (self._failure is not None or self._agent.refusal is not None):
             self._ending.set()  # everybody knows why; the next one tries anew
         self._rest()
 
-    def _client_full(self, client: ClientEnd, full: bool) -> None:
+    def _client_full(self, client: ClientLink, full: bool) -> None:
         """A client that reads slowly slows the agent down, while it is the client's turn."""
-        if self._agent.end is None or self._job is None or self._job.client is not client:
+        if self._agent.link is None or self._job is None or self._job.client is not client:
             return
         if full and not self._job.deaf:
-            self._agent.end.channel.pause_reading()
+            self._agent.link.channel.pause_reading()
         else:
-            self._agent.end.channel.resume_reading()
+            self._agent.link.channel.resume_reading()
 
     # -- the agent ---------------------------------------------------------------------------
 
-    async def _greet(self, client: ClientEnd, request_id: bytes, params: bytes) -> None:
+    async def _greet(self, client: ClientLink, request: Frame) -> None:
+        params = bytes(request.envelope.params) or b"{}"
         try:
             async with self._starting:
                 if self._failure is not None:
                     raise self._failure
-                if self._agent.end is None:
+                if self._agent.link is None:
                     await self._agent.start(params)
         except (AcpellaError, TimeoutError, OSError, ValueError) as error:
             self._fail_all(error)
-            client.fail(request_id, error_body(error))
+            client.side.refuse(_id(request), to_wire(error))
             return
         client.attached = True
         client.greeting = params
-        client.answer(request_id, self._agent.hello())
+        client.side.answer(_id(request), self._agent.hello())
         while self._unheard:
-            client.notify("_daemon/noise", {"text": self._unheard.popleft()})
+            client.side.notify("_daemon/noise", {"text": self._unheard.popleft()})
 
     def on_agent_lost(self, reason: ConnectionClosed) -> None:
         """The agent died. Who waits in the queue gets a new one; then each death costs one of them."""
         log.warning("the agent is gone: %s", reason.reason)
-        end, self._agent.end = self._agent.end, None
-        if end is not None:
-            self._spawn(end.close())  # reaps it, and what it left behind
-        self._asked.clear()
+        link, self._agent.link = self._agent.link, None
+        if link is not None:
+            self._spawn(link.close())  # reaps it, and what it left behind
+        for client in self._clients:
+            client.side.drain()
         job = self._job
         if self._queue and (self._agent.resumes or self._agent.loads):
             if job is not None:
@@ -312,7 +316,7 @@ class Daemon:
         try:
             greeting = job.client.greeting
             async with self._starting:
-                if self._agent.end is None or self._agent.must_hear(greeting):
+                if self._agent.link is None or self._agent.must_hear(greeting):
                     await self._agent.restart(greeting)
             if self._agent.refusal is not None:
                 raise self._agent.refusal
@@ -335,11 +339,11 @@ class Daemon:
             if not hearers:
                 self._unheard.append(text)
         for client in hearers:
-            client.notify("_daemon/noise", {"text": text})
+            client.side.notify("_daemon/noise", {"text": text})
 
     def on_stderr(self, data: bytes) -> None:
         if self._job is not None and self._job.client is not None and not self._job.background:
-            self._job.client.notify("_daemon/stderr", {"text": data.decode("utf-8", "replace")})
+            self._job.client.side.notify("_daemon/stderr", {"text": data.decode("utf-8", "replace")})
 
     def on_full(self, full: bool) -> None:
         for client in self._clients:
@@ -350,72 +354,76 @@ class Daemon:
 
     # -- what the agent sends ------------------------------------------------------------------
 
-    def on_update(self, frame: bytes) -> None:
+    def on_update(self, frame: Frame) -> None:
         job = self._job
         if job is not None:
             if job.client is not None and not job.deaf:
-                job.client.send(frame)
+                job.client.side.send(frame.data)
             return
         waiting = {job.client for job in self._queue}
         for client in self._clients:
             if client.attached and client not in waiting:
-                client.send(frame)
+                client.side.send(frame.data)
 
-    def on_request(self, frame: bytes, method: str, request_id: bytes, envelope: Envelope) -> None:
+    def on_request(self, frame: Frame) -> None:
         """The agent asks for something: the sender of the running prompt answers."""
         job = self._job
-        question = method in ("session/request_permission", "elicitation/create")
+        question = frame.method in ("session/request_permission", "elicitation/create")
         if job is None or job.client is None or (job.cancelled and question):  # R-208
-            self._refuse(request_id, method)
-            return
-        self._asked[request_id] = (job.client, method)
-        job.client.send(frame)
+            self._refuse(_id(frame), frame.method)
+        else:
+            job.client.side.ask(frame, self._answer_agent)
 
-    def on_notification(self, frame: bytes, method: str, envelope: Envelope) -> None:
-        if method == "$/cancel_request":
-            wanted = msgspec.json.encode(table(msgspec.json.decode(envelope.params)).get("requestId"))
-            asked = self._asked.get(wanted)
-            if asked is not None:
-                asked[0].send(frame)
+    def _answer_agent(self, response: Frame) -> None:
+        if self._agent.link is not None:
+            self._agent.link.side.send(response.data)
+
+    def on_notification(self, frame: Frame) -> None:
+        if frame.method == "$/cancel_request":
+            for client in self._clients:
+                client.side.cancel(frame)
         elif self._job is not None:
             if self._job.client is not None:
-                self._job.client.send(frame)
+                self._job.client.side.send(frame.data)
         else:
             for client in self._clients:
                 if client.attached:
-                    client.send(frame)
+                    client.side.send(frame.data)
 
-    def _refuse(self, request_id: bytes, method: str) -> None:
+    def _refuse_pending(self, client: ClientLink) -> None:
+        """The agent gets answers to what a client leaves open."""
+        for pending in client.side.drain().values():
+            self._refuse(pending.id, pending.method)
+
+    def _refuse(self, request_id: RequestId, method: str) -> None:
         """Nobody is there to answer the agent."""
-        if self._agent.end is None:
+        if self._agent.link is None:
             return
-        head = b'{"jsonrpc":"2.0","id":%b,' % request_id
+        side = self._agent.link.side
         if method == "session/request_permission":
-            self._agent.end.send(head + b'"result":{"outcome":{"outcome":"cancelled"}}}')
+            side.answer(request_id, {"outcome": {"outcome": "cancelled"}})
         elif method == "elicitation/create":
-            self._agent.end.send(head + b'"result":{"action":"cancel"}}')
+            side.answer(request_id, {"action": "cancel"})
         else:
-            self._agent.end.send(head + b'"error":{"code":-32603,"message":"the client has gone"}}')
+            side.refuse(request_id, InternalError("the client has gone"))
 
     # -- prompts, one after the other ------------------------------------------------------------
 
     def _enqueue(self, job: Job) -> None:
         assert job.client is not None
-        if self._agent.refusal is not None:
-            job.client.fail(job.request_id, error_body(self._agent.refusal))
-            return
-        if self._failure is not None:
-            job.client.fail(job.request_id, error_body(self._failure))
+        problem = self._agent.refusal or self._failure
+        if problem is not None:
+            job.client.side.refuse(_id(job.request), to_wire(problem))
             return
         size = len(job.params) + sum(len(waiting.params) for waiting in self._queue)
         if len(self._queue) >= MAX_QUEUE or (self._queue and size > MAX_QUEUED_BYTES):
             text = f"{len(self._queue)} prompts wait already; try again later, or `acpella cancel --all`"
-            job.client.fail(job.request_id, {"code": -32001, "message": text})
+            job.client.side.refuse(_id(job.request), Overloaded(text))
             return
         before = len(self._queue) + (self._job is not None)
         self._queue.append(job)
         if before or job.background:
-            job.client.notify("_daemon/queued", {"before": before})
+            job.client.side.notify("_daemon/queued", {"before": before})
         self._next()
 
     def _next(self) -> None:
@@ -424,42 +432,38 @@ class Daemon:
         job = self._job = self._queue.popleft()
         assert job.client is not None
         job.started = self._last = now()
-        prompt = job.method == "session/prompt"
-        if self._agent.end is None or (prompt and self._agent.must_hear(job.client.greeting)):
+        if self._agent.link is None or (job.is_prompt and self._agent.must_hear(job.client.greeting)):
             self._spawn(self._prepare(job))
         else:
             self._begin(job)
 
     def _begin(self, job: Job) -> None:
         self._remember()
-        if self._agent.end is None:
+        if self._agent.link is None:
             return
-        if job.method == "session/load":
-            job.before = self._agent.history.take()
-        else:
+        if job.is_prompt:
             self._agent.history.add_prompt(job.params)
-        self._agent.end.start(job.method, job.params, lambda answer: self._answered(job, answer))
-
-    def _answered(self, job: Job, answer: Envelope | ConnectionClosed) -> None:
-        failed = isinstance(answer, ConnectionClosed) or has_error(answer)
-        if job.before is not None and failed:
-            self._agent.history.restore(job.before)
-        if isinstance(answer, ConnectionClosed):
-            self._finish(job, error=answer)
-        elif job.method == "session/load":
-            self._spawn(self._finish_load(job, answer))
         else:
-            self._finish(job, answer=answer)
+            job.before = self._agent.history.take()
+        self._agent.link.side.ask(job.request, lambda response: self._answered(job, response), sender=job)
 
-    async def _finish_load(self, job: Job, answer: Envelope) -> None:
+    def _answered(self, job: Job, response: Frame) -> None:
+        if job.before is not None and response.is_error:
+            self._agent.history.restore(job.before)
+        if job.is_prompt or response.is_error:
+            self._finish(job, response=response)
+        else:
+            self._spawn(self._finish_load(job, response))
+
+    async def _finish_load(self, job: Job, response: Frame) -> None:
         await self._agent.until_replayed()
-        self._finish(job, answer=answer)
+        self._finish(job, response=response)
 
     def _finish(
         self,
         job: Job,
         *,
-        answer: Envelope | None = None,
+        response: Frame | None = None,
         error: BaseException | None = None,
         cancelled: bool = False,
     ) -> None:
@@ -468,11 +472,11 @@ class Daemon:
             if self._killer is not None:
                 self._killer.cancel()
                 self._killer = None
-            if self._agent.end is not None:
-                self._agent.end.channel.resume_reading()
-            for request_id in [i for i, (client, _) in self._asked.items() if client is job.client]:
-                del self._asked[request_id]
-            if answer is not None and not has_error(answer):
+            if self._agent.link is not None:
+                self._agent.link.channel.resume_reading()
+            if job.client is not None:
+                job.client.side.drain()
+            if response is not None and not response.is_error:
                 self._remember()
         elif job in self._queue:
             self._queue.remove(job)
@@ -481,19 +485,14 @@ class Daemon:
         job.ended.set()
         self._last = now()
         if job.client is not None:
-            if answer is not None:
-                if has_error(answer):
-                    job.client.fail(job.request_id, bytes(answer.error))
-                else:
-                    job.client.answer(job.request_id, bytes(answer.result) or b"null")
+            if response is not None:
+                job.client.side.send(response.data)
             elif cancelled:
-                job.client.notify("_daemon/cancelled", {})
-                job.client.answer(job.request_id, b'{"stopReason":"cancelled"}')
+                job.client.side.notify("_daemon/cancelled", {})
+                job.client.side.answer(_id(job.request), {"stopReason": "cancelled"})
             else:
-                job.client.fail(
-                    job.request_id,
-                    error_body(error or TransportError("the session's background process has ended")),
-                )
+                error = error or TransportError("the session's background process has ended")
+                job.client.side.refuse(_id(job.request), to_wire(error))
         self._next()
         self._rest()
 
@@ -505,81 +504,76 @@ class Daemon:
             return
         job.cancelled = True
         if job.client is not None:
-            job.client.notify("_daemon/cancelled", {})
-        if self._agent.end is None:
+            job.client.side.notify("_daemon/cancelled", {})
+        if self._agent.link is None:
             return  # being started; the job ends when it is
         self._agent.note_descendants()
-        self._agent.end.notify("session/cancel", {"sessionId": self._agent.session_id})
+        self._agent.link.side.notify("session/cancel", {"sessionId": self._agent.session_id})
         self._killer = self._loop.call_later(CANCEL_GRACE, self._kill, job)
 
     def _kill(self, job: Job) -> None:
-        if job is not self._job or self._agent.end is None:
+        if job is not self._job or self._agent.link is None:
             return
         text = f"{self._config.agent} did not stop within {CANCEL_GRACE:g} s and was ended"
-        self._agent.end.ended(ConnectionClosed(text))
+        self._agent.link.ended(ConnectionClosed(text))
 
-    def _resume(self, client: ClientEnd, request_id: bytes) -> None:
+    def _resume(self, client: ClientLink, request: Frame) -> None:
         if self._agent.refusal is not None:
-            client.fail(request_id, error_body(self._agent.refusal))  # it may log in, or leave
+            client.side.refuse(_id(request), self._agent.refusal)  # it may log in, or leave
             return
-        client.answer(request_id, self._agent.session)
-        for frame in self._agent.told.values():
-            client.send(frame)
+        client.side.answer(_id(request), self._agent.session)
+        for message in self._agent.told.values():
+            client.side.send(message)
 
     @property
     def is_loading(self) -> bool:
         """Whether the agent tells a conversation again."""
-        return self._job is not None and self._job.method == "session/load"
+        return self._job is not None and not self._job.is_prompt
 
-    def _tells_itself(self, params: bytes) -> bool:
+    def _tells_itself(self, session_id: str | None) -> bool:
         """Whether a load needs no agent: many refuse to load what is open already."""
-        own = _session_of(params) == self._agent.session_id
+        own = session_id == self._agent.session_id
         return own and (self._agent.history.complete or not self._agent.loads)
 
-    def _replay(self, client: ClientEnd, request_id: bytes) -> None:
+    def _replay(self, client: ClientLink, request: Frame) -> None:
         if self._agent.refusal is None and not self._agent.history.complete:
             text = f"the beginning of this conversation is not known, and {self._config.agent} cannot load it"
-            client.fail(request_id, error_body(Unsupported(text)))
+            client.side.refuse(_id(request), to_wire(Unsupported(text)))
             return
         if self._agent.refusal is None:
-            for frame in self._agent.history.frames():
-                client.send(frame)
-        self._resume(client, request_id)
+            for message in self._agent.history.frames():
+                client.side.send(message)
+        self._resume(client, request)
 
-    def _pass_on(self, client: ClientEnd, request_id: bytes, method: str, params: bytes) -> None:
-        if self._agent.end is None:
-            client.fail(request_id, error_body(self._failure or TransportError("the agent is being started")))
+    def _pass_on(self, client: ClientLink, request: Frame) -> None:
+        if self._agent.link is None:
+            error = self._failure or TransportError("the agent is being started")
+            client.side.refuse(_id(request), to_wire(error))
             return
 
-        def answered(answer: Envelope | ConnectionClosed) -> None:
-            self._passed.pop((client, request_id), None)
-            if isinstance(answer, ConnectionClosed):
-                client.fail(request_id, error_body(answer))
-            elif has_error(answer):
-                client.fail(request_id, bytes(answer.error))
-            else:
-                self._agent.learn(method, params, answer)
-                result = bytes(answer.result) or b"null"
-                if method == "authenticate" and self._agent.refusal is not None:
-                    self._spawn(self._logged_in(client, request_id, result))
-                else:
-                    client.answer(request_id, result)
+        def answered(response: Frame) -> None:
+            if not response.is_error:
+                self._agent.learn(request, response)
+                if request.method == "authenticate" and self._agent.refusal is not None:
+                    self._spawn(self._logged_in(client, response))
+                    return
+            client.side.send(response.data)
 
-        self._passed[client, request_id] = self._agent.end.start(method, params, answered)
+        self._agent.link.side.ask(request, answered, sender=client)
 
-    async def _logged_in(self, client: ClientEnd, request_id: bytes, result: bytes) -> None:
+    async def _logged_in(self, client: ClientLink, response: Frame) -> None:
         """The agent knows its user now, and may open the session that it refused."""
         async with self._starting:
-            if self._agent.end is not None:
-                await self._agent.open_session(self._agent.end)
-        client.answer(request_id, result)
+            if self._agent.link is not None:
+                await self._agent.open_session(self._agent.link)
+        client.side.send(response.data)
 
     # -- what is asked of the daemon itself ---------------------------------------------------------
 
-    def _status(self, client: ClientEnd, request_id: bytes, params: bytes) -> None:
+    def _status(self, client: ClientLink, request: Frame) -> None:
         job = self._job
-        client.answer(
-            request_id,
+        client.side.answer(
+            _id(request),
             {
                 "pid": os.getpid(),
                 "agentPid": self._agent.pid,
@@ -598,8 +592,8 @@ class Daemon:
             },
         )
 
-    def _cancel_all(self, client: ClientEnd, request_id: bytes, params: bytes) -> None:
-        everything = bool(msgspec.json.decode(params).get("all"))
+    def _cancel_all(self, client: ClientLink, request: Frame) -> None:
+        everything = bool(_params(request).get("all"))
         running, queued = self._job, list(self._queue) if everything else []
         for job in queued:
             self._finish(job, cancelled=True)
@@ -608,26 +602,24 @@ class Daemon:
             if running.client is not None:
                 self._client_full(running.client, False)
             self._cancel(running)  # before the answers: to an agent they would look like a plain no
-            for asked, (whose, method) in list(self._asked.items()):
-                if whose is running.client:
-                    del self._asked[asked]
-                    self._refuse(asked, method)
-        client.answer(request_id, {"running": running is not None, "queued": len(queued)})
+            if running.client is not None:
+                self._refuse_pending(running.client)
+        client.side.answer(_id(request), {"running": running is not None, "queued": len(queued)})
 
-    def _stop(self, client: ClientEnd, request_id: bytes, params: bytes) -> None:
-        client.answer(request_id, b"{}")
+    def _stop(self, client: ClientLink, request: Frame) -> None:
+        client.side.answer(_id(request), {})
         self._loop.call_soon(self._ending.set)
 
-    def _queue_up(self, client: ClientEnd, request_id: bytes, params: bytes) -> None:
+    def _queue_up(self, client: ClientLink, request: Frame) -> None:
         """A prompt that nobody waits for: the daemon is its client itself."""
         from .background import Background, Queued
 
         if not client.attached:
-            client.fail(request_id, {"code": -32600, "message": "initialize first"})
+            client.side.refuse(_id(request), InvalidRequest("initialize first"))
             return
-        wanted = msgspec.json.decode(params, type=Queued)
+        wanted = msgspec.json.decode(request.envelope.params, type=Queued)
         here, there = memory_pair()
-        inner = ClientEnd(here, on_frame=self._frame, on_lost=self._left, background=True)
+        inner = ClientLink(here, on_frame=self._frame, on_lost=self._left, background=True)
         work = Background(self._config, self._agent.session_id, wanted)
 
         async def go() -> None:
@@ -637,9 +629,9 @@ class Daemon:
         async def tell() -> None:
             before = await work.queued
             if isinstance(before, BaseException):
-                client.fail(request_id, error_body(before))
+                client.side.refuse(_id(request), to_wire(before))
             else:
-                client.answer(request_id, {"before": before})
+                client.side.answer(_id(request), {"before": before})
 
         running = self._spawn(go())
         self._left_here.add(running)
@@ -669,11 +661,13 @@ async def _quietly(work: Awaitable[None]) -> None:
         log.exception("a task of the daemon failed")
 
 
-def _session_of(params: bytes) -> str:
-    try:
-        return str(msgspec.json.decode(params)["sessionId"])
-    except (msgspec.DecodeError, KeyError, TypeError):
-        return ""
+def _id(request: Frame) -> RequestId:
+    assert request.id is not None  # or it would be noise
+    return request.id
+
+
+def _params(request: Frame) -> dict[str, Any]:
+    return table(msgspec.json.decode(bytes(request.envelope.params) or b"{}"))
 
 
 def _excerpt(params: bytes) -> str:

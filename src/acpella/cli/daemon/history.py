@@ -5,7 +5,9 @@ from typing import Any
 
 import msgspec
 
-from .client import table
+from acpella.rpc.message import write_notification
+
+from .errors import table
 
 __all__ = ["History"]
 
@@ -51,7 +53,7 @@ class History:
         for block in blocks:
             update = {"sessionUpdate": "user_message_chunk", "content": block}
             told = {"sessionId": request.get("sessionId"), "update": update}
-            self.add(msgspec.json.encode({"jsonrpc": "2.0", "method": "session/update", "params": told}))
+            self.add(write_notification("session/update", told))
 
     def take(self) -> "History":
         """What there is until now; this one is begun anew."""

@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from acpella.errors import TransportError
+from acpella.errors import InvalidRequest, ParseError, TransportError
+from acpella.rpc.message import RequestId
+from acpella.rpc.relay import Frame, Side, read_frame
 
 from ..state.catalogue import now
+from .errors import table
 from .lock import MAX_CLIENTS, Hold
 
 __all__ = ["Alone"]
@@ -19,22 +22,13 @@ MAX_LINE = 64 * 1024
 """Bytes of a question. The answers need few."""
 
 
-class _Request(msgspec.Struct):
-    method: str = ""
-    id: Any = None
-    params: dict[str, Any] = {}
-
-
 class _Waiting(NamedTuple):
     """A prompt of another shell, which waits for the end of this command."""
 
-    id: Any
+    side: Side
+    id: RequestId
     prompt: str
     since: str
-
-
-def _reply(request_id: Any, **body: Any) -> bytes:
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": request_id, **body})
 
 
 class Alone:
@@ -114,12 +108,11 @@ class Alone:
         task = asyncio.current_task()
         assert task is not None
         self._clients[writer] = task
+        side = Side(lambda message: writer.write(message + b"\n"))
         try:
             while line := await reader.readline():
-                answer = self._answer(line, writer)
-                if answer is not None:
-                    writer.write(answer + b"\n")
-                    await writer.drain()
+                self._answer(read_frame(line), side, writer)
+                await writer.drain()
         except (OSError, ValueError):  # it left, or sends without end
             pass
         finally:
@@ -127,19 +120,19 @@ class Alone:
             self._waiting.pop(writer, None)
             writer.close()
 
-    def _answer(self, line: bytes, writer: asyncio.StreamWriter) -> bytes | None:
-        try:
-            request = msgspec.json.decode(line, type=_Request)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            request = _Request()
-        if request.method == "_daemon/wait":  # answered when it is cancelled; else the end is the answer
-            self._waiting[writer] = _Waiting(request.id, str(request.params.get("prompt", "")), now())
-            return None
+    def _answer(self, request: Frame, side: Side, writer: asyncio.StreamWriter) -> None:
+        if request.id is None or request.kind != "request":
+            side.refuse(request.id or b"null", ParseError())
+            return
+        params = table(msgspec.json.decode(bytes(request.envelope.params) or b"{}"))
         own = self._OWN.get(request.method)
-        if own is None:
+        if request.method == "_daemon/wait":  # answered when it is cancelled; else the end is the answer
+            self._waiting[writer] = _Waiting(side, request.id, str(params.get("prompt", "")), now())
+        elif own is None:
             text = f"the session is open in `{self._command}` (process {os.getpid()})"
-            return _reply(request.id, error={"code": -32600, "message": text})
-        return _reply(request.id, result=own(self, request.params))
+            side.refuse(request.id, InvalidRequest(text))
+        else:
+            side.answer(request.id, own(self, params))
 
     def _status(self, params: dict[str, Any]) -> dict[str, Any]:
         queue = [{"prompt": prompt, "since": self._last} for prompt in self._queued()]
@@ -162,8 +155,8 @@ class Alone:
         queued = 0
         if params.get("all"):
             queued = len(self._queued()) + len(self._waiting)  # its own ones end with the turn
-            for writer, waiting in self._waiting.items():
-                writer.write(_reply(waiting.id, result={"stopReason": "cancelled"}) + b"\n")
+            for waiting in self._waiting.values():
+                waiting.side.answer(waiting.id, {"stopReason": "cancelled"})
             self._waiting.clear()
         return {"running": running is not None, "queued": queued}
 

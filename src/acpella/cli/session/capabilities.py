@@ -21,7 +21,7 @@ from acpella.schema import (
 )
 from acpella.sessions import RememberedPermissions
 
-from ..daemon.client import table
+from ..daemon.errors import table
 from ..state import paths
 
 __all__ = ["offers"]

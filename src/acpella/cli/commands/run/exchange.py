@@ -200,17 +200,12 @@ class Exchange:
 
 def _mirrored(channel: "Channel", name: str, command: str) -> "Channel":
     """The channel with every frame on stdout, after a line that says which agent it is."""
-    import msgspec
+    from acpella.rpc.message import write_notification
 
     from ...terminal.mirror import Mirror
 
     mirror = Mirror(channel)
-    note = {
-        "jsonrpc": "2.0",
-        "method": "client/selected_agent",
-        "params": {"name": name, "command": command},
-    }
-    mirror.show(msgspec.json.encode(note))
+    mirror.show(write_notification("client/selected_agent", {"name": name, "command": command}))
     return mirror
 
 

@@ -9,6 +9,7 @@ from acpella.transport import UnixChannel
 
 from ... import exits
 from ...daemon import client as daemon
+from ...daemon.errors import table
 from ...session.lookup import daemon_config
 from ...session.mcp_servers import all_servers
 from ...state.catalogue import Catalogue, Entry
@@ -86,7 +87,7 @@ class KeptSession:
             raise _TooLate from error
         try:
             try:
-                own = daemon.table(daemon.table(agent.hello.meta).get("acpella.daemon"))
+                own = table(table(agent.hello.meta).get("acpella.daemon"))
                 session = await agent.resume_session(own.get("sessionId") or "new", entry.cwd)
             except ConnectionClosed as error:
                 raise _TooLate from error

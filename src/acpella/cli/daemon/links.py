@@ -1,0 +1,193 @@
+"""The peers of a daemon, each a channel and its side of the relay: what passes through keeps its bytes."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from acpella._redact import redact
+from acpella.errors import ConnectionClosed, ParseError, RpcError
+from acpella.rpc import Channel
+from acpella.rpc.framing import Broken, Framer
+from acpella.rpc.message import ABSENT
+from acpella.rpc.relay import Frame, Side, read_frame
+
+from .errors import table, to_wire
+
+__all__ = ["AgentLink", "ClientLink"]
+
+log = logging.getLogger(__name__)
+
+EXCERPT = 200
+"""Bytes of what is no message that are told."""
+
+WRITE_HIGH = 256 * 1024
+"""Bytes that may wait for one side before the other has to pause."""
+
+MAX_FRAME = 256 * 1024 * 1024
+"""Bytes of a message. Without it, one without an end would fill the memory."""
+
+
+class Link:
+    """Cuts what a channel reads into frames. Implements `Receiver`."""
+
+    def __init__(self, channel: Channel, *, own_ids: bool = False) -> None:
+        self.channel = channel
+        self.side = Side(self._write, own_ids=own_ids)
+        self.closed = False
+        self.on_full: Callable[[bool], None] | None = None
+        """Hears when too much waits to be written, and when it no longer does."""
+        self._framer = Framer(max_frame=MAX_FRAME, framing="lines")
+
+    async def open(self) -> None:
+        await self.channel.open(self, write_high=WRITE_HIGH)
+
+    async def close(self) -> None:
+        self.closed = True
+        await self.channel.close()
+
+    def _write(self, message: bytes) -> None:
+        if not self.closed:
+            self.channel.write(message + b"\n")
+
+    # -- Receiver ------------------------------------------------------------------------
+
+    def received(self, data: bytes) -> None:
+        for block in self._framer.feed(data):
+            if isinstance(block, Broken):
+                self._on_noise(block.reason)
+                continue
+            for line in block.split(b"\n"):
+                if line and not line.isspace():
+                    try:
+                        self._on_frame(read_frame(line))
+                    except Exception:  # one bad frame must not end the conversation
+                        log.exception("failed to handle a frame")
+
+    def pause_writing(self) -> None:
+        if self.on_full is not None:
+            self.on_full(True)
+
+    def resume_writing(self) -> None:
+        if self.on_full is not None:
+            self.on_full(False)
+
+    def ended(self, reason: ConnectionClosed) -> None:
+        if not self.closed:
+            self.closed = True
+            self._on_end(reason)
+
+    def _on_frame(self, frame: Frame) -> None:
+        raise NotImplementedError
+
+    def _on_noise(self, text: str) -> None:
+        """What came is no message."""
+        log.warning("skipped what is no message: %s", text)
+
+    def _on_end(self, reason: ConnectionClosed) -> None:
+        raise NotImplementedError
+
+
+class ClientLink(Link):
+    """A client that is attached: somebody's `acpella run`, or a prompt that nobody waits for.
+
+    Pending on its side is what the agent asked for and this client has to answer.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        *,
+        on_frame: Callable[["ClientLink", Frame], None],
+        on_lost: Callable[["ClientLink"], None],
+        background: bool = False,
+    ) -> None:
+        super().__init__(channel)
+        self.attached = False
+        self.greeting = b""
+        """The params of its `initialize`."""
+        self.background = background
+        self._pass_frame = on_frame
+        self._on_lost = on_lost
+
+    def _on_frame(self, frame: Frame) -> None:
+        if frame.kind == "noise":
+            self.side.refuse(frame.id or b"null", ParseError())
+        else:
+            self._pass_frame(self, frame)
+
+    def _on_end(self, reason: ConnectionClosed) -> None:
+        self._on_lost(self)
+
+
+class AgentLink(Link):
+    """The agent. Calls of the daemon and those it passes on share one sequence of ids."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        *,
+        on_update: Callable[[Frame], None],
+        on_request: Callable[[Frame], None],
+        on_notification: Callable[[Frame], None],
+        on_noise: Callable[[str], None],
+        on_lost: Callable[[ConnectionClosed], None],
+    ) -> None:
+        super().__init__(channel, own_ids=True)
+        self._pass_update = on_update
+        self._pass_request = on_request
+        self._pass_notification = on_notification
+        self._pass_noise = on_noise
+        self._on_lost = on_lost
+        self._lost: ConnectionClosed | None = None
+
+    async def call(self, method: str, params: Any, *, timeout: float) -> Any:
+        """The result as plain JSON. `params` are a value, or JSON as bytes.
+
+        Raises:
+            RpcError, ConnectionClosed, TimeoutError
+        """
+        answered: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
+
+        def reply(response: Frame) -> None:
+            if not answered.done():
+                answered.set_result(response)
+
+        self.side.call(method, params, reply)
+        try:
+            async with asyncio.timeout(timeout):
+                response = await answered
+        except TimeoutError:
+            raise TimeoutError(f"{method} was not answered within {timeout:g} s") from None
+        if self._lost is not None:
+            raise self._lost.again()
+        if response.is_error:
+            error = table(msgspec.json.decode(response.envelope.error))
+            raise RpcError.from_wire(
+                error.get("code", -32603), str(error.get("message", "")), error.get("data")
+            )
+        result = response.envelope.result
+        return None if result == ABSENT else msgspec.json.decode(result)
+
+    def _on_frame(self, frame: Frame) -> None:
+        if frame.kind == "response":
+            self.side.settle(frame)
+        elif frame.kind == "request":
+            self._pass_request(frame)
+        elif frame.kind == "noise":
+            self._on_noise(redact(frame.data[:EXCERPT].decode("utf-8", "replace").strip()))
+        elif frame.method == "session/update":
+            self._pass_update(frame)
+        else:
+            self._pass_notification(frame)
+
+    def _on_noise(self, text: str) -> None:
+        super()._on_noise(text)
+        self._pass_noise(text)
+
+    def _on_end(self, reason: ConnectionClosed) -> None:
+        self._lost = reason
+        self._on_lost(reason)  # first, so that nobody whose call fails tries another one
+        self.side.fail(to_wire(reason))
