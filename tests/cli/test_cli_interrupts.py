@@ -8,11 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_shell import HERE, Shell, alive
-
-from acpella.cli import VARIABLES, exits
-
-DOCS = HERE.parents[1] / "docs" / "cli.md"
+from cli_shell import Shell, alive
 
 
 def agent_pid(shell: Shell) -> int:
@@ -107,14 +103,6 @@ def test_a_crash_shows_code_stderr_and_what_to_do(shell: Shell) -> None:
     assert ran.returncode == 4
     for text in ("exited with code 7", "something broke inside", "acpella agents doctor"):
         assert text in ran.stderr
-
-
-def test_the_page_about_the_command_line_has_every_exit_code_and_variable() -> None:
-    text = DOCS.read_text(encoding="utf-8")
-    for code, meaning in exits.CODES.items():
-        assert f"| {code} | {meaning} |" in text
-    for variable in ("ACPELLA_DAEMON_IDLE", "ACPELLA_PERMISSION_FILE"):
-        assert variable in text and variable in VARIABLES
 
 
 BUSY = """

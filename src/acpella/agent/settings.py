@@ -3,11 +3,14 @@
 import os
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from acpella import _directories as directories
 
-__all__ = ["Settings"]
+if TYPE_CHECKING:
+    from acpella._variables import Variable
+
+__all__ = ["Settings", "variables"]
 
 _AT_LEAST_ONE = ("max_sessions", "page_size")
 
@@ -82,6 +85,18 @@ class Settings:
                 continue
             chosen[field.name] = _parsed(variable, text, field.default, int(field.name in _AT_LEAST_ONE))
         return cls(**chosen)
+
+
+def variables() -> "list[Variable]":
+    """See `acpella._variables`."""
+    from acpella._variables import Variable, of_settings
+
+    return [
+        *of_settings(Settings, "ACPELLA_"),
+        Variable("ACPELLA_STORE", "path or URL", "", "The file or database that sessions are kept in"),
+        Variable("ACPELLA_LOG", "path", "", "The file that an agent logs to; `off` for none"),
+        Variable("ACPELLA_LOG_LEVEL", "text", "INFO", "DEBUG, INFO, WARNING or ERROR"),
+    ]
 
 
 def _parsed(variable: str, text: str, default: object, least: int) -> bool | int | float | str:

@@ -49,22 +49,6 @@ COMMANDS = {name: sentence for group in GROUPS.values() for name, sentence in gr
 SHORT = ("run", "status", "cancel", "sessions", "agents", "permissions", "tokens", "store", "completion")
 """Commands that do one thing and end."""
 
-VARIABLES = (
-    "ACPELLA_DAEMON_IDLE",
-    "ACPELLA_EDITOR_TIMEOUT",
-    "ACPELLA_LOG",
-    "ACPELLA_LOG_LEVEL",
-    "ACPELLA_MAX_IMAGE_BYTES",
-    "ACPELLA_MAX_SESSIONS",
-    "ACPELLA_OWNER_IDLE",
-    "ACPELLA_PAGE_SIZE",
-    "ACPELLA_PERMISSION_FILE",
-    "ACPELLA_SESSION_IDLE_TIMEOUT",
-    "ACPELLA_STORE",
-    "ACPELLA_TERMINAL_TIMEOUT",
-)
-"""What can be set in the environment. One that looks like these and is not is a mistake worth a warning."""
-
 
 class Help(argparse.RawDescriptionHelpFormatter):
     """As wide as the terminal. argparse would load shutil to find out, for each command that is run."""
@@ -108,11 +92,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         if argv is None and words[0] in SHORT:
             _leave(code)
         return code
+    if words[:1] == ["help"]:
+        return _help(words[1:])
     if not words:
         main_parser().print_help(sys.stderr)
         return 2
     main_parser().parse_args(words)  # --help, --version, or a mistake
     return 2
+
+
+def _help(words: list[str]) -> int:
+    """`acpella help COMMAND` is `acpella COMMAND --help`; `environment` is explained here alone."""
+    if words == ["environment"]:
+        from .environment import environment_text
+
+        print(environment_text())  # noqa: T201
+        return 0
+    return main([*words, "--help"])
 
 
 def _leave(code: int) -> NoReturn:
@@ -127,15 +123,12 @@ def _leave(code: int) -> NoReturn:
 
 def _check_environment() -> None:
     """A misspelt variable would be ignored without a word."""
-    odd = [name for name in os.environ if name.startswith("ACPELLA_") and name not in VARIABLES]
-    if not odd:
+    if not any(name.startswith("ACPELLA_") for name in os.environ):
         return
-    import difflib
+    from .environment import find_misspelt
 
-    for name in odd:
-        close = difflib.get_close_matches(name, VARIABLES, n=1, cutoff=0.85)
-        if close:
-            print(f"acpella: {name} is not known; did you mean {close[0]}?", file=sys.stderr)  # noqa: T201
+    for name, meant in find_misspelt():
+        print(f"acpella: {name} is not known; did you mean {meant}?", file=sys.stderr)  # noqa: T201
 
 
 def command_parser(name: str) -> argparse.ArgumentParser:
@@ -160,7 +153,8 @@ def main_parser() -> argparse.ArgumentParser:
         usage="acpella [-h] [--version] COMMAND ...",
         description="Write, drive and host agents that speak the Agent Client Protocol (ACP).\n"
         + "\n".join(lines),
-        epilog="`acpella COMMAND --help` explains a command and shows examples.",
+        epilog="`acpella COMMAND --help` explains a command and shows examples; "
+        "`acpella help environment` lists the variables that count.",
         formatter_class=Help,
     )
     parser.add_argument("--version", action="version", version=f"acpella {__version__}")

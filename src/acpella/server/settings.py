@@ -5,9 +5,12 @@ import os
 import tomllib
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-__all__ = ["ServerSettings"]
+if TYPE_CHECKING:
+    from acpella._variables import Variable
+
+__all__ = ["ServerSettings", "variables"]
 
 MIB = 1024 * 1024
 
@@ -272,6 +275,13 @@ _AT_LEAST_ONE = (
     "window_frames",
     "window_bytes",
 )
+
+
+def variables() -> "list[Variable]":
+    """See `acpella._variables`."""
+    from acpella._variables import of_settings
+
+    return of_settings(ServerSettings, PREFIX)
 
 
 def _meant(name: str, known: dict[str, Any]) -> str:
