@@ -1,0 +1,209 @@
+"""Pages of the reference that are made from the code when the site is built, so that they cannot be wrong.
+
+MkDocs calls `on_files` and `on_nav`. `generated_pages()` gives the pages by name; tests read it, too.
+"""
+
+import argparse
+import ast
+import importlib
+import inspect
+import os
+import textwrap
+from collections.abc import Iterator
+from dataclasses import MISSING, fields
+from typing import Any
+
+PYTHON = {
+    "acpella": "The names that most programs need",
+    "acpella.agent": "The agent SDK",
+    "acpella.client": "The client SDK",
+    "acpella.sync": "The client SDK without asyncio",
+    "acpella.server": "Hosting",
+    "acpella.sessions": "Conversations in a store",
+    "acpella.coder": "The built-in coding agent",
+    "acpella.coder.models": "Models of the built-in agent",
+    "acpella.mcp": "MCP servers of a session",
+    "acpella.local": "Files and commands of this machine, fenced in",
+    "acpella.recording": "Recordings of conversations",
+    "acpella.transport": "Channels: bytes to and from peers",
+    "acpella.rpc": "JSON-RPC without ACP",
+    "acpella.schema": "The types of ACP",
+    "acpella.errors": "Everything that is raised",
+}
+"""Modules whose public names have a page."""
+
+
+def generated_pages() -> dict[str, str]:
+    """Text of each page, by its place in the docs."""
+    pages = {
+        "reference/cli.md": command_line(),
+        "reference/exit-codes.md": exit_codes(),
+        "reference/agent-settings.md": agent_settings(),
+        "reference/server-settings.md": server_settings(),
+        "reference/methods.md": methods(),
+    }
+    for module in PYTHON:
+        pages[f"reference/python/{page_of(module)}"] = python_module(module)
+    return pages
+
+
+def page_of(module: str) -> str:
+    return module.removeprefix("acpella.").replace(".", "-") + ".md"
+
+
+# -- the command line --------------------------------------------------------------------------------
+
+
+def command_line() -> str:
+    """Every command with its help, as the terminal shows it."""
+    from acpella import cli
+
+    os.environ["COLUMNS"] = "92"  # as wide as a page
+    parts = [
+        "# The command line\n\n"
+        "This page shows the help of every command. `acpella COMMAND --help` prints the same.\n\n"
+        f"```text\n{cli.main_parser().format_help()}```\n"
+    ]
+    for name in cli.COMMANDS:
+        parts.extend(_help_of(cli.command_parser(name), level=2))
+    return "\n".join(parts)
+
+
+def _help_of(parser: argparse.ArgumentParser, level: int) -> Iterator[str]:
+    from acpella.cli.examples import subcommands
+
+    yield f"{'#' * level} {parser.prog}\n\n```text\n{parser.format_help().rstrip()}\n```\n"
+    for child in subcommands(parser).values():
+        yield from _help_of(child, level + 1)
+
+
+def exit_codes() -> str:
+    """What each exit code says."""
+    from acpella.cli import exits
+
+    rows = "\n".join(f"| {code} | {text} |" for code, text in sorted(exits.CODES.items()))
+    return (
+        "# Exit codes\n\nA script can tell from the exit code of `acpella run` how the prompt ended.\n\n"
+        f"| code | meaning |\n|---|---|\n{rows}\n| 129, 143 | ended by SIGHUP or SIGTERM |\n"
+    )
+
+
+# -- settings ------------------------------------------------------------------------------------------
+
+
+def agent_settings() -> str:
+    """Limits of an agent."""
+    from acpella.agent.settings import Settings
+
+    return (
+        "# Settings of an agent\n\n"
+        'The author gives them as `Agent(..., settings={"page_size": 100})`. The environment of the person '
+        "who runs the agent has the last word.\n\n" + _settings_table(Settings, "ACPELLA_")
+    )
+
+
+def server_settings() -> str:
+    """Limits of a server."""
+    from acpella.server.settings import ServerSettings
+
+    return (
+        "# Settings of a server\n\n"
+        "Each is a line of the TOML file that `acpella serve --config FILE` reads, or an environment "
+        "variable, which has the last word. Lists are separated by commas in the environment. "
+        "In a program, pass `settings=ServerSettings(...)` to `asgi` or `serve`.\n\n"
+        + _settings_table(ServerSettings, "ACPELLA_SERVER_")
+    )
+
+
+def _settings_table(settings: type, prefix: str) -> str:
+    sentences = attribute_docs(settings)
+    rows: list[str] = []
+    for field in fields(settings):
+        default = "" if field.default is MISSING else f"`{field.default!r}`"
+        variable = f"`{prefix}{field.name.upper()}`"
+        rows.append(f"| `{field.name}` | {variable} | {default} | {sentences.get(field.name, '')} |")
+    return "| name | variable | default | meaning |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
+
+
+def attribute_docs(owner: type) -> dict[str, str]:
+    """The strings that stand beneath the attributes of a class."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(owner)))
+    body = tree.body[0]
+    assert isinstance(body, ast.ClassDef)
+    docs: dict[str, str] = {}
+    for statement, following in zip(body.body, body.body[1:], strict=False):
+        if (
+            isinstance(statement, ast.AnnAssign)
+            and isinstance(statement.target, ast.Name)
+            and isinstance(following, ast.Expr)
+            and isinstance(following.value, ast.Constant)
+        ):
+            docs[statement.target.id] = " ".join(str(following.value.value).split()).replace("|", "\\|")
+    return docs
+
+
+# -- the protocol -----------------------------------------------------------------------------------------
+
+
+def methods() -> str:
+    """The table of all methods."""
+    from acpella.schema import methods as table
+
+    known = [value for value in vars(table).values() if isinstance(value, table.Method)]
+
+    def section(title: str, receiver: str) -> str:
+        rows: list[str] = []
+        for method in sorted((m for m in known if m.to in (receiver, "both")), key=lambda m: m.name):
+            types = f"{_type(method.params)} | {_type(method.result)}"
+            rows.append(
+                f"| `{method.name}` | {method.kind} | {types} | {method.gate or ''} | {method.stability} |"
+            )
+        head = "| method | kind | params | result | offered by | stability |\n|---|---|---|---|---|---|\n"
+        return f"## {title}\n\n{head}" + "\n".join(rows) + "\n"
+
+    return (
+        "# Methods of the protocol\n\n"
+        "acpella reads this table itself: `acpella.schema.methods`. The column *offered by* names the "
+        "capability that a peer has to advertise before the other may call the method.\n\n"
+        + section("To the agent", "agent")
+        + "\n"
+        + section("To the client", "client")
+    )
+
+
+def _type(value: Any) -> str:
+    name = getattr(value, "__name__", None)
+    return f"`{name}`" if name and name != "NoneType" else ""
+
+
+def python_module(name: str) -> str:
+    """The public names of a module, from their docstrings."""
+    module = importlib.import_module(name)
+    public = [item for item in module.__all__ if not item.startswith("__") and not _is_module(module, item)]
+    title = f"# {name}\n\n{PYTHON[name]}.\n\n"
+    if name == "acpella":
+        homes = {item: getattr(module, item).__module__ for item in public}
+        rows = "\n".join(f"| `acpella.{item}` | {_first_line(getattr(module, item))} |" for item in homes)
+        return f"{title}| name | what it is |\n|---|---|\n{rows}\n"
+    return title + "\n\n".join(f"::: {name}.{item}" for item in public) + "\n"
+
+
+def _is_module(module: Any, item: str) -> bool:
+    return inspect.ismodule(getattr(module, item))
+
+
+def _first_line(value: Any) -> str:
+    return (inspect.getdoc(value) or "").partition("\n")[0].replace("|", "\\|")
+
+
+# -- what MkDocs calls ------------------------------------------------------------------------------
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pages to those that are written by hand."""
+    from mkdocs.structure.files import File
+
+    makers: dict[str, str] = generated_pages()
+    for path, text in makers.items():
+        files.append(File.generated(config, path, content=text))
+    return files
