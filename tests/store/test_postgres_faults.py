@@ -12,13 +12,16 @@ import asyncpg
 import pytest
 
 from acpella.sessions import (
+    Cursor,
     Event,
     Fenced,
     PostgresStore,
+    Resync,
     SessionBusy,
     SessionRecord,
     StoreError,
     StoreUnavailable,
+    cluster_of,
 )
 from acpella.sessions import _postgres_pool as pool
 from acpella.sessions import _postgres_writer as writing
@@ -255,6 +258,38 @@ async def test_opening_where_nothing_answers_is_told(proxy: CuttableProxy, schem
     async with asyncio.timeout(20):
         with pytest.raises(StoreUnavailable, match="does not answer; look whether it runs"):
             await PostgresStore(through(proxy), schema=schema).open()
+
+
+async def test_a_failover_makes_a_new_generation(server: PostgresServer, schema: str) -> None:
+    """The server becomes a standby and is promoted, while a node is running."""
+    store = PostgresStore(server.dsn(), schema=schema, lease_seconds=60)
+    await store.open()
+    cluster = cluster_of(store)
+    await cluster.open()
+    lease = await cluster.open_stream("c:1", b"")
+    await cluster.put(lease, 0, [("update", b"1")])
+    before = await cluster.head("c:1")
+    await asyncio.to_thread(server.stop)
+    (server.data / "standby.signal").touch()
+    await asyncio.to_thread(server.start)
+    waiting = asyncio.ensure_future(cluster.put(lease, 1, [("update", b"2")]))
+    sql: Any = await asyncpg.connect(server.dsn())
+    await asyncio.sleep(0.3)
+    assert not waiting.done()  # a standby takes no writes
+    assert await sql.fetchval("SELECT pg_promote()")
+    await sql.close()
+    async with asyncio.timeout(30):
+        for _ in range(600):
+            if cluster.gen != before.gen:
+                break
+            await asyncio.sleep(0.05)
+        with pytest.raises(Resync, match="another generation"):
+            await anext(cluster.tail("c:1", before))
+        events = await anext(cluster.tail("c:1", Cursor(cluster.gen, 0)))
+        assert events[0].body == b"1"
+        assert await waiting == 2
+    await cluster.close()
+    await store.close()
 
 
 @pytest.fixture

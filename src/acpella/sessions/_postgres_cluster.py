@@ -34,6 +34,8 @@ SWEEP_SECONDS = 3600.0
 KEPT = "1 day"
 """How long commands that are done and connections whose home is gone are remembered."""
 
+_TIMELINE = "SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)"
+
 _OPEN = """INSERT INTO streams (id, principal, facts, epoch, owner)
     VALUES ($1, $2, $3, nextval('epochs'), $4) RETURNING epoch"""
 
@@ -110,6 +112,7 @@ class PostgresCluster:
         self._hints = hints
         self._writers = {SESSIONS: sessions, STREAMS: Writer(connections, node, STREAMS)}
         self._gen = ""
+        self._connects = 0  # of the node when the generation was read
         self._tails: Counter[str] = Counter()
         self._seen: dict[str, int] = {}
         self._inboxes: Counter[str] = Counter()
@@ -125,16 +128,7 @@ class PostgresCluster:
         return self._gen
 
     async def open(self) -> None:
-        async def generation(connection: "AnyConnection", again: bool) -> str:
-            # The timeline grows with every failover, which may have lost the last entries.
-            gen = await connection.fetchval("SELECT gen FROM meta")
-            try:
-                line = await connection.fetchval("SELECT timeline_id FROM pg_control_checkpoint()")
-            except asyncpg.InsufficientPrivilegeError:
-                line = 0
-            return f"{gen}{line}"
-
-        self._gen = await self._connections.run(generation)
+        await self._read_generation()
         self._writers[STREAMS].start()
         create = asyncio.get_running_loop().create_task
         self._tasks = [create(self._poll()), create(self._sweep())]
@@ -395,6 +389,21 @@ class PostgresCluster:
         self._check()
         return await self._connections.run(operation)
 
+    async def _read_generation(self) -> None:
+        """The timeline of the database is part of it: it grows with a failover, which may lose entries."""
+
+        async def generation(connection: "AnyConnection", again: bool) -> str:
+            gen = await connection.fetchval("SELECT gen FROM meta")
+            try:
+                line = await connection.fetchval(_TIMELINE)
+            except asyncpg.InsufficientPrivilegeError:
+                line = "0"
+            return f"{gen}{line.lstrip('0')}"
+
+        connects = self._me.connects
+        self._gen = await self._connections.run(generation)
+        self._connects = connects
+
     async def _held(self, connection: "AnyConnection", lease: Lease, *, lock: bool = False) -> int:
         """The key of a stream that this node holds. Raises `Fenced`, `SessionNotFound`."""
         name = lease.session_id
@@ -430,9 +439,11 @@ class PostgresCluster:
 
         while True:
             await asyncio.sleep(POLL_SECONDS)
-            if not self._tails and not self._inboxes:
+            if self._connects == self._me.connects and not self._tails and not self._inboxes:
                 continue
             try:
+                if self._connects != self._me.connects:
+                    await self._read_generation()
                 for stream in await self._connections.run(look):
                     self._seen.pop(stream, None)
                     self._hints.wake(stream)

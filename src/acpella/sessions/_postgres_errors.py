@@ -19,6 +19,7 @@ _PASSING = (
     asyncpg.SerializationError,
     asyncpg.DeadlockDetectedError,
     asyncpg.LockNotAvailableError,
+    asyncpg.ReadOnlySQLTransactionError,  # a standby, which may be promoted in a moment
     asyncpg.InternalClientError,  # the driver lost track of a connection that is being cut
     OSError,  # TimeoutError and all kinds of ConnectionError too
     asyncio.IncompleteReadError,
@@ -54,7 +55,7 @@ def explain(address: Address, error: BaseException) -> StoreError:
                 f"CREATE SCHEMA {address.schema} AUTHORIZATION that user, or grant it rights on what is there"
             )
         case asyncpg.ReadOnlySQLTransactionError():
-            return StoreError(
+            return StoreUnavailable(
                 f"{where} only allows reading; is it a standby? Name the primary in the address, or all "
                 "hosts with ?target_session_attrs=read-write"
             )

@@ -69,6 +69,8 @@ class Node:
         self.deadline = 0.0
         self.is_alone = True
         """No other node was alive at the last heartbeat, so nobody needs to be told of changes."""
+        self.connects = 0
+        """How often it had to connect again, perhaps to another server than before."""
         self.on_lost: list[Callable[[], None]] = []
         """Called when the deadline has passed without a heartbeat."""
         self._connections = connections
@@ -182,6 +184,7 @@ class Node:
             try:
                 if self._connection is None:
                     self._connection = await self._connections.connect()
+                    self.connects += 1
                     await self._connection.add_listener(self.channel, self._heard)
                     await self.beat(self._connection)
                     self._hint("")  # whatever was told meanwhile was missed
