@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from acpella.rpc.relay import UPDATE_HEAD, update_session
+from acpella.rpc.relay import UPDATE_HEAD, UPDATE_SESSION
 
 from .outbox import Outbox, OutOfWindow
 from .profile import Profile
@@ -233,14 +233,14 @@ class Streams:
         run: list[bytes] = []  # of messages for one stream
         current: Outbox | None = None
         for line in lines:
-            session = update_session(line)
-            if session is None:
+            match = UPDATE_SESSION.match(line)
+            if match is None:
                 if current is not None:
                     current.put(run)
                     run, current = [], None
                 route(line)
                 continue
-            outbox = self._by_session_bytes.get(session, self.main)
+            outbox = self._by_session_bytes.get(match[1], self.main)
             if outbox is not current:
                 if current is not None:
                     current.put(run)
