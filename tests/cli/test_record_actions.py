@@ -144,6 +144,16 @@ def test_equal_conversations_have_no_difference(
     assert code == 0 and text.endswith("the same messages, fields and texts\n")
 
 
+def test_of_damaged_recordings_the_rest_is_compared(
+    talk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(talk.read_bytes() + b"{cut")
+    code, text, told = output(capsys, "diff", str(talk), str(other))
+    assert code == 0 and "the same messages" in text
+    assert f"other.jsonl, line {len(TALK) + 1} is left out" in told
+
+
 def test_differences_are_told_apart(talk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = written(
         tmp_path / "other.jsonl",

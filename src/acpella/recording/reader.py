@@ -3,7 +3,7 @@
 import base64
 import binascii
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -11,7 +11,7 @@ import msgspec
 
 from .format import FORMAT, Begin, Damaged, Event, Frame, Item
 
-__all__ = ["NewerFormat", "read", "read_recording"]
+__all__ = ["NewerFormat", "read", "read_conversations", "read_recording"]
 
 MAX_LINE = 512 * 1024 * 1024
 """Bytes of a line. Without it, a file that is no recording is read into memory whole."""
@@ -45,11 +45,20 @@ def read_recording(path: str | os.PathLike[str]) -> list[list[Frame]]:
     Raises:
         ValueError: a line is not what a recording has; the message names it.
     """
+
+    def refuse(item: Damaged) -> None:
+        raise ValueError(f"{path}, line {item.line}: {item.reason}")
+
+    return read_conversations(path, refuse)
+
+
+def read_conversations(path: str | os.PathLike[str], damaged: Callable[[Damaged], None]) -> list[list[Frame]]:
+    """As far as they can be read: `damaged` hears of each line that cannot."""
     conversations: list[list[Frame]] = []
     for item in read(path):
         if isinstance(item, Damaged):
-            raise ValueError(f"{path}, line {item.line}: {item.reason}")
-        if isinstance(item, Begin):
+            damaged(item)
+        elif isinstance(item, Begin):
             conversations.append([])
         elif isinstance(item, Frame):
             if not conversations:

@@ -111,18 +111,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read(path: str) -> "list[list[Frame]]":
     """The conversations, as far as they can be read."""
-    from acpella.recording import Begin, Damaged, Frame, read
+    from acpella.recording.reader import read_conversations
 
-    conversations: list[list[Frame]] = []
-    for item in read(path):
-        if isinstance(item, Damaged):
-            say(f"{path}, line {item.line} is left out: {item.reason}")
-        elif isinstance(item, Begin):
-            conversations.append([])
-        elif isinstance(item, Frame):
-            if not conversations:
-                conversations.append([])  # other tools write the frames alone
-            conversations[-1].append(item)
+    conversations = read_conversations(
+        path, lambda item: say(f"{path}, line {item.line} is left out: {item.reason}")
+    )
     found = [conversation for conversation in conversations if conversation]
     if not found:
         raise ValueError(f"{path} holds no conversation")

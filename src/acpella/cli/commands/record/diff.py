@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 from ...terminal.output import one_line, say, show
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from acpella.recording import Damaged
     from acpella.recording.comparing import Comparison
 
 __all__ = ["declare", "run"]
@@ -28,11 +31,14 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; gives the exit code."""
-    from acpella.recording import read_recording
     from acpella.recording.comparing import compare
+    from acpella.recording.reader import read_conversations
+
+    def tell(path: str) -> "Callable[[Damaged], None]":
+        return lambda item: say(f"{path}, line {item.line} is left out: {item.reason}")
 
     try:
-        sides = [read_recording(path) for path in (arguments.left, arguments.right)]
+        sides = [read_conversations(path, tell(path)) for path in (arguments.left, arguments.right)]
         for path, side in zip((arguments.left, arguments.right), sides, strict=True):
             if not 0 < arguments.connection <= len(side):
                 raise ValueError(f"{path} holds {len(side)} connections, not {arguments.connection}")
