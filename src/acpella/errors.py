@@ -42,6 +42,7 @@ __all__ = [
     "RpcError",
     "TransportError",
     "Unsupported",
+    "stderr_note",
 ]
 
 

@@ -1,6 +1,7 @@
 """The client SDK against agents of ours, in this process and in others."""
 
 import asyncio
+import inspect
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ import pytest
 
 import acpella
 from acpella import Agent, Mode, Permissions, Rule, Select, Terminals, Timeouts, Toggle, Workspace, connect
+from acpella.client import ClientSession, ConnectedAgent, PromptTurn
+from acpella.client.connect import AskOptions, ConnectOptions
 from acpella.errors import (
     AuthRequired,
     ConnectionClosed,
@@ -18,6 +21,7 @@ from acpella.errors import (
     Unsupported,
 )
 from acpella.schema import AgentMessageChunk, ImageContent, PlanEntry
+from acpella.sync import SyncAgent, SyncSession, SyncTurn
 
 pytestmark = pytest.mark.anyio
 
@@ -371,6 +375,37 @@ def test_the_blocking_twin(tmp_path: Path) -> None:
         assert session.prompt("y").wait().text == "ay"
 
 
+FOR_THE_PACKAGE = {
+    "answer_questions",
+    "begin",
+    "deliver",
+    "end",
+    "permit",
+    "serving",
+    "sign_of_life",
+    "unless_cancelled",
+    "until_replayed",
+}
+
+
+@pytest.mark.parametrize(
+    "kind, twin, apart",
+    [
+        (ConnectedAgent, SyncAgent, {"explain_login", "forget", "need", "note_descendants", "remembered_as"}),
+        (ClientSession, SyncSession, {"timeouts", "is_serving"} | FOR_THE_PACKAGE),
+        (PromptTurn, SyncTurn, {"how_to_send", "deliver"}),
+    ],
+)
+def test_the_blocking_twin_has_all_that_the_client_has(kind: type, twin: type, apart: set[str]) -> None:
+    public = {name for name in vars(kind) if not name.startswith("_")}
+    assert public - set(vars(twin)) == apart
+
+
+def test_the_options_of_connect_are_typed_for_those_who_pass_them_on() -> None:
+    options = set(inspect.signature(connect).parameters) - {"target"}
+    assert set(ConnectOptions.__annotations__) == options == set(AskOptions.__annotations__) | {"cwd"}
+
+
 def test_a_blocking_turn_waits_when_it_is_read(tmp_path: Path) -> None:
     """`.text` and its like send the prompt; while a turn is iterated they tell what is known so far."""
     program = tmp_path / "agent.py"
@@ -391,7 +426,7 @@ def test_a_blocking_turn_waits_when_it_is_read(tmp_path: Path) -> None:
             assert turn.wait().text == "a6"
         heard: list[Any] = []
         session.on_update = heard.append
-        assert session._inner.on_update == heard.append, "it is set on the session itself"
+        assert session._session.on_update == heard.append, "it is set on the session itself"
         assert session.agent.new_session(tmp_path).prompt("7").text == "a7"
         with pytest.warns(RuntimeWarning, match="iterate it, call wait"):
             session.prompt("8")

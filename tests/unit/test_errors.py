@@ -28,9 +28,11 @@ BY_CODE = {
     -32800: errors.RequestCancelled,
 }
 
+CLASSES = [name for name in errors.__all__ if isinstance(getattr(errors, name), type)]
+
 
 def test_everything_that_is_raised_has_one_root() -> None:
-    for name in errors.__all__:
+    for name in CLASSES:
         assert issubclass(getattr(errors, name), AcpellaError)
     assert issubclass(LocalProtocolError, ProtocolError)
     assert issubclass(RemoteProtocolError, ProtocolError)
@@ -38,7 +40,7 @@ def test_everything_that_is_raised_has_one_root() -> None:
 
 def test_the_tree_in_the_docstring_names_every_class() -> None:
     assert errors.__doc__ is not None
-    for name in errors.__all__:
+    for name in CLASSES:
         assert name in errors.__doc__
 
 

@@ -81,6 +81,65 @@ def test_public_modules_list_exactly_what_they_offer(name: str) -> None:
         assert hasattr(module, exported), exported
 
 
+def source_files() -> list[Path]:
+    return sorted(Path(acpella.__file__).parent.rglob("*.py"))
+
+
+def defined_in(tree: ast.Module) -> set[str]:
+    """The public classes and functions that a module defines at its top level."""
+    statements = [*tree.body]
+    for node in tree.body:
+        if isinstance(node, ast.If):
+            statements += [*node.body, *node.orelse]  # one for each system
+    kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return {node.name for node in statements if isinstance(node, kinds) and not node.name.startswith("_")}
+
+
+def bound_in(tree: ast.Module) -> set[str]:
+    """Every name that a module has at its top level, those for type checkers included."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    return names
+
+
+def listed_in(tree: ast.Module) -> list[str] | None:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and any(ast.unparse(t) == "__all__" for t in node.targets):
+            return list(ast.literal_eval(node.value))
+    return None
+
+
+@pytest.mark.parametrize("path", source_files(), ids=lambda path: str(path.relative_to(ROOT / "src")))
+def test_all_is_exact_in_every_module(path: Path) -> None:
+    """What a module defines for others is in `__all__`, and what stands there exists."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    listed = listed_in(tree)
+    if listed is None:
+        assert path.name in ("__main__.py", "__init__.py") and not defined_in(tree) - {"main"}, "no __all__"
+        return
+    assert defined_in(tree) - set(listed) == set(), "defined, but neither listed nor private"
+    assert set(listed) - bound_in(tree) - {"__version__"} == set(), "listed, but not there"
+
+
+def test_no_public_name_means_two_things() -> None:
+    """Those of `acpella.schema` aside, which are the specification's."""
+    homes: dict[str, object] = {}
+    twice = {"Event"}  # of a session's log, and of a recording
+    for name in (name for name in PUBLIC if name != "acpella.schema"):
+        module = importlib.import_module(name)
+        for exported in set(module.__all__) - twice:
+            thing = getattr(module, exported)
+            assert homes.setdefault(exported, thing) is thing, (
+                f"{exported} of {name} is another one elsewhere"
+            )
+
+
 def test_every_module_can_be_imported_alone() -> None:
     """No cycle hides behind the order in which the package happens to be loaded."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-__all__ = ["main"]
+__all__ = ["Help", "Parser", "command_parser", "main", "main_parser"]
 
 GROUPS = {
     "talk with agents": {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from acpella._variables import Variable
 
-__all__ = ["NAMES", "environment_page", "every_variable", "find_misspelt"]
+__all__ = ["NAMES", "environment_page", "environment_text", "every_variable", "find_misspelt", "variables"]
 
 NAMES = (
     "ACPELLA_COMPATIBLE_API_KEY",

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from acpella.errors import TransportError
 from acpella.rpc import Noise
@@ -21,7 +21,37 @@ if TYPE_CHECKING:
     from .remote import RemoteAgent
     from .restarts import Restarts
 
-__all__ = ["connect"]
+__all__ = ["AskOptions", "ConnectOptions", "connect"]
+
+
+class AskOptions(TypedDict, total=False):
+    """The options of `connect` but for `cwd`, for functions that pass them on."""
+
+    files: Workspace | bool
+    terminals: Terminals | bool
+    permissions: Permissions | Policy
+    on_elicit: Elicit | None
+    on_elicit_complete: Callable[[str], None] | None
+    timeouts: Timeouts
+    settings: ClientSettings | str | os.PathLike[str] | None
+    env: Mapping[str, str] | None
+    on_stderr: Callable[[bytes], None] | None
+    on_noise: Callable[[Noise], None] | None
+    requests: Mapping[str, Any] | None
+    notifications: Mapping[str, Any] | None
+    record: str | os.PathLike[str] | None
+    name: str
+    headers: Mapping[str, str] | None
+    token: str | None
+    reconnect: "Restarts | bool"
+    on_state: "Callable[[RemoteAgent], None] | None"
+    remembered_as: "str | Callable[[ConnectedAgent], str] | None"
+
+
+class ConnectOptions(AskOptions, total=False):
+    """The options of `connect`, for functions that pass them on."""
+
+    cwd: str | os.PathLike[str] | None
 
 
 def connect(

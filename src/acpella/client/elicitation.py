@@ -25,7 +25,7 @@ from acpella.schema import (
     Unknown,
 )
 
-__all__ = ["Elicit", "Elicitations", "check_form", "defaults_of"]
+__all__ = ["Elicit", "Elicitations", "check_form", "defaults_of", "to_response"]
 
 log = logging.getLogger(__name__)
 

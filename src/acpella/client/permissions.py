@@ -14,7 +14,7 @@ from .lasting import key_of, span_of
 from .rules import Rule
 from .settings import user_settings
 
-__all__ = ["Ask", "Permissions", "Policy", "Remembered", "Rule"]
+__all__ = ["Ask", "Permissions", "Policy", "Remembered", "Rule", "default_file", "pick"]
 
 log = logging.getLogger(__name__)
 

@@ -26,7 +26,7 @@ from acpella.schema import (
     UsageUpdate,
 )
 
-__all__ = ["Result", "ToolCallState"]
+__all__ = ["Messages", "Result", "ToolCallState", "command_in"]
 
 OUTPUT_KEPT = 1024 * 1024
 """Characters of a terminal's output that are kept. Without it, an agent that runs `yes` fills the memory."""

@@ -48,7 +48,7 @@ from .turn import Overflow, PromptTurn
 if TYPE_CHECKING:
     from .agent import ConnectedAgent, Timeouts
 
-__all__ = ["ClientSession", "Prompt"]
+__all__ = ["ClientSession", "Prompt", "to_blocks"]
 
 T = TypeVar("T")
 

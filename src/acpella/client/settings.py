@@ -12,7 +12,14 @@ from acpella.errors import AcpellaError
 
 from .jsonc import parse
 
-__all__ = ["AgentServer", "ClientSettings", "SettingsError", "UntrustedSettings"]
+__all__ = [
+    "AgentServer",
+    "ClientSettings",
+    "SettingsError",
+    "UntrustedSettings",
+    "read_settings",
+    "user_settings",
+]
 
 
 _TOP = ("agent_servers", "mcp_servers", "daemon_idle", "owner_idle")

@@ -8,22 +8,51 @@ with acpella.sync.connect("agent.py") as agent:
 """
 
 import asyncio
-import inspect
+import os
 import threading
-from collections.abc import Coroutine, Generator, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
-from .agent import ConnectedAgent
+from acpella.errors import AcpellaError
+from acpella.rpc import Method
+from acpella.schema import (
+    AgentCapabilities,
+    AuthMethod,
+    AvailableCommand,
+    Implementation,
+    InitializeResponse,
+    McpServer,
+    PlanEntry,
+    SessionConfigOption,
+    SessionInfo,
+    SessionModelState,
+    SessionModeState,
+    SessionUpdate,
+    Usage,
+    UsageUpdate,
+)
+
+from .agent import ConnectedAgent, Timeouts
+from .connect import AskOptions, ConnectOptions
 from .connect import connect as connect_async
-from .result import Result
+from .login import RunLogin, run_here
+from .permissions import Permissions
+from .result import Result, ToolCallState
 from .session import ClientSession, Prompt
 from .targets import Target
-from .turn import PromptTurn
+from .turn import Overflow, PromptTurn, UpdatesDropped
 
-__all__ = ["ask", "connect"]
+if TYPE_CHECKING:
+    from acpella.local import Terminal
+
+__all__ = ["SyncAgent", "SyncSession", "SyncTurn", "ask", "connect"]
 
 T = TypeVar("T")
+P = TypeVar("P")
+R = TypeVar("R")
 
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
@@ -48,31 +77,7 @@ def _wait(work: Coroutine[Any, Any, T]) -> T:
         raise
 
 
-class _Blocking:
-    """Wraps an object of the client: coroutine methods wait, turns become iterators."""
-
-    def __init__(self, inner: Any) -> None:
-        object.__setattr__(self, "_inner", inner)
-
-    def __repr__(self) -> str:
-        return repr(self._inner)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._inner, name, value)  # `session.on_update = ...` is meant for the session
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._inner, name)
-        if not inspect.ismethod(value):
-            return _wrap(value)
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            result = value(*map(_unwrap, args), **{key: _unwrap(arg) for key, arg in kwargs.items()})
-            return _wrap(_wait(result) if inspect.iscoroutine(result) else result)
-
-        return call
-
-
-class BlockingTurn(_Blocking):
+class SyncTurn:
     """A prompt: iterate it for updates, or call `wait()` for the result.
 
     `.text`, `.stop_reason`, `.tool_calls` and the rest of a result are here too: they wait for the end of the
@@ -80,78 +85,429 @@ class BlockingTurn(_Blocking):
     cancels it.
     """
 
-    def __init__(self, inner: PromptTurn) -> None:
-        super().__init__(inner)
-        inner.how_to_send = "iterate it, call wait(), or read its text"
+    def __init__(self, turn: PromptTurn, session: "SyncSession") -> None:
+        """Use `SyncSession.prompt`."""
+        self._turn = turn
+        self.session = session
+        turn.how_to_send = "iterate it, call wait(), or read its text"
 
-    def __iter__(self) -> Iterator[Any]:
-        updates = self._inner.__aiter__()
+    def __iter__(self) -> Iterator[SessionUpdate | UpdatesDropped]:
+        updates = self._turn.__aiter__()
+
+        async def following() -> SessionUpdate | UpdatesDropped:
+            return await updates.__anext__()
+
         try:
             while True:
                 try:
-                    yield _wait(updates.__anext__())
+                    yield _wait(following())
                 except StopAsyncIteration:
                     return
         finally:
             _wait(updates.aclose())
 
-    def __enter__(self) -> "BlockingTurn":
-        _wait(self._inner.__aenter__())
+    def __enter__(self) -> Self:
+        _wait(self._turn.__aenter__())
         return self
 
-    def __exit__(self, *error: Any) -> None:
-        _wait(self._inner.__aexit__(*error))
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _wait(self._turn.__aexit__(kind, error, trace))
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _OF_RESULTS:
-            return getattr(self.result, name)
-        return super().__getattr__(name)
-
-    @property
-    def result(self) -> Result:
-        """What the turn gave, when it has ended; while it is iterated, what is known so far."""
-        turn: PromptTurn = self._inner
-        return turn.result if turn.is_sent else self.wait()
+    def __repr__(self) -> str:
+        return repr(self._turn)
 
     def wait(self) -> Result:
         """The result, when the turn has ended."""
 
         async def finish() -> Result:
-            return await self._inner
+            return await self._turn
 
         return _wait(finish())
 
+    def cancel(self, *, within: float | None = None) -> Result:
+        """Stop the turn: pending permission requests are answered, the agent is told, its answer awaited.
 
-_OF_RESULTS = frozenset(
-    ("text", "thoughts", "stop_reason", "tool_calls", "plan", "usage", "context", "commands")
-)
+        Raises:
+            TimeoutError: the agent did not stop within so many seconds (`Timeouts.cancel` by default) and
+                was ended.
+        """
+        return _wait(self._turn.cancel(within=within))
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether the agent got the prompt, or never will as it was cancelled before."""
+        return self._turn.is_sent
+
+    @property
+    def is_cancelling(self) -> bool:
+        """Whether the agent was told to stop."""
+        return self._turn.is_cancelling
+
+    @property
+    def dropped(self) -> int:
+        """Updates that were lost to `drop_oldest`."""
+        return self._turn.dropped
+
+    @property
+    def result(self) -> Result:
+        """What the turn gave, when it has ended; while it is iterated, what is known so far."""
+        return self._turn.result if self._turn.is_sent else self.wait()
+
+    @property
+    def text(self) -> str:
+        """What the agent said."""
+        return self.result.text
+
+    @property
+    def thoughts(self) -> str:
+        """What the agent thought aloud."""
+        return self.result.thoughts
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why the turn ended."""
+        return self.result.stop_reason
+
+    @property
+    def tool_calls(self) -> dict[str, ToolCallState]:
+        """The tool calls of the turn by their ids."""
+        return self.result.tool_calls
+
+    @property
+    def plan(self) -> list[PlanEntry]:
+        """The agent's plan as it is now."""
+        return self.result.plan
+
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens of the turn, if the agent tells."""
+        return self.result.usage
+
+    @property
+    def context(self) -> UsageUpdate | None:
+        """How full the model's context is, if the agent tells."""
+        return self.result.context
+
+    @property
+    def commands(self) -> list[AvailableCommand] | None:
+        """The slash commands, if they changed in this turn."""
+        return self.result.commands
 
 
-def _wrap(value: Any) -> Any:
-    if isinstance(value, PromptTurn):
-        return BlockingTurn(value)
-    return _Blocking(value) if isinstance(value, ConnectedAgent | ClientSession) else value
+class SyncSession:
+    """One session of an agent. Made by `SyncAgent.new_session`, `load_session` and their like."""
+
+    def __init__(self, session: ClientSession, agent: "SyncAgent") -> None:
+        """Use `SyncAgent.new_session` and its like."""
+        self._session = session
+        self.agent = agent
+
+    def __repr__(self) -> str:
+        return repr(self._session)
+
+    # -- what it is --------------------------------------------------------------------------
+
+    @property
+    def id(self) -> str:
+        """What the agent calls it."""
+        return self._session.id
+
+    @property
+    def cwd(self) -> Path:
+        """The directory that it is about."""
+        return self._session.cwd
+
+    @property
+    def roots(self) -> list[Path]:
+        """`cwd` and the further directories that it is about."""
+        return self._session.roots
+
+    @property
+    def title(self) -> str | None:
+        """Its title, if the agent gave it one."""
+        return self._session.title
+
+    @property
+    def modes(self) -> SessionModeState | None:
+        """The modes to choose from, if the agent has modes."""
+        return self._session.modes
+
+    @property
+    def mode(self) -> str | None:
+        """The mode in use, if the agent has modes."""
+        return self._session.mode
+
+    @property
+    def models(self) -> SessionModelState | None:
+        """The models to choose from, of agents that tell them the older way; others have an option."""
+        return self._session.models
+
+    @property
+    def model(self) -> str | None:
+        """The model in use, if the agent tells."""
+        return self._session.model
+
+    @property
+    def options(self) -> list[SessionConfigOption]:
+        """The agent's options and their values."""
+        return self._session.options
+
+    @property
+    def commands(self) -> list[AvailableCommand]:
+        """The slash commands that the agent knows now."""
+        return self._session.commands
+
+    @property
+    def mcp_servers(self) -> Sequence[McpServer]:
+        """What it was opened with."""
+        return self._session.mcp_servers
+
+    @property
+    def lost(self) -> AcpellaError | None:
+        """Why it could not be opened again after the connection was lost."""
+        return self._session.lost
+
+    @property
+    def on_update(self) -> Callable[[SessionUpdate], Awaitable[None] | None] | None:
+        """Hears of updates outside a turn, in the thread of the event loop: it must not wait."""
+        return self._session.on_update
+
+    @on_update.setter
+    def on_update(self, function: Callable[[SessionUpdate], Awaitable[None] | None] | None) -> None:
+        self._session.on_update = function
+
+    # -- talking -----------------------------------------------------------------------------
+
+    def prompt(self, prompt: Prompt, *more: Prompt, overflow: Overflow = "block") -> SyncTurn:
+        """Send a prompt. Iterate what comes back for updates, `wait()` for the result.
+
+        Raises:
+            Unsupported: the agent takes no such content.
+        """
+
+        async def make() -> PromptTurn:
+            return self._session.prompt(prompt, *more, overflow=overflow)
+
+        return SyncTurn(_wait(make()), self)
+
+    def cancel(self) -> None:
+        """Cancel the running turn, if there is one."""
+        _wait(self._session.cancel())
+
+    def set_mode(self, mode_id: str) -> None:
+        """Switch the mode. Raises `Unsupported` for agents without, `ValueError` for unknown ones."""
+        _wait(self._session.set_mode(mode_id))
+
+    def set_option(self, option_id: str, value: str | bool) -> None:
+        """Set a config option. Raises `Unsupported` for agents without, `ValueError` for unknown ones."""
+        _wait(self._session.set_option(option_id, value))
+
+    def set_model(self, model_id: str) -> None:
+        """Choose the model: by the option of that category, or the older method.
+
+        Raises `Unsupported` for agents that offer no choice, `ValueError` for unknown models.
+        """
+        _wait(self._session.set_model(model_id))
+
+    def close(self) -> None:
+        """End the session's work at the agent; its history stays there."""
+        _wait(self._session.close())
 
 
-def _unwrap(value: Any) -> Any:
-    return value._inner if isinstance(value, _Blocking) else value  # pyright: ignore[reportPrivateUsage] - ours
+class SyncAgent:
+    """An agent that was greeted. Use `connect` to get one, in a `with` block."""
+
+    def __init__(self, agent: ConnectedAgent) -> None:
+        """Use `connect`."""
+        self._agent = agent
+
+    def __repr__(self) -> str:
+        return repr(self._agent)
+
+    # -- what it is --------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """A short name for people."""
+        return self._agent.name
+
+    @property
+    def identity(self) -> str:
+        """What tells it from all other agents: its name in the settings, its path, its command or its URL."""
+        return self._agent.identity
+
+    @property
+    def permissions(self) -> Permissions:
+        """Who answers its questions."""
+        return self._agent.permissions
+
+    @property
+    def timeouts(self) -> Timeouts:
+        """How long it may take for what."""
+        return self._agent.timeouts
+
+    @property
+    def hello(self) -> InitializeResponse:
+        """The agent's answer to `initialize`."""
+        return self._agent.hello
+
+    @property
+    def pid(self) -> int | None:
+        """The agent's process; None if it is not a child of this one."""
+        return self._agent.pid
+
+    @property
+    def info(self) -> Implementation | None:
+        """The agent's own name and version, if it tells."""
+        return self._agent.info
+
+    @property
+    def capabilities(self) -> AgentCapabilities:
+        """What the agent can do."""
+        return self._agent.capabilities
+
+    @property
+    def auth_methods(self) -> list[AuthMethod]:
+        """The ways to log in."""
+        return self._agent.auth_methods
+
+    # -- sessions ----------------------------------------------------------------------------
+
+    def new_session(
+        self,
+        cwd: str | os.PathLike[str] = ".",
+        *,
+        mcp_servers: Sequence[McpServer] = (),
+        directories: Sequence[str | os.PathLike[str]] = (),
+    ) -> SyncSession:
+        """Begin a conversation about a directory.
+
+        Raises:
+            AuthRequired: log in first; the message says how.
+        """
+        work = self._agent.new_session(cwd, mcp_servers=mcp_servers, directories=directories)
+        return SyncSession(_wait(work), self)
+
+    def load_session(
+        self,
+        session_id: str,
+        cwd: str | os.PathLike[str] = ".",
+        *,
+        mcp_servers: Sequence[McpServer] = (),
+        directories: Sequence[str | os.PathLike[str]] = (),
+        on_update: Callable[[SessionUpdate], Awaitable[None] | None] | None = None,
+    ) -> SyncSession:
+        """Open an earlier session; `on_update` hears the whole conversation again, in the loop's thread."""
+        work = self._agent.load_session(
+            session_id, cwd, mcp_servers=mcp_servers, directories=directories, on_update=on_update
+        )
+        return SyncSession(_wait(work), self)
+
+    def resume_session(
+        self,
+        session_id: str,
+        cwd: str | os.PathLike[str] = ".",
+        *,
+        mcp_servers: Sequence[McpServer] = (),
+        directories: Sequence[str | os.PathLike[str]] = (),
+    ) -> SyncSession:
+        """Open an earlier session without hearing it again."""
+        work = self._agent.resume_session(session_id, cwd, mcp_servers=mcp_servers, directories=directories)
+        return SyncSession(_wait(work), self)
+
+    def fork_session(
+        self,
+        session_id: str,
+        cwd: str | os.PathLike[str] = ".",
+        *,
+        mcp_servers: Sequence[McpServer] = (),
+        directories: Sequence[str | os.PathLike[str]] = (),
+    ) -> SyncSession:
+        """A new session that begins where another one is."""
+        work = self._agent.fork_session(session_id, cwd, mcp_servers=mcp_servers, directories=directories)
+        return SyncSession(_wait(work), self)
+
+    def list_sessions(self, *, cwd: str | os.PathLike[str] | None = None) -> list[SessionInfo]:
+        """All sessions that the agent knows, in its order."""
+        return _wait(self._agent.list_sessions(cwd=cwd))
+
+    def delete_session(self, session_id: str) -> None:
+        """Remove a session for good; it is not an error if there is none."""
+        _wait(self._agent.delete_session(session_id))
+
+    # -- logging in --------------------------------------------------------------------------
+
+    def authenticate(
+        self,
+        method_id: str,
+        *,
+        env: Mapping[str, str] | None = None,
+        run: RunLogin = run_here,
+        replace_args: bool = False,
+    ) -> None:
+        """Log in with one of `auth_methods`, whatever its kind; see `ConnectedAgent.authenticate`.
+
+        Raises:
+            ValueError: there is no such login, or variables are missing.
+            AuthRequired: the login failed.
+            Unsupported: it cannot be done from here.
+        """
+        _wait(self._agent.authenticate(method_id, env=env, run=run, replace_args=replace_args))
+
+    def logout(self) -> None:
+        """Forget the login (R-120)."""
+        _wait(self._agent.logout())
+
+    # -- anything else -----------------------------------------------------------------------
+
+    def call(
+        self, method: Method[P, R], params: P, *, timeout: float | None = None, in_order: bool = False
+    ) -> R:
+        """Call any method of the agent."""
+        return _wait(self._agent.call(method, params, timeout=timeout, in_order=in_order))
+
+    def extension(self, method: str, params: Any = None, *, timeout: float | None = None) -> Any:
+        """Call an extension method, `_vendor/name`, with plain JSON."""
+        return _wait(self._agent.extension(method, params, timeout=timeout))
+
+    def terminal(self, session_id: str, terminal_id: str) -> "Terminal | None":
+        """A terminal that runs here for the agent, to show its output; None if there is no such one."""
+        return self._agent.terminal(session_id, terminal_id)
+
+    def ready(self) -> None:
+        """Wait until the agent can be talked to; at once, for an agent of this machine."""
+        _wait(self._agent.ready())
+
+    def kill(self, why: str) -> None:
+        """Give up on the agent."""
+        _wait(self._agent.kill(why))
 
 
 @contextmanager
-def connect(target: Target, **options: Any) -> Generator[Any, None, None]:
-    """`acpella.connect` for plain `with`. Takes the same options."""
+def connect(target: Target, **options: Unpack[ConnectOptions]) -> Generator[SyncAgent, None, None]:
+    """`acpella.connect` for plain `with`. Takes the same options.
 
-    async def make() -> Any:
+    What it calls back (`on_stderr`, `on_elicit` and the like) runs in the thread of the event loop.
+    """
+
+    async def make() -> ConnectedAgent:
         return await connect_async(target, **options).__aenter__()
 
     agent = _wait(make())
     try:
-        yield _Blocking(agent)
+        yield SyncAgent(agent)
     finally:
         _wait(agent.__aexit__(None, None, None))
 
 
-def ask(target: Target, prompt: Prompt, *, cwd: str = ".", **options: Any) -> Result:
-    """Ask an agent one thing and wait for the answer: `acpella.ask("agent.py", "hi").text`."""
+def ask(
+    target: Target, prompt: Prompt, *, cwd: str | os.PathLike[str] = ".", **options: Unpack[AskOptions]
+) -> Result:
+    """Ask an agent one thing and wait for the answer: `acpella.ask("agent.py", "hi").text`.
+
+    `cwd` is the directory that the session is about; the other options are those of `connect`.
+    """
     with connect(target, **options) as agent:
         return agent.new_session(cwd=cwd).prompt(prompt).wait()

@@ -26,7 +26,7 @@ from acpella.schema import (
 if TYPE_CHECKING:
     from acpella.local import Terminal
 
-__all__ = ["Terminals", "Workspace"]
+__all__ = ["Terminals", "Workspace", "check_seconds"]
 
 MAX_TERMINALS = 64
 """Terminals of one connection at once. Without it, an agent could start processes without end."""

@@ -10,7 +10,7 @@ from .compaction import compact
 from .history import History
 from .models import Model
 
-__all__ = ["add_commands", "unknown_command"]
+__all__ = ["Commanded", "add_commands", "unknown_command"]
 
 _COMMAND = re.compile(r"/([A-Za-z][\w-]*)(?:\s|$)")
 """What looks like a command; `/etc/hosts is wrong` does not."""

@@ -23,7 +23,16 @@ from .media import IMAGE_LIMIT, image_type, size_text
 if TYPE_CHECKING:
     import httpx2
 
-__all__ = ["FETCH_LIMIT", "FETCH_TIMEOUT", "FetchError", "Fetched", "Resolver", "fetch", "is_public"]
+__all__ = [
+    "FETCH_LIMIT",
+    "FETCH_TIMEOUT",
+    "FetchError",
+    "Fetched",
+    "Resolver",
+    "fetch",
+    "is_public",
+    "look_up",
+]
 
 FETCH_LIMIT = 1024 * 1024
 """Bytes of one text, unpacked; without it one page fills the memory and the model's context."""

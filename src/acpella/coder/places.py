@@ -15,7 +15,7 @@ from acpella.local import Jail, JailError, SecretPath
 from .confinement import confinement
 from .tool import ToolError
 
-__all__ = ["Copy", "Place", "Project", "private_files"]
+__all__ = ["Copy", "CopyAt", "Place", "Project", "private_files"]
 
 COPY_FILES = 50_000
 COPY_BYTES = 1024**3

@@ -15,12 +15,21 @@ from .files import (
     TooLarge,
     acting_name,
 )
-from .terminals import COMMAND_TIMEOUT, OUTPUT_LIMIT, CommandError, ExitStatus, Result, Terminal, run
+from .terminals import (
+    COMMAND_TIMEOUT,
+    OUTPUT_LIMIT,
+    CommandError,
+    CommandResult,
+    ExitStatus,
+    Terminal,
+    run_command,
+)
 
 __all__ = [
     "ACTING_NAMES",
     "COMMAND_TIMEOUT",
     "CommandError",
+    "CommandResult",
     "Entry",
     "ExitStatus",
     "Forbidden",
@@ -31,11 +40,10 @@ __all__ = [
     "OUTPUT_LIMIT",
     "OutsideRoots",
     "READ_LIMIT",
-    "Result",
     "SECRET_PATHS",
     "SecretPath",
     "Terminal",
     "TooLarge",
     "acting_name",
-    "run",
+    "run_command",
 ]

@@ -19,7 +19,15 @@ from acpella.errors import AcpellaError
 
 from .guard import Guard
 
-__all__ = ["COMMAND_TIMEOUT", "OUTPUT_LIMIT", "CommandError", "ExitStatus", "Result", "Terminal", "run"]
+__all__ = [
+    "COMMAND_TIMEOUT",
+    "OUTPUT_LIMIT",
+    "CommandError",
+    "CommandResult",
+    "ExitStatus",
+    "Terminal",
+    "run_command",
+]
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +38,7 @@ MAX_OUTPUT_LIMIT = 64 * 1024 * 1024
 """What a peer may ask for at most; without it the limit is the peer's to lift."""
 
 COMMAND_TIMEOUT = 120.0
-"""Seconds that `run` gives a command; without it a command that asks a question never ends."""
+"""Seconds that `run_command` gives a command; without it a command that asks a question never ends."""
 
 TERMINATE_GRACE = 1.0
 """Seconds to exit after SIGTERM, before SIGKILL."""
@@ -63,8 +71,8 @@ class ExitStatus(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """What `run` gives back."""
+class CommandResult:
+    """What `run_command` gives back."""
 
     output: str
     exit_code: int | None
@@ -321,7 +329,7 @@ class Terminal:
         return args if isinstance(args, list) else [args]
 
 
-async def run(
+async def run_command(
     command: str,
     args: Sequence[str] = (),
     *,
@@ -330,7 +338,7 @@ async def run(
     timeout: float | None = COMMAND_TIMEOUT,
     output_byte_limit: int | None = OUTPUT_LIMIT,
     on_output: Callable[[str], None] | None = None,
-) -> Result:
+) -> CommandResult:
     """Run a command to its end, or kill it after `timeout` seconds and keep what it wrote until then.
 
     0 and None mean no time limit. What it leaves in the background ends with it. The other arguments are
@@ -351,7 +359,7 @@ async def run(
     finally:
         await terminal.release()
     code, name = terminal.exit_status or ExitStatus(None, None)
-    return Result(terminal.output, code, name, timed_out, terminal.truncated)
+    return CommandResult(terminal.output, code, name, timed_out, terminal.truncated)
 
 
 def _spawn(

@@ -9,7 +9,7 @@ from .background import BackgroundWriter
 from .format import Point
 from .writer import Filters
 
-__all__ = ["RecordedChannel", "Tap"]
+__all__ = ["RecordedChannel", "Tap", "describe"]
 
 
 class RecordedChannel:

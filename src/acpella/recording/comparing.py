@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from .format import Frame
 from .shape import Difference, differences, kind_of, session_of, table, update_kind, without_volatile
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["Comparison", "Step", "compare"]
 
 _CHUNKS = ("agent_message_chunk", "agent_thought_chunk", "user_message_chunk")
 

@@ -9,7 +9,7 @@ import msgspec
 
 from acpella._redact import HINTS, SECRET_KEY, VERSION, redact
 
-__all__ = ["RULES_NAME", "Redactor", "entropy"]
+__all__ = ["RULES_NAME", "Redactor", "entropy", "looks_random"]
 
 RULES_NAME = f"rules-{VERSION}"
 

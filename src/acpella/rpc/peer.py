@@ -29,7 +29,8 @@ from .message import UNREADABLE, Envelope, RequestId
 
 __all__ = [
     "CancelRequested",
-    "Event",
+    "Crash",
+    "PeerEvent",
     "Failure",
     "Method",
     "Noise",
@@ -144,7 +145,7 @@ class Crash(msgspec.Struct, frozen=True, gc=False):
     error: Exception
 
 
-Event = Request | Notification | Reply | Failure | CancelRequested | Noise | Crash
+PeerEvent = Request | Notification | Reply | Failure | CancelRequested | Noise | Crash
 
 
 class _CancelParams(msgspec.Struct, rename="camel"):
@@ -220,10 +221,10 @@ class Peer:
 
     # -- what comes in -------------------------------------------------------------------
 
-    def receive(self, data: bytes) -> list[Event]:
+    def receive(self, data: bytes) -> list[PeerEvent]:
         """Take bytes as they were read; give the events they complete, in order."""
         self.only_stream = False
-        events: list[Event] = []
+        events: list[PeerEvent] = []
         try:
             blocks = self._framer.feed(data)
             if len(blocks) != 1 or isinstance(block := blocks[0], Broken):
@@ -237,17 +238,17 @@ class Peer:
         self.only_stream = True
         return found
 
-    def finish(self) -> list[Event]:
+    def finish(self) -> list[PeerEvent]:
         """The peer will send no more: give the event of an unterminated last line, if any."""
         self.only_stream = False
-        events: list[Event] = []
+        events: list[PeerEvent] = []
         try:
             return self._read_blocks(self._framer.finish(), events)
         except Exception as error:
             events.append(Crash(error))
             return events
 
-    def _read_blocks(self, blocks: list[bytes | Broken], events: list[Event]) -> list[Event]:
+    def _read_blocks(self, blocks: list[bytes | Broken], events: list[PeerEvent]) -> list[PeerEvent]:
         for block in blocks:
             if isinstance(block, Broken):
                 self._skip(InvalidRequest(block.reason), block.head, block.tail, events)
@@ -259,18 +260,18 @@ class Peer:
                 self._read_frames(block, events)
         return events
 
-    def _read_stream(self, block: bytes) -> list[Event] | None:
+    def _read_stream(self, block: bytes) -> list[PeerEvent] | None:
         """Read a block at once, if it holds nothing but messages of the stream, each on its own line."""
         if self._stream is None or self._stream_name not in block[:STREAM_HINT]:
             return None
         try:
-            found: list[Event] = self._stream.decode_lines(block)
+            found: list[PeerEvent] = self._stream.decode_lines(block)
         except UNREADABLE:
             return None  # something else is among them: one at a time
         lines = 1 if self._framer.framing == "headers" else block.count(b"\n") + 1
         return found if len(found) == lines else None
 
-    def _read_frames(self, block: bytes, events: list[Event]) -> list[Event]:
+    def _read_frames(self, block: bytes, events: list[PeerEvent]) -> list[PeerEvent]:
         if self._framer.framing == "headers":
             self._read(block, events)
             return events
@@ -287,7 +288,7 @@ class Peer:
             self._read(frame, events)
         return events
 
-    def _read(self, frame: bytes, events: list[Event]) -> None:
+    def _read(self, frame: bytes, events: list[PeerEvent]) -> None:
         if not frame or frame.isspace():
             return
         try:
@@ -311,7 +312,7 @@ class Peer:
             else:  # R-014: no answer
                 events.append(Noise("an answer without an id", _excerpt(frame)))
 
-    def _read_large(self, frame: bytes, events: list[Event]) -> bool:
+    def _read_large(self, frame: bytes, events: list[PeerEvent]) -> bool:
         """Read a request with megabytes in it in one pass, if it is laid out as most peers do."""
         head = message.REQUEST_HEAD.match(frame)
         if head is None or frame[-1:] != b"}":
@@ -327,7 +328,7 @@ class Peer:
             return False  # the slow way tells what is wrong
         return True
 
-    def _read_request(self, method: str, envelope: Envelope, events: list[Event]) -> None:
+    def _read_request(self, method: str, envelope: Envelope, events: list[PeerEvent]) -> None:
         request_id = message.id_of(envelope.id)
         if request_id is None:
             self._skip(InvalidRequest("an id is a string or a number"), bytes(envelope.id), b"", events)
@@ -344,7 +345,7 @@ class Peer:
         else:
             events.append(Request(request_id, method, params, len(envelope.params)))
 
-    def _read_notification(self, method: str, envelope: Envelope, events: list[Event]) -> None:
+    def _read_notification(self, method: str, envelope: Envelope, events: list[PeerEvent]) -> None:
         if method == "$/cancel_request":
             try:
                 request_id = message.id_of(_read_cancel.decode(envelope.params).request_id)
@@ -369,7 +370,7 @@ class Peer:
             return method.read_params(raw)
         return msgspec.json.decode(raw) if bytes(raw) else None  # an extension: plain JSON
 
-    def _read_response(self, envelope: Envelope, events: list[Event]) -> None:
+    def _read_response(self, envelope: Envelope, events: list[PeerEvent]) -> None:
         call_id = bytes(envelope.id)
         method = self._calls.pop(call_id, None)
         if method is None:  # R-014
@@ -396,7 +397,7 @@ class Peer:
             else:
                 events.append(Reply(call_id, result))
 
-    def _read_misshapen(self, frame: bytes, events: list[Event]) -> None:
+    def _read_misshapen(self, frame: bytes, events: list[PeerEvent]) -> None:
         """No envelope, but maybe JSON: say so with the id if it has one (R-012, R-013)."""
         frame = message.mend_surrogates(frame)
         start = frame.lstrip()[:1]
@@ -421,7 +422,7 @@ class Peer:
         else:
             self._skip(InvalidRequest("a message is a JSON object"), frame, b"", events)
 
-    def _skip(self, error: RpcError, head: bytes, tail: bytes, events: list[Event]) -> None:
+    def _skip(self, error: RpcError, head: bytes, tail: bytes, events: list[PeerEvent]) -> None:
         """Nothing can be made of this frame. If it was the answer to a call, that call must still end."""
         request_id, is_response = message.guess(head, tail)
         if is_response and request_id is not None:

@@ -42,6 +42,7 @@ __all__ = [
     "read_frame",
     "session_of",
     "update_session",
+    "with_id",
 ]
 
 Kind: TypeAlias = Literal["request", "notification", "response", "noise"]

@@ -27,7 +27,7 @@ import msgspec
 from msgspec import Struct
 from msgspec import field as field  # for the modules beside this one
 
-__all__ = ["Meta", "Unknown", "Wire", "encode"]
+__all__ = ["Flag", "Meta", "Pick", "Unknown", "Wire", "encode", "flag_of", "native"]
 
 T = TypeVar("T")
 

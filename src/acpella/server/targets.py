@@ -20,7 +20,7 @@ from .settings import ServerSettings
 if TYPE_CHECKING:
     from acpella.agent import Agent
 
-__all__ = ["AgentTarget", "CommandTarget", "RunningAgent", "Target"]
+__all__ = ["AgentTarget", "CommandTarget", "RunningAgent", "Target", "passed_on"]
 
 log = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from .store import StoreError
 if TYPE_CHECKING:
     AnyConnection: TypeAlias = asyncpg.Connection[Any]
 
-__all__ = ["Node"]
+__all__ = ["Node", "now"]
 
 log = logging.getLogger(__name__)
 

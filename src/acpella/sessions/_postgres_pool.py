@@ -19,7 +19,7 @@ from .store import StoreError
 if TYPE_CHECKING:
     AnyConnection: TypeAlias = asyncpg.Connection[Any]
 
-__all__ = ["ANSWER_SECONDS", "LONG_SECONDS", "Connections", "Retry", "time_limit"]
+__all__ = ["ANSWER_SECONDS", "LONG_SECONDS", "Connections", "Retry", "hang_up", "time_limit"]
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from ._hints import Hints
 from .cluster import CONNECTION, Command, Cursor, NodeStatus, Resync, StreamRecord
 from .store import Event, Events, Fenced, Lease, SessionExists, SessionNotFound, Store, StoreError
 
-__all__ = ["LocalCluster"]
+__all__ = ["LocalCluster", "check_name"]
 
 POLL_SECONDS = 1.0
 """How often a tail looks without a hint: another process may write to the same SQLite file."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-__all__ = ["Event", "SseParser"]
+__all__ = ["Event", "Overlong", "SseParser"]
 
 _BOM = b"\xef\xbb\xbf"
 

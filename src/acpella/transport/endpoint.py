@@ -16,7 +16,7 @@ from urllib.request import Request as CookieRequest
 from acpella._redact import redact
 from acpella.errors import TransportError
 
-__all__ = ["Endpoint"]
+__all__ = ["Denied", "Endpoint", "shown_body"]
 
 TOKEN_VARIABLE = "ACPELLA_TOKEN"
 

@@ -18,7 +18,7 @@ from acpella.rpc import ChannelInfo, Receiver
 from ._pipes import ReadEnd, WriteEnd, open_reader, open_writer
 from .limits import ProcessLimits
 
-__all__ = ["ProcessChannel"]
+__all__ = ["ProcessChannel", "why_not_started"]
 
 log = logging.getLogger(__name__)
 

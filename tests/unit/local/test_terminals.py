@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from acpella.errors import AcpellaError
-from acpella.local import CommandError, ExitStatus, Result, Terminal, run, terminals
+from acpella.local import CommandError, CommandResult, ExitStatus, Terminal, run_command, terminals
 
 pytestmark = pytest.mark.anyio
 
@@ -95,7 +95,7 @@ async def test_an_exit_code_and_a_signal_exclude_each_other(tmp_path: Path) -> N
 
 async def test_arguments_reach_the_program_as_they_are(tmp_path: Path) -> None:
     args = ["-c", "import sys; print(sys.argv[1:])", "a b", "$HOME", "*", "", "; ls", "ü"]
-    result = await run(PYTHON, args, cwd=tmp_path, env={"PYTHONIOENCODING": "utf-8"})
+    result = await run_command(PYTHON, args, cwd=tmp_path, env={"PYTHONIOENCODING": "utf-8"})
     assert result.output == f"{args[2:]}\n"
 
 
@@ -112,15 +112,15 @@ async def test_arguments_reach_the_program_as_they_are(tmp_path: Path) -> None:
 async def test_a_command_without_arguments_may_be_a_shell_line(
     tmp_path: Path, command: str, output: str
 ) -> None:
-    assert (await run(command, cwd=tmp_path)).output == output.format(cwd=tmp_path)
+    assert (await run_command(command, cwd=tmp_path)).output == output.format(cwd=tmp_path)
 
 
 async def test_a_program_with_a_blank_in_its_name_is_not_a_shell_line(tmp_path: Path) -> None:
     program = tmp_path / "my tool"
     program.write_text("#!/bin/sh\necho tool\n", encoding="utf-8")
     program.chmod(0o755)
-    assert (await run(str(program), cwd=tmp_path)).output == "tool\n"
-    assert (await run("./my tool", cwd=tmp_path)).output == "tool\n"
+    assert (await run_command(str(program), cwd=tmp_path)).output == "tool\n"
+    assert (await run_command("./my tool", cwd=tmp_path)).output == "tool\n"
 
 
 async def test_variables_are_laid_over_the_environment(
@@ -128,16 +128,18 @@ async def test_variables_are_laid_over_the_environment(
 ) -> None:
     monkeypatch.setenv("ONE", "kept")
     monkeypatch.setenv("TWO", "replaced")
-    assert (await run("echo $ONE $TWO", cwd=tmp_path, env={"TWO": "new"})).output == "kept new\n"
-    assert (await run("echo $ONE $TWO", cwd=tmp_path)).output == "kept replaced\n"
+    assert (await run_command("echo $ONE $TWO", cwd=tmp_path, env={"TWO": "new"})).output == "kept new\n"
+    assert (await run_command("echo $ONE $TWO", cwd=tmp_path)).output == "kept replaced\n"
 
 
 async def test_its_input_is_empty(tmp_path: Path) -> None:
-    assert await run("cat; echo end", cwd=tmp_path, timeout=10) == Result("end\n", 0, None, False, False)
+    assert await run_command("cat; echo end", cwd=tmp_path, timeout=10) == CommandResult(
+        "end\n", 0, None, False, False
+    )
 
 
 async def test_output_after_its_own_end_of_output_is_no_problem(tmp_path: Path) -> None:
-    result = await run("echo a; exec >&- 2>&-; exit 4", cwd=tmp_path, timeout=10)
+    result = await run_command("echo a; exec >&- 2>&-; exit 4", cwd=tmp_path, timeout=10)
     assert (result.output, result.exit_code) == ("a\n", 4)
 
 
@@ -158,7 +160,7 @@ async def test_several_can_wait_and_each_may_give_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize("limit", range(0, 14))
 async def test_the_oldest_output_is_dropped_at_a_character_boundary(tmp_path: Path, limit: int) -> None:
     text = "aé€😀z"  # 1, 2, 3, 4 and 1 bytes
-    result = await run("printf", ["%s", text], cwd=tmp_path, output_byte_limit=limit)
+    result = await run_command("printf", ["%s", text], cwd=tmp_path, output_byte_limit=limit)
     assert text.endswith(result.output)
     size = len(result.output.encode())
     assert limit - 3 <= size <= limit or size == len(text.encode())
@@ -170,24 +172,28 @@ async def test_the_limit_holds_for_long_output_in_many_pieces(tmp_path: Path) ->
     env = {"PYTHONIOENCODING": "utf-8"}
     whole = "".join(f"{n} äöü😀\n" for n in range(20000))
     seen = Output()
-    part = await run(PYTHON, ["-c", code], cwd=tmp_path, env=env, output_byte_limit=5000, on_output=seen)
+    part = await run_command(
+        PYTHON, ["-c", code], cwd=tmp_path, env=env, output_byte_limit=5000, on_output=seen
+    )
     assert part.truncated and whole.endswith(part.output)
     assert 4997 <= len(part.output.encode()) <= 5000
     assert seen.text == whole, "who listens gets all of it"
     for limit in (None, 1 << 60):
-        assert await run(PYTHON, ["-c", code], cwd=tmp_path, env=env, output_byte_limit=limit) == Result(
-            whole, 0, None, False, False
-        )
+        assert await run_command(
+            PYTHON, ["-c", code], cwd=tmp_path, env=env, output_byte_limit=limit
+        ) == CommandResult(whole, 0, None, False, False)
 
 
 async def test_no_limit_asked_for_means_the_usual_one(tmp_path: Path) -> None:
-    result = await run("head -c 3000000 /dev/zero | tr '\\0' x", cwd=tmp_path, output_byte_limit=None)
+    result = await run_command("head -c 3000000 /dev/zero | tr '\\0' x", cwd=tmp_path, output_byte_limit=None)
     assert len(result.output) == terminals.OUTPUT_LIMIT
     assert result.truncated
 
 
 async def test_what_is_not_utf8_stays_within_the_limit(tmp_path: Path) -> None:
-    result = await run("head -c 1000 /dev/zero | tr '\\0' '\\377'", cwd=tmp_path, output_byte_limit=100)
+    result = await run_command(
+        "head -c 1000 /dev/zero | tr '\\0' '\\377'", cwd=tmp_path, output_byte_limit=100
+    )
     assert result.output == "\N{REPLACEMENT CHARACTER}" * 33
     assert result.truncated
 
@@ -210,7 +216,7 @@ async def test_a_listener_that_fails_does_not_stop_the_output(
     def fail(_: str) -> None:
         raise RuntimeError("listener")
 
-    assert (await run("echo a", cwd=tmp_path, on_output=fail)).output == "a\n"
+    assert (await run_command("echo a", cwd=tmp_path, on_output=fail)).output == "a\n"
     assert "on_output failed" in caplog.text
 
 
@@ -241,9 +247,9 @@ async def test_what_cannot_be_started_is_explained(tmp_path: Path) -> None:
         assert isinstance(raised.value, AcpellaError)
     for cwd in (tmp_path / "missing", tmp_path / "plain"):
         with pytest.raises(CommandError, match=f"the working directory {cwd} does not exist"):
-            await run("ls", cwd=cwd)
+            await run_command("ls", cwd=cwd)
     with pytest.raises(CommandError, match="environment variable name"):
-        await run("ls", cwd=tmp_path, env={"A=B": "c"})
+        await run_command("ls", cwd=tmp_path, env={"A=B": "c"})
     assert descriptors() == before
 
 
@@ -377,8 +383,8 @@ async def test_no_stranger_is_signalled_when_the_number_was_given_away(
 
 async def test_it_works_without_pidfd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "pidfd_open")
-    assert await run("echo a; exit 2", cwd=tmp_path) == Result("a\n", 2, None, False, False)
-    assert (await run("sleep 100", cwd=tmp_path, timeout=0.1)).timed_out
+    assert await run_command("echo a; exit 2", cwd=tmp_path) == CommandResult("a\n", 2, None, False, False)
+    assert (await run_command("sleep 100", cwd=tmp_path, timeout=0.1)).timed_out
 
 
 # -- run -------------------------------------------------------------------------------------
@@ -386,13 +392,13 @@ async def test_it_works_without_pidfd(tmp_path: Path, monkeypatch: pytest.Monkey
 
 async def test_a_time_limit_kills_and_keeps_what_was_written(tmp_path: Path) -> None:
     async with asyncio.timeout(5):
-        result = await run("echo started; sleep 100; echo never", cwd=tmp_path, timeout=0.3)
-    assert result == Result("started\n", None, "SIGTERM", True, False)
+        result = await run_command("echo started; sleep 100; echo never", cwd=tmp_path, timeout=0.3)
+    assert result == CommandResult("started\n", None, "SIGTERM", True, False)
 
 
 @pytest.mark.parametrize("timeout", [0, None])
 async def test_zero_is_no_time_limit(tmp_path: Path, timeout: float | None) -> None:
-    assert await run("sleep 0.05; echo a", cwd=tmp_path, timeout=timeout) == Result(
+    assert await run_command("sleep 0.05; echo a", cwd=tmp_path, timeout=timeout) == CommandResult(
         "a\n", 0, None, False, False
     )
 
@@ -400,7 +406,7 @@ async def test_zero_is_no_time_limit(tmp_path: Path, timeout: float | None) -> N
 async def test_a_cancelled_run_leaves_nothing(tmp_path: Path) -> None:
     before = descriptors()
     seen = Output()
-    running = asyncio.ensure_future(run("echo $$; exec sleep 100", cwd=tmp_path, on_output=seen))
+    running = asyncio.ensure_future(run_command("echo $$; exec sleep 100", cwd=tmp_path, on_output=seen))
     await seen.seen("\n")
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -445,16 +451,21 @@ async def test_fifty_at_once_leave_no_process_and_no_descriptor(tmp_path: Path) 
         async with asyncio.timeout(15):
             results = await asyncio.gather(
                 *(
-                    run(f"echo {number}; head -c 100000 /dev/zero | tr '\\0' x; exit {number}", cwd=tmp_path)
+                    run_command(
+                        f"echo {number}; head -c 100000 /dev/zero | tr '\\0' x; exit {number}", cwd=tmp_path
+                    )
                     for number in range(40)
                 ),
-                *(run(f"echo {number}; exec sleep 100", cwd=tmp_path, timeout=1) for number in range(40, 50)),
+                *(
+                    run_command(f"echo {number}; exec sleep 100", cwd=tmp_path, timeout=1)
+                    for number in range(40, 50)
+                ),
             )
         gc.collect()
     for number, result in enumerate(results[:40]):
-        assert result == Result(f"{number}\n" + "x" * 100_000, number, None, False, False)
+        assert result == CommandResult(f"{number}\n" + "x" * 100_000, number, None, False, False)
     for number, result in enumerate(results[40:], 40):
-        assert result == Result(f"{number}\n", None, "SIGTERM", True, False)
+        assert result == CommandResult(f"{number}\n", None, "SIGTERM", True, False)
     assert descriptors() == fds
     assert children() == processes
     assert not caught

@@ -22,7 +22,7 @@ from . import kept
 if TYPE_CHECKING:
     from .conversation import Conversation
 
-__all__ = ["COMMANDS", "names", "run_command"]
+__all__ = ["COMMANDS", "foreground", "names", "run_command"]
 
 Command: TypeAlias = "Callable[[Conversation, str], Awaitable[None]]"
 

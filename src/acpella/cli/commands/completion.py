@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from acpella.cli import COMMANDS, command_parser
 from acpella.cli.examples import subcommands
 
-__all__ = ["declare", "run"]
+__all__ = ["Word", "declare", "known_words", "run"]
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

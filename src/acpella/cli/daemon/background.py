@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from .client import Config
 
-__all__ = ["Background", "Queued", "results"]
+__all__ = ["Background", "Kept", "Queued", "keep", "results"]
 
 MAX_TEXT = 64 * 1024
 """Characters of an answer that are kept."""

@@ -27,13 +27,17 @@ __all__ = [
     "InUse",
     "NotWanted",
     "ask",
+    "ended_again_and_again",
     "find",
     "log_tail",
     "pid_of",
     "reach",
     "started_ticks",
+    "stop",
     "sweep",
+    "table",
     "tell_noise",
+    "unix_socket",
 ]
 
 log = logging.getLogger(__name__)

@@ -39,7 +39,7 @@ from .history import History
 from .links import ClientLink
 from .lock import MAX_CLIENTS
 
-__all__ = ["Daemon"]
+__all__ = ["Daemon", "Job"]
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from acpella.rpc.relay import Frame, Side, read_frame
 
 from .errors import table, to_wire
 
-__all__ = ["AgentLink", "ClientLink"]
+__all__ = ["AgentLink", "ClientLink", "Link"]
 
 log = logging.getLogger(__name__)
 

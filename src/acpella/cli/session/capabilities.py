@@ -24,7 +24,7 @@ from acpella.sessions import RememberedPermissions
 from ..daemon.errors import table
 from ..state import paths
 
-__all__ = ["offers"]
+__all__ = ["AskedWorkspace", "NotedPermissions", "ReadEverywhere", "offers"]
 
 
 class ReadEverywhere(Workspace):

@@ -11,7 +11,7 @@ from .facts import is_visible
 from .plain import Simple, Text
 from .rows import Row, is_smart
 
-__all__ = ["Shows", "Simple", "Text", "is_visible", "open_screen"]
+__all__ = ["Shows", "Simple", "Text", "is_visible", "open_screen", "terminals_of"]
 
 
 class Shows(Protocol):

@@ -41,15 +41,25 @@ from .reveal import CUT, reveal_rows
 from .rows import Row
 
 __all__ = [
+    "Calls",
+    "Output",
     "Outputs",
+    "OwnTerminal",
     "call_label",
+    "count",
     "describe",
+    "detail_rows",
     "diff_rows",
     "is_visible",
     "notice_row",
+    "output_rows",
     "plan_rows",
+    "relative_path",
+    "short_path",
     "tool_row",
+    "unfenced",
     "usage_text",
+    "whole_diff_rows",
 ]
 
 MAX_DIFF_LINES = 60

@@ -37,7 +37,7 @@ from .permission_kinds import kind_note
 from .reveal import CUT, MOST_ROWS, is_cut, is_hidden, reveal, reveal_rows
 from .rows import Row, cell_len, has_colour, paint, plain
 
-__all__ = ["Asker", "Stage", "refuse"]
+__all__ = ["Asker", "Stage", "is_interactive", "refuse"]
 
 INVISIBLE = (
     r"! Part of this would be invisible. It is shown as \x1b, \u202e and the like, or as a number of blanks."

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TextIO, TypeAlias
 
-__all__ = ["Row", "cell_len", "crop", "has_colour", "is_smart", "paint", "plain", "wrap"]
+__all__ = ["Row", "cell_len", "crop", "has_colour", "is_smart", "paint", "plain", "rows", "wrap"]
 
 Row: TypeAlias = "Sequence[tuple[str, str]]"
 """Pieces of text, each with the names of its styles."""

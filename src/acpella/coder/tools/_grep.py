@@ -11,6 +11,8 @@ import sys
 LINE_CHARS = 300
 FILE_BYTES = 2 * 1024 * 1024
 PER_FILE = 50
+__all__ = ["main"]
+
 FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 

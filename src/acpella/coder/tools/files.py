@@ -16,7 +16,7 @@ from ..models import Image, ToolSpec
 from ..tool import Announcement, Danger, ToolError, ToolOutput
 from ._builtin import LARGEST, BuiltIn, clip, number, object_schema, say, string
 
-__all__ = ["EditFile", "ListFiles", "ReadFile", "WriteFile"]
+__all__ = ["EditFile", "ListFiles", "ReadFile", "WriteFile", "replace_once"]
 
 READ_LINES = 2000
 """Lines that are read unless more are asked for."""
