@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from acpella.server.connection import flow, liveness
+from kept_memory import LARGE, nothing_large_kept
 from server.serving import EVENTS, HELLO, PATIENCE, Http, Socket, Talker, eventually, serving, socket, ws_url
 
 pytestmark = pytest.mark.anyio
@@ -22,7 +23,12 @@ BEARER = {"Authorization": f"Bearer {TOKEN}"}
 def frame(kind: int, data: bytes, *, last: bool = True) -> bytes:
     """A frame as a client sends it."""
     size = len(data)
-    length = bytes([0x80 | size]) if size < 126 else bytes([0x80 | 126]) + struct.pack("!H", size)
+    if size < 126:
+        length = bytes([0x80 | size])
+    elif size < 65536:
+        length = bytes([0x80 | 126]) + struct.pack("!H", size)
+    else:
+        length = bytes([0x80 | 127]) + struct.pack("!Q", size)
     return bytes([(0x80 if last else 0) | kind]) + length + b"\0\0\0\0" + data
 
 
@@ -242,6 +248,21 @@ async def test_a_message_in_a_million_fragments_ends_its_connection() -> None:
         writer.write(frame(TEXT, b"{", last=False) + frame(MORE, b"", last=False) * 2000)
         assert await close_code(reader) == 1008
         writer.close()
+
+
+async def test_the_last_message_of_a_client_that_vanished_leaves_the_memory() -> None:
+    """It stayed until the garbage collector came: a few clients were enough for gigabytes."""
+    hello: Any = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
+    text = json.dumps(hello | {"params": {**HELLO, "_meta": {"pad": "x" * LARGE}}}).encode()
+    async with serving(Talker(), token=TOKEN) as server:
+        with nothing_large_kept():
+            for _ in range(8):
+                reader, writer = await raw(server.port)
+                writer.write(frame(TEXT, text))
+                async with asyncio.timeout(PATIENCE):
+                    await reader.readuntil(b'"result"')
+                writer.transport.abort()
+            await eventually(lambda: len(server.app.connections) == 0, "all are gone")
 
 
 async def test_a_long_message_may_come_in_many_fragments() -> None:

@@ -159,6 +159,9 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         if self._next_slice is not None:
             self._next_slice.cancel()
         super().connection_lost(exc)
+        # It holds the last message, and is part of a cycle: that would wait for the garbage collector.
+        self.conn.parser.close()
+        self._unparsed.clear()
 
     def data_received(self, data: bytes) -> None:
         if not self._unparsed and len(data) <= SLICE:
