@@ -509,7 +509,7 @@ def test_a_broken_file_changes_nothing_and_is_told_by_line(
         write(file, text)
         now += 1
         assert tokens.user_of(READER) == "alice"
-        assert f"the tokens of before stay valid: {told}" in caplog.text
+        assert f"the earlier tokens stay valid: {told}" in caplog.text
         assert FULL not in caplog.text
     file.write_bytes(b"\xff\xfe")
     now += 1

@@ -114,7 +114,7 @@ class Prompting:
             return None
         if isinstance(error, RpcError):
             request = core.refused(error)
-            # what the editor answered to us is no answer to what it asked
+            # the editor's answer to us does not answer what it asked
             return error if request is None else InternalError(f"{request} failed: {error.reason}")
         log.error("the prompt handler failed", exc_info=error)
         where = self._definition.log_file  # the text itself stays here

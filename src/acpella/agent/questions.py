@@ -143,7 +143,7 @@ async def _choice_of_user(
     except RequestCancelled:  # another way to say so
         return None
     except RemoteProtocolError as error:
-        log.warning("what the editor answered is no permission: %s", error)
+        log.warning("the editor's answer to a permission question cannot be read: %s", error)
         return None
     chosen = codec.chosen(answer)
     return next((option.kind for option in options if option.option_id == chosen), None)

@@ -247,7 +247,7 @@ class SessionCore:
             state = msgspec.json.encode(self.state)
         except (TypeError, ValueError, RecursionError) as error:
             await self.log_writer.flush(turn=turn)
-            raise StoreError(f"the state of the session cannot be kept, it is no JSON: {error}") from None
+            raise StoreError(f"the state of the session cannot be kept, it is not JSON: {error}") from None
         changes = None
         if state != self._saved_state or title != self._saved_title:
             changes = SessionChanges(state=self.state, title=title)

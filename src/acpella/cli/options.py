@@ -60,7 +60,7 @@ def declare_conversation(parser: argparse.ArgumentParser) -> None:
         "there begins one",
     )
     add("--new", action="store_true", help="with -s: begin afresh under that name")
-    add("--resume", metavar="ID", help="go on with a session of before, by the agent's id")
+    add("--resume", metavar="ID", help="go on with a earlier session, by the agent's id")
     add("--write", action="store_true", help="let the agent write files in this directory")
     add(
         "--yolo",

@@ -127,7 +127,7 @@ class ConnectedAgent:
         self._env = dict(env or {})
         self._more_requests, self._more_notifications = requests or {}, notifications or {}
         self._on_noise = on_noise
-        self._printed_first: list[str] = []  # lines that are no messages, before the first answer
+        self._printed_first: list[str] = []  # lines that are not messages, before the first answer
         self._record = record
         self._given_channel = isinstance(target, Channel)  # which cannot be opened a second time
         self._recorded: RecordedChannel | None = None  # as it is recorded
@@ -220,7 +220,7 @@ class ConnectedAgent:
         return f", but printed {' / '.join(self._printed_first)!r}" if self._printed_first else ""
 
     async def _start_again(self) -> None:
-        """Start the agent again, for it to see a login (R-123). Sessions of before are to be opened again."""
+        """Start the agent again, for it to see a login (R-123). Earlier sessions have to be opened again."""
         if self._given_channel or self._channel.about.process is None:
             raise Unsupported(f"{self.name} cannot be started again from here; connect to it again")
         await self.connection.close(grace=0)
@@ -274,7 +274,7 @@ class ConnectedAgent:
 
     @property
     def pid(self) -> int | None:
-        """The agent's process, which leads a group of its own; None if it is no child of this one."""
+        """The agent's process, which leads a group of its own; None if it is not a child of this one."""
         process = self._channel.about.process
         return None if process is None else process.pid
 
@@ -318,7 +318,7 @@ class ConnectedAgent:
         directories: Sequence[str | os.PathLike[str]] = (),
         on_update: Callable[[SessionUpdate], Awaitable[None] | None] | None = None,
     ) -> ClientSession:
-        """Open a session of before; `on_update` hears the whole conversation again."""
+        """Open a earlier session; `on_update` hears the whole conversation again."""
         self.need(self.capabilities.load_session, "load sessions")
         root, more = self._places(cwd, directories)
         before = self._sessions.get(session_id)
@@ -345,7 +345,7 @@ class ConnectedAgent:
         mcp_servers: Sequence[McpServer] = (),
         directories: Sequence[str | os.PathLike[str]] = (),
     ) -> ClientSession:
-        """Open a session of before without hearing it again."""
+        """Open a earlier session without hearing it again."""
         self.need(self.capabilities.session_capabilities.resume, "resume sessions")
         root, more = self._places(cwd, directories)
         request = ResumeSessionRequest(session_id=session_id, **_opening(root, more, mcp_servers))
@@ -384,7 +384,7 @@ class ConnectedAgent:
         return found
 
     async def delete_session(self, session_id: str) -> None:
-        """Remove a session for good; one that is not there is no error."""
+        """Remove a session for good; deleting one that does not exist succeeds."""
         self.need(self.capabilities.session_capabilities.delete, "delete sessions")
         try:
             await self._gated(methods.DELETE_SESSION, DeleteSessionRequest(session_id=session_id))

@@ -16,7 +16,7 @@ def parse(text: str) -> Any:
     """What it says.
 
     Raises:
-        ValueError: it is no JSON; with line and column.
+        ValueError: it is not JSON; with line and column.
     """
     import json
 

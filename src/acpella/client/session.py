@@ -222,7 +222,7 @@ class ClientSession:
         return self.on_update(update) if self.on_update is not None and not self.replaying else None
 
     async def until_replayed(self) -> None:
-        """Wait for what a load still tells after its answer, as it is no part of the next turn."""
+        """Wait for what a load still tells after its answer, since it does not belong to the next turn."""
         await until_quiet(lambda: self._replayed, busy=lambda: self.agent.connection.handling)
 
     def _note(self, update: SessionUpdate) -> None:
@@ -277,7 +277,7 @@ class ClientSession:
 
     @contextmanager
     def serving(self) -> Generator[None, None, None]:
-        """While this runs the agent waits for us, so that its silence is no trouble."""
+        """While this runs the agent waits for us, so its silence does not count."""
         self._serving += 1
         try:
             yield

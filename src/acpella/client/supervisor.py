@@ -65,7 +65,7 @@ class SupervisedSession:
                 self._session = await agent.load_session(self.id, self.cwd, **self._options)
             else:
                 raise TransportError(f"{agent.name} was restarted and keeps no sessions")
-            self._session.on_update = on_update  # not before: a replay is no news
+            self._session.on_update = on_update  # not before: a replay brings nothing new
             self.lost = None
         except (RpcError, TransportError, TimeoutError) as error:
             log.warning("session %s is lost: %s", self.id, error)

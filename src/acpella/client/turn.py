@@ -287,6 +287,6 @@ class PromptTurn:
 
 
 def _retrieve(task: asyncio.Task[None]) -> None:
-    """Whoever waits for the turn hears how it failed; when nobody does any more, that is no news."""
+    """Whoever waits for the turn hears how it failed; when nobody waits any more, nobody needs to hear."""
     if not task.cancelled():
         task.exception()

@@ -122,7 +122,7 @@ class Workspace:
         def forbids(path: str) -> str | None:
             if refuse is not None and (why := refuse(path)):
                 return why
-            # of roots within each other the outer one counts: `.git/modules/x` is no way around
+            # of roots within each other the outer one counts: `.git/modules/x` offers no way around
             around = (home for home in homes if Path(path).is_relative_to(home))
             name = acting_name(path, min(around, key=len, default=os.sep))
             return name and (

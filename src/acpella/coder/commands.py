@@ -66,7 +66,7 @@ def add_commands(coder: Commanded) -> None:
 
 
 def unknown_command(turn: Turn, agent: Agent) -> str | None:
-    """What to answer to a command that is none; None if the prompt is no command."""
+    """What to answer to a command that is none; None if the prompt is not a command."""
     found = _COMMAND.match(turn.text.lstrip())
     if found is None:
         return None

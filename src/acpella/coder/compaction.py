@@ -50,7 +50,7 @@ _SYSTEM = (
 async def compact(turn: Turn, model: Model, history: History, *, running: bool) -> None:
     """Replace the history by its summary and tell the user. With `running`, the last prompt stays as it is.
 
-    A model that cannot summarize is no reason to stop: then an outline made without it takes the place.
+    A model that cannot summarize does not stop the turn: an outline made without it takes the place.
     """
     messages = history.messages
     number = f"compaction_{uuid.uuid4().hex[:16]}"

@@ -255,7 +255,7 @@ async def _read(target: "httpx2.URL", response: "httpx2.Response", max_bytes: in
     image = image_type(data)
     if is_image:
         if image is None:
-            raise FetchError(f"{address} is no PNG, JPEG, GIF or WebP image")
+            raise FetchError(f"{address} is not a PNG, JPEG, GIF or WebP image")
         return Fetched(str(target), image, image=data)
     if image is not None:
         return Fetched(str(target), image, image=data)

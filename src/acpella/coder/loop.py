@@ -191,7 +191,7 @@ class Loop:
         async for event in events:
             heard.take(event)
             if isinstance(event, TextDelta) and event.text:
-                # a helper's words are no answer to the user
+                # a helper's words do not answer the user
                 await (self._turn.think(event.text) if self._helper else self._turn.say(event.text))
             elif isinstance(event, ThinkingDelta) and event.text:
                 await self._turn.think(event.text)

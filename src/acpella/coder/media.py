@@ -61,7 +61,7 @@ def decoded(text: str, *, limit: int) -> bytes:
     """The bytes of base64, line breaks allowed.
 
     Raises:
-        MediaError: it is no base64, empty, or longer than `limit` bytes.
+        MediaError: it is not base64, or empty, or longer than `limit` bytes.
     """
     if len(text) > limit * 4 // 3 + limit // 32 + 16:
         raise MediaError(f"it is larger than {size_text(limit)}")

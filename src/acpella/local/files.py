@@ -577,7 +577,7 @@ def _why_not_entered(error: OSError, directory: int, name: str, shown: str) -> E
 
 
 def _follow(directory: int, name: str, shown: str) -> str:
-    """Where a link leads; the same path, to try again, if it is no link any more."""
+    """Where a link leads; the same path, to try again, if it is no longer a link."""
     try:
         return os.path.join(os.path.dirname(shown), os.readlink(name, dir_fd=directory))
     except OSError as error:

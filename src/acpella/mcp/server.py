@@ -411,7 +411,7 @@ def _announces_changes(client: "Client") -> bool:
 
 
 def _is_gone(error: BaseException) -> bool:
-    """Whether the connection is no good any more, as the SDK tells it."""
+    """Whether the connection is unusable, as the SDK tells it."""
     import httpx2
     from mcp.shared.exceptions import MCPError
     from mcp_types import CONNECTION_CLOSED

@@ -172,7 +172,7 @@ class StdioServer:
                         message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
                     except ValueError:
                         # Many print to stdout what belongs on stderr. Its text may hold anything.
-                        log.info("an MCP server wrote %d bytes to stdout that are no message", len(line))
+                        log.info("an MCP server wrote %d bytes to stdout that are not a message", len(line))
                         continue
                     await received.send(SessionMessage(message))
                 if self.end is not None:

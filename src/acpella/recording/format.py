@@ -38,7 +38,7 @@ class Frame:
     """Seconds since the connection was opened."""
     direction: Direction
     message: Any
-    """The message as JSON values; a str for a line that was no message, bytes for what was no text."""
+    """The message as JSON values; a str for a line that was not a message, bytes for other data."""
     raw: str | None = None
     """The line itself, if the values do not say it all: a key that occurs twice, a number beyond numbers."""
     number: int = 0

@@ -14,7 +14,7 @@ from .format import FORMAT, Begin, Damaged, Event, Frame, Item
 __all__ = ["NewerFormat", "read", "read_conversations", "read_recording"]
 
 MAX_LINE = 512 * 1024 * 1024
-"""Bytes of a line. Without it, a file that is no recording is read into memory whole."""
+"""Bytes of a line. Without it, a file that is not a recording is read into memory whole."""
 
 _SKIP = 1024 * 1024
 _KNOWN = {"n", "t", "dir", "msg", "text", "raw", "b64"}

@@ -39,7 +39,7 @@ class Redactor:
         return any(hint in lower for hint in _HINTS) or any(each in line for _, each in self._remembered)
 
     def text(self, text: str) -> str:
-        """A line that is no message, or a string of one."""
+        """A line that is not a message, or a string of one."""
         if text[:1] in ("{", "[", '"') and len(text) > 1:  # JSON in a string, or what an agent logs
             text = self._json(text)
         return self._forget(redact(text, self._hide))

@@ -211,7 +211,7 @@ class Writer:
 
     def _text(self, direction: Direction, line: bytes, at: float) -> None:
         shown = self._filters.text(text := _decoded(line))
-        if "\ufffd" in text and shown == text:  # bytes that are no text, and no secret among them
+        if "\ufffd" in text and shown == text:  # bytes that are not text, and no secret among them
             self._line(direction, at, "b64", base64.b64encode(line).decode())
         else:
             self._line(direction, at, "text", shown)

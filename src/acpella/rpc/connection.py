@@ -114,8 +114,8 @@ class Connection:
     ) -> None:
         """Prepare a connection; `async with` opens it.
 
-        `requests` and `notifications` map method names to handlers. `on_noise` hears of everything that
-        arrived and was no message. `framing` None lets the peer's first message decide. A call that is given
+        `requests` and `notifications` map method names to handlers. `on_noise` hears of all that arrived
+        and was not a message. `framing` None lets the peer's first message decide. A call that is given
         up is cancelled at the peer, unless `is_cancel_useful` says no to its method and parameters.
         """
         self._channel = channel
@@ -479,7 +479,7 @@ class Connection:
             call.settle(outcome)
 
     def _report(self, noise: Noise) -> None:
-        log.warning("skipped what is no message: %s: %s", noise.reason, noise.excerpt)
+        log.warning("skipped a line that is not a message: %s: %s", noise.reason, noise.excerpt)
         if self._on_noise is not None:
             try:
                 self._on_noise(noise)

@@ -63,7 +63,7 @@ def read_envelope(frame: bytes) -> Envelope:
 
 
 def id_of(raw: Raw) -> RequestId | None:
-    """The id in a form that can be echoed and compared; None if it is no legal id (R-010)."""
+    """The id in a form that can be echoed and compared; None if it is not a legal id (R-010)."""
     text = bytes(raw)
     if text[:1] == b'"':
         if text.isascii() and b"\\" not in text:

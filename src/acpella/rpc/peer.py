@@ -133,7 +133,7 @@ class CancelRequested(msgspec.Struct, frozen=True, gc=False):
 
 
 class Noise(msgspec.Struct, frozen=True, gc=False):
-    """Something arrived that is no message; the conversation goes on."""
+    """Something arrived that is not a message; the conversation goes on."""
 
     reason: str
     excerpt: str

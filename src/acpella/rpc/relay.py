@@ -303,8 +303,8 @@ class Relay:
         max_frame: int | None = None,
         client_framing: Framing | None = None,
     ) -> None:
-        """`to_client` and `to_agent` write bytes to their peer. `on_noise` hears of what is no message; the
-        client's goes no further if it is too long, all other noise passes as it is."""
+        """`to_client` and `to_agent` write bytes to their peer. `on_noise` hears of what is not a message;
+        the client's goes no further if it is too long, all other noise passes as it is."""
         self._intercept = intercept
         self._on_noise = on_noise
         self._write: dict[Direction, Callable[[bytes], None]] = {"to_client": to_client, "to_agent": to_agent}

@@ -98,7 +98,7 @@ class UsageUpdate(Wire, frozen=True, kw_only=True, tag_field="sessionUpdate", ta
 
 
 class Notice(Wire, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="notice"):
-    """Something worth telling the user that is no part of the conversation."""
+    """Something worth telling the user that does not belong to the conversation."""
 
     severity: NoticeSeverity
     title: Annotated[str, msgspec.Meta(min_length=1)]

@@ -17,7 +17,7 @@ _HELP = {
     "acpella_auth_failures_total": ("counter", "Requests without the right credentials."),
     "acpella_refused_total": ("counter", "Requests that were refused, by reason."),
     "acpella_resumed_total": ("counter", "Clients that came back to their connection, by outcome."),
-    "acpella_noise_total": ("counter", "Output of agents that was no message."),
+    "acpella_noise_total": ("counter", "Output of agents that was not a message."),
     "acpella_buffered_bytes": ("gauge", "Bytes that wait for clients."),
 }
 

@@ -200,7 +200,7 @@ def _check_certificate(options: dict[str, Any]) -> None:
         if "MISMATCH" in str(error).upper():
             raise ValueError(f"the key {key or certificate} does not belong to {certificate}") from None
         raise ValueError(
-            f"{certificate} and {key or 'no key'} are no certificate and key in PEM that can be used "
+            f"{certificate} and {key or 'no key'} are not a certificate and key in PEM that can be used "
             f"without a passphrase: {getattr(error, 'reason', None) or error}"
         ) from None
 

@@ -174,7 +174,7 @@ def explain(path: Path, error: sqlite3.Error) -> StoreError:
         "look whether the disk is full, over its quota or failing, and try again",
         sqlite3.SQLITE_READONLY: "{path} is read-only; allow writing to the file and its directory",
         sqlite3.SQLITE_CANTOPEN: "{path} cannot be opened; look at its and its directory's permissions",
-        sqlite3.SQLITE_NOTADB: "{path} is no session database, not even a SQLite file; name another file",
+        sqlite3.SQLITE_NOTADB: "{path} is not a session database, not even a SQLite file; name another file",
         sqlite3.SQLITE_CORRUPT: "{path} is damaged ({error}); restore a copy, or try sqlite3's .recover",
         sqlite3.SQLITE_BUSY: "another process keeps {path} locked; end it, or try again later",
         sqlite3.SQLITE_LOCKED: "another process keeps {path} locked; end it, or try again later",

@@ -51,7 +51,7 @@ class Cursor(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "Cursor":
-        """Raises `Resync` for what is no cursor."""
+        """Raises `Resync` for what is not a cursor."""
         gen, dash, number = text.rpartition("-")
         if (
             not dash

@@ -196,7 +196,7 @@ class EventStream:
     def accept(self, events: list[Event], note: Callable[[bytes], bool]) -> Accepted:
         """The messages of some events that were not seen before the cut.
 
-        `note` looks at those that are no plain updates, and gives False for one that must wait.
+        `note` looks at those that are not plain updates, and gives False for one that must wait.
         """
         messages: list[bytes] = []
         size = 0

@@ -144,7 +144,7 @@ class Endpoint:
     # -- what went wrong -------------------------------------------------------------------------
 
     def refused(self, status: int, body: bytes = b"", *, location: str | None = None) -> TransportError:
-        """What the person who gave the URL must know about an answer that is no success."""
+        """What the person who gave the URL must know about an answer that is not a success."""
         detail = shown_body(body)
         note = f": {detail}" if detail else ""
         if status == 401:

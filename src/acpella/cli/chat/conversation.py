@@ -86,7 +86,7 @@ class Conversation:
         self._waiting: deque[str] = deque()
         self._news = asyncio.Event()
         self._turn: PromptTurn | None = None
-        self._working: asyncio.Task[None] | None = None  # what Ctrl-C may stop, if it is no turn
+        self._working: asyncio.Task[None] | None = None  # what Ctrl-C may stop, if it is not a turn
         self._tasks: set[asyncio.Task[None]] = set()
         self._interrupted = 0.0
         self._left = asyncio.Event()

@@ -285,7 +285,7 @@ def _size() -> Size:
 
 
 def open_history() -> History:
-    """The user's prompts of before, in a file that nobody else can read."""
+    """The user's earlier prompts, in a file that nobody else can read."""
     path = paths.state() / "chat-history"
     try:
         paths.private(path.parent)

@@ -31,7 +31,7 @@ def known(cwd: str, agent: str) -> list[Entry]:
 
 
 def other(entry: Entry, session_id: str | None) -> Entry:
-    """Another session of the same agent: one of before, or a new one."""
+    """Another session of the same agent: an earlier one, or a new one."""
     catalogue = Catalogue()
     for known in catalogue.entries(root=entry.root):
         if session_id and known.session_id == session_id:

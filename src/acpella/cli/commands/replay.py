@@ -69,7 +69,7 @@ def _speed(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a speed; 0, 1 and 4 are")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a speed; choose 0, 1 or 4")
     return value
 
 

@@ -130,7 +130,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def _port(text: str) -> int:
     if text.isdigit() and int(text) < 65536:
         return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not a port; 0 to 65535 are")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a port; ports go from 0 to 65535")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -150,7 +150,7 @@ def _explained(arguments: argparse.Namespace, error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
         return f"port {arguments.port} is in use; choose another with --port, or stop what uses it"
     if isinstance(error, OSError) and error.errno == errno.EADDRNOTAVAIL:
-        return f"{arguments.host} is no address of this machine"
+        return f"{arguments.host} is not an address of this machine"
     if isinstance(error, OSError) and error.errno == errno.EACCES and arguments.port < 1024:
         return f"port {arguments.port} needs privileges; choose one from 1024 on"
     return str(error)
@@ -249,7 +249,7 @@ def _target(words: list[str], cwd: str | None, settings: "ServerSettings") -> An
             raise ImportError(f"there is no file {words[0]}")
         words = [sys.executable, str(Path(words[0]).absolute())]
     elif shutil.which(words[0], path=None if os.sep not in words[0] else cwd or ".") is None:
-        raise ValueError(f"{words[0]} is no program that can be started here; check the name or the path")
+        raise ValueError(f"{words[0]} is not a program that can be started here; check the name or the path")
     return CommandTarget(words, cwd=cwd, settings=settings)
 
 

@@ -89,7 +89,7 @@ def _add(arguments: argparse.Namespace) -> int:
 
     user: str = arguments.user
     if not user or user.startswith("#") or not all(c.isprintable() and not c.isspace() for c in user):
-        raise ValueError(f"{user!r} is no name for a user: it has no spaces and does not begin with #")
+        raise ValueError(f"{user!r} cannot be a user's name: names have no spaces and do not begin with #")
     words = [user]
     token = secrets.token_hex(32)
     words.append("sha256:" + hashlib.sha256(token.encode()).hexdigest())
@@ -97,7 +97,7 @@ def _add(arguments: argparse.Namespace) -> int:
         try:
             end = end_of(arguments.until)
         except ValueError:
-            raise ValueError(f"{arguments.until!r} is no date such as 2030-12-31") from None
+            raise ValueError(f"{arguments.until!r} is not a date such as 2030-12-31") from None
         if end <= time.time():
             raise ValueError(f"{arguments.until} is over")
         words.append(f"until={arguments.until}")
@@ -247,7 +247,7 @@ def _read(path: Path) -> list[_Line]:
 def _mistake(lines: list[_Line]) -> str:
     """Why a server would not take the file; empty if it would."""
     wrong = next((line.mistake for line in lines if line.mistake), "")
-    return f"{wrong}; until it is mended, a server goes on with the file of before" if wrong else ""
+    return f"{wrong}; until it is mended, a server goes on with the earlier file" if wrong else ""
 
 
 def _warn(lines: list[_Line]) -> None:

@@ -263,11 +263,11 @@ class KeptAgent:
         if kind not in _STATE or not self._note(kind, frame):
             self._replayed += 1
             self.history.add(frame.data)
-        if not self._opening:  # what a load tells again is no news for anybody
+        if not self._opening:  # what a load tells again is not new to anybody
             self._listener.on_update(frame)
 
     async def until_replayed(self) -> None:
-        """Wait for what a load still tells after its answer, as it is no part of the next turn."""
+        """Wait for what a load still tells after its answer, since it does not belong to the next turn."""
         from acpella.client.replay import until_quiet
 
         await until_quiet(lambda: self._replayed)

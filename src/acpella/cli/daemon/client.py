@@ -71,7 +71,7 @@ class Config(msgspec.Struct, kw_only=True):
     """What the target means, with its environment; empty for one that is not a command."""
     env: dict[str, str] = {}
     url: str = ""
-    """Where an agent of the settings is, if it is no command."""
+    """Where an agent of the settings is, if it is a URL."""
     headers: dict[str, str] = {}
     cwd: str
     where: str
@@ -360,5 +360,5 @@ def stop(key: str, *, within: float = 10.0) -> bool:
 
 
 def tell_noise(told: dict[str, Any]) -> None:
-    """The agent behind a daemon printed what is no message."""
-    log.warning("skipped what is no message: %s", told.get("text"))
+    """The agent behind a daemon printed something that is not a message."""
+    log.warning("skipped a line that is not a message: %s", told.get("text"))

@@ -62,7 +62,7 @@ LINGER = 1.0
 """Seconds in which clients that failed read why, before the daemon ends."""
 
 UNHEARD = 10
-"""Lines that are no messages, kept for the next client. Most agents that print do so at their start."""
+"""Lines that are not messages, kept for the next client. Most agents that print do so at their start."""
 
 EXCERPT = 60
 """Characters of a prompt that `acpella status` shows."""

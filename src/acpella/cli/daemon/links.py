@@ -21,7 +21,7 @@ __all__ = ["AgentLink", "ClientLink", "Link"]
 log = logging.getLogger(__name__)
 
 EXCERPT = 200
-"""Bytes of what is no message that are told."""
+"""Bytes of a line that is not a message, as shown to the user."""
 
 WRITE_HIGH = 256 * 1024
 """Bytes that may wait for one side before the other has to pause."""
@@ -83,8 +83,8 @@ class Link:
         raise NotImplementedError
 
     def _on_noise(self, text: str) -> None:
-        """What came is no message."""
-        log.warning("skipped what is no message: %s", text)
+        """What came is not a message."""
+        log.warning("skipped a line that is not a message: %s", text)
 
     def _on_end(self, reason: ConnectionClosed) -> None:
         raise NotImplementedError

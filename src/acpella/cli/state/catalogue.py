@@ -159,7 +159,7 @@ class Catalogue:
         except FileNotFoundError:
             return []
         except OSError as error:
-            self._warn(f"{self.path} cannot be read, so sessions of before are not found: {error.strerror}")
+            self._warn(f"{self.path} cannot be read, so earlier sessions are not found: {error.strerror}")
             return []
         try:
             return msgspec.json.decode(data, type=_Document).sessions
@@ -169,7 +169,7 @@ class Catalogue:
                 os.replace(self.path, aside)
                 self._warn(f"{self.path} was damaged ({error}); it is set aside as {aside.name}")
             else:
-                self._warn(f"{self.path} is damaged ({error}); sessions of before are not found")
+                self._warn(f"{self.path} is damaged ({error}); earlier sessions are not found")
             return []
 
     def _write(self, entries: list[Entry]) -> None:

@@ -29,7 +29,7 @@ class SettingsFile:
         """All that it says; nothing if it is not there.
 
         Raises:
-            SettingsError: it is no JSON object; with line and column.
+            SettingsError: it is not JSON object; with line and column.
         """
         self.before = None
         try:

@@ -47,7 +47,7 @@ class Mirror:
             self._show_frame(line)
 
     def _show_frame(self, line: bytes) -> None:
-        """What the agent printed and is no frame would break whoever reads JSON here; stderr has it."""
+        """What the agent printed beside its frames would break whoever reads JSON here; stderr has it."""
         try:
             _object(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -20,7 +20,7 @@ class Paper(Protocol):
     @property
     def height(self) -> int: ...
     def draw(self, rows: Sequence[str], live: Sequence[str]) -> None:
-        """Add rows for good, and put `live` in the place of the live rows of before."""
+        """Add rows for good, and put `live` in the place of the earlier live rows."""
         ...
 
 

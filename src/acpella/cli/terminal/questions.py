@@ -199,7 +199,7 @@ class Asker:
         self._tell([[], *_whole(request.message, [("? ", "yellow bold")], "bold")])
         self._say(request.url, "cyan")
         if not request.url.startswith(("https://", "http://")):
-            self._say("this is no web page; it is not opened", "red")
+            self._say("this is not a web page, so it is not opened", "red")
             return ElicitationDeclineAction()
         match await self.yes_or_no("open it in the browser?"):
             case None:

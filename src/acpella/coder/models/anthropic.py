@@ -134,7 +134,7 @@ class AnthropicModel:
                 for tool in request.tools
             ]
         if caching:
-            # the end now, and the end of before, which is what the cache holds
+            # the end now, and the earlier end, which is what the cache holds
             for message in [message for message in messages if message["role"] == "user"][-2:]:
                 message["content"][-1]["cache_control"] = {"type": "ephemeral"}
         if request.thinking != "off" and self._thinking and not manner.without_thoughts:
@@ -359,7 +359,7 @@ def _content(
         elif thoughts and part.signature.startswith(_REDACTED):
             blocks.append({"type": "redacted_thinking", "data": part.signature.removeprefix(_REDACTED)})
     if blocks and all(block["type"] in ("thinking", "redacted_thinking") for block in blocks):
-        return []  # a thought alone is no turn
+        return []  # a thought alone does not make a turn
     return blocks
 
 

@@ -216,7 +216,7 @@ class ModelServer:
         self.limits = limits or Limits()
         self._host = parts.netloc
         self._headers = {**headers, "content-type": "application/json", "accept": "text/event-stream"}
-        self._secrets = tuple(s for s in secrets if len(s) >= 8)  # "none" and "ollama" are no secrets
+        self._secrets = tuple(s for s in secrets if len(s) >= 8)  # "none" and "ollama" are not secrets
         self._key_variable = key_variable
         self._not_running = not_running
 

@@ -188,7 +188,7 @@ class OpenAIModel:
                 raise Adjusted(rejected) from None
             if "does not support tools" in rejected.raw:
                 raise ModelError(
-                    f"{self._server.model} cannot use tools, so it is no model for an agent; choose another"
+                    f"{self._server.model} cannot use tools, so an agent cannot use it; choose another"
                 ) from None
             raise self._server.explained(rejected) from None
         for event in answer.end():

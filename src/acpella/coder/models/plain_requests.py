@@ -69,7 +69,7 @@ def understand(text: str) -> list[Step]:
         or (whole.tool == "write_file" and "\n" in text)
         or (whole.tool == "run" and "```" in text)
     ):
-        return [whole]  # a list of points, the text of a file, a script: what is in it are no steps
+        return [whole]  # a list of points, the text of a file, a script: what is in it are not steps
     steps: list[Step] = []
     for clause, after in _clauses(text):
         steps += _several(clause, after=after)

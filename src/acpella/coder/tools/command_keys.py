@@ -163,7 +163,7 @@ def _harmless(known: _Known, words: list[str], cwd: Path, jail: Jail) -> bool:
 
 
 def _inside(word: str, cwd: Path, jail: Jail) -> bool:
-    """Whether a word is no file outside of the jail, neither whole nor in parts such as HEAD:a.py."""
+    """Whether a word names no file outside the jail, neither whole nor in parts such as HEAD:a.py."""
     try:
         for part in {word, *word.split(":")} - {""}:
             jail.resolve(cwd / part)

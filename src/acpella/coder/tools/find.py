@@ -155,7 +155,7 @@ def _walk(jail: Jail, start: Path) -> list[str]:
 
 
 def _allowed(jail: Jail, start: Path, paths: list[str]) -> list[str]:
-    """Those that exist, are no secrets and do not lead out."""
+    """Those that exist, are not secret and do not lead out."""
     kept: list[str] = []
     for path in paths:
         with suppress(JailError, OSError):
@@ -238,7 +238,7 @@ async def _run_grep(pattern: str, start: Path, files: list[str]) -> tuple[int | 
         try:
             re.compile(pattern)
         except re.error as error:
-            raise ToolError(f"{pattern!r} is no regular expression: {error}") from None
+            raise ToolError(f"{pattern!r} is not a regular expression: {error}") from None
         raise ToolError("the search failed")
     return code, out
 

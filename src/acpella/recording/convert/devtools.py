@@ -17,7 +17,7 @@ _KINDS = {"noise": "unknown"}
 
 
 def read(path: Path) -> Iterator[Item]:
-    """Raises `ValueError` if it is no such document."""
+    """Raises `ValueError` if it is not such a document."""
     whole = document(path)
     messages = whole.get("messages")
     if not isinstance(messages, list):

@@ -131,8 +131,8 @@ def _check_host(name: str) -> None:
     """Raises `ValueError` for what no Host header could be compared with."""
     if name != "*" and not _HOST.fullmatch(name):
         raise ValueError(
-            f"allowed hosts: {name!r} is no name as in a Host header: agents.example.com, without scheme, "
-            "port or path (or * for any)"
+            f"allowed hosts: {name!r} is not a name as in a Host header: write agents.example.com, without "
+            "scheme, port or path (or * for any)"
         )
 
 
@@ -145,7 +145,7 @@ def _check_origin(origin: str) -> None:
         )
     if not _ORIGIN.fullmatch(origin):
         raise ValueError(
-            f"allowed origins: {origin!r} is no origin such as https://app.example.com or "
+            f"allowed origins: {origin!r} is not an origin such as https://app.example.com or "
             "http://localhost:3000: a scheme and a name, without a path"
         )
 

@@ -34,7 +34,7 @@ def members(data: bytes) -> dict[str, msgspec.Raw]:
     the decoder keeps the last, and the walk finds that the bytes tell otherwise.
 
     Raises:
-        Doubtful: it is no object, or not one for everybody.
+        Doubtful: it is not an object, or not the same one for every reader.
     """
     try:
         by_name = _members.decode(data)

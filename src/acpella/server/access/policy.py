@@ -97,7 +97,7 @@ _NOTHING = Params()
 
 
 def read_params(raw: bytes | msgspec.Raw) -> Params:
-    """The parameters; what is no object has nothing to look at."""
+    """The parameters; a value that is not an object has nothing to check."""
     if not raw:
         return _NOTHING
     try:
@@ -170,7 +170,7 @@ def check_form(frame: bytes, method: str | None) -> None:
 
 
 def _raw_servers(params: dict[str, msgspec.Raw]) -> list[bytes]:
-    """The objects that tell of MCP servers; what is no object is refused elsewhere."""
+    """The objects that tell of MCP servers; other values are refused elsewhere."""
     many = bytes(params.get("mcpServers", b""))
     servers = items(many) if many.startswith(b"[") else []
     if len(servers) > MOST:

@@ -173,7 +173,7 @@ class Tokens:
         try:
             self._credentials = self._table(_read(self._file))
         except ValueError as error:
-            log.error("the tokens of before stay valid: %s", error)
+            log.error("the earlier tokens stay valid: %s", error)
             return
         if not self._credentials:
             log.error("the token file %s holds no token any more; nobody is let in", self._file)

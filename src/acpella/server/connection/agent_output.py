@@ -98,7 +98,7 @@ class AgentOutput:
             self._settle(frame)
         else:
             self._metrics.add("acpella_noise_total")
-            log.info("connection %s: skipped output of the agent that is no message", self._label)
+            log.info("connection %s: skipped output of the agent that is not a message", self._label)
 
     def _may_ask(self, question: Frame, session_id: str | None) -> bool:
         """Whether a question goes to the client."""

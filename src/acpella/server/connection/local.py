@@ -376,7 +376,7 @@ class LocalConnection:
             return
         log.warning("connection %s: the agent is gone: %s", self.label, reason)
         text = reason.reason
-        if reason.exit_code is not None:  # without the command, which is no business of the client's
+        if reason.exit_code is not None:  # without the command, which does not concern the client
             text = f"the agent exited with code {reason.exit_code}"
         elif reason.signal is not None:
             text = f"the agent was killed by {reason.signal}"

@@ -177,7 +177,7 @@ class _Offers(msgspec.Struct):
 
 
 def can_load(result: bytes | msgspec.Raw) -> bool:
-    """Whether an agent opens sessions of before, of its answer to `initialize`."""
+    """Whether an agent opens earlier sessions, of its answer to `initialize`."""
     try:
         offers = msgspec.json.decode(result, type=_Offers).agent
     except UNREADABLE:

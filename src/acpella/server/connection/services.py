@@ -25,7 +25,7 @@ class Services:
     """Messages and requests, by user."""
     metrics: Metrics
     generation: str
-    """Changes with every start, so that numbers of before are not taken for those of now."""
+    """Changes with every start, so that earlier numbers are not taken for current ones."""
 
 
 class Table(Protocol):

@@ -210,7 +210,7 @@ class Streams:
         return self._answers[-1].outbox if self._answers and not self.main.attached else self.main
 
     def put(self, lines: list[bytes], route: Callable[[bytes], None]) -> None:
-        """Put messages on their streams, in order; `route` gets those that are no plain updates."""
+        """Put messages on their streams, in order; `route` gets those that are not plain updates."""
         if self._profile.one_stream:
             self._put_on_main(lines, route)
         elif self._profile.answer_streams:

@@ -39,7 +39,7 @@ class Connections:
         self.settings = settings
         self.metrics = Metrics()
         self.generation = secrets.token_hex(6)
-        """Changes with every start, so that numbers of before are not taken for those of now."""
+        """Changes with every start, so that earlier numbers are not taken for current ones."""
         self.rate = RateLimit(settings.requests_per_second, settings.request_burst)
         """Messages and requests, by user."""
         policy = Policy(

@@ -47,7 +47,7 @@ wait in memory for a client that does not read them."""
 
 
 class HttpProtocol(H11Protocol):
-    """HTTP/1.1 for which a client that dawdles over its header lines is no client."""
+    """HTTP/1.1 that ends connections whose header lines take too long."""
 
     def __init__(
         self, *args: Any, listener: Callable[[], Listener | None], header_seconds: float, **options: Any

@@ -186,9 +186,9 @@ def _add(arguments: argparse.Namespace) -> int:
     if not words:
         raise ValueError(f"say how the agent is started: {ADD}")
     if words[0].startswith("-"):
-        raise ValueError(f"{words[0]!r} is no command; options stand before it: {ADD}")
+        raise ValueError(f"{words[0]!r} is not a command; options go before it: {ADD}")
     if not arguments.name.strip() or arguments.name.startswith("-"):
-        raise ValueError(f"{arguments.name!r} is no name for an agent")
+        raise ValueError(f"{arguments.name!r} cannot be the name of an agent")
     if len(words) == 1 and words[0].endswith(".py"):
         import sys
 

@@ -42,9 +42,7 @@ async def examine(target: str, settings: ClientSettings, *, timeout: float = 30.
             _hello(agent, time.monotonic() - began)
             code = await _session(agent, _option(target))
             if noise:
-                show(
-                    f"! it wrote {len(noise)} lines to stdout that are no messages: {noise[0].excerpt[:80]!r}"
-                )
+                show(f"! it wrote {len(noise)} lines to stdout that are not ACP: {noise[0].excerpt[:80]!r}")
             tail = channel.about.stderr_tail.strip().splitlines()
             if tail:
                 show(f"· on stderr, last: {tail[-1][:100]}")

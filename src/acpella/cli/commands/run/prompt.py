@@ -37,7 +37,7 @@ def _text(data: bytes, where: str) -> str:
         return data.decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError:
         raise ValueError(
-            f"{where} is no text in UTF-8; --file takes text, --image takes pictures, and other files are "
+            f"{where} is not text in UTF-8; --file takes text, --image takes pictures, and other files are "
             "best named in the prompt"
         ) from None
 
@@ -49,5 +49,5 @@ def _image(name: str) -> Path:
     if not Path(name).is_file():
         raise ValueError(f"no image {name}")
     if kind is None or not kind.startswith("image/"):
-        raise ValueError(f"{name} is no image by its name; name other files in the prompt")
+        raise ValueError(f"{name} does not look like an image by its name; mention other files in the prompt")
     return Path(name)
