@@ -37,7 +37,7 @@ def test_lines_that_are_no_messages_are_told_as_by_run(shell: Shell) -> None:
         "@agent.on_prompt\nasync def reply(turn):\n    yield 'hi'\nagent.run()\n"
     )
     ran = shell("agents", "doctor", str(noisy))
-    assert ran.returncode == 0 and "it wrote 1 lines to stdout that are not messages" in ran.stdout
+    assert ran.returncode == 0 and "it wrote 1 lines to stdout that are not ACP" in ran.stdout
     assert all(line.startswith("acpella: ") for line in ran.stderr.splitlines()) and "\x1b" not in ran.stderr
 
 
