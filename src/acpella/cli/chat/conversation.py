@@ -24,7 +24,7 @@ from acpella.schema import CurrentModeUpdate, SessionUpdate, UsageUpdate
 
 from .. import exits
 from ..daemon.errors import from_wire
-from ..daemon.solo import Alone
+from ..daemon.solo import Solo
 from ..options import ConversationOptions
 from ..session.choices import Choices, choose_mode, models_of, modes_of, options_of, prepare
 from ..session.lookup import new_entry
@@ -76,7 +76,7 @@ class Conversation:
         self.agent: ConnectedAgent | None = None
         self.session: ClientSession | None = None
         self.said: deque[tuple[str, str]] = deque(maxlen=MAX_SAID)
-        self._alone = Alone(
+        self._solo = Solo(
             "acpella chat", target, cancel=self._cancel_turn, stop=self._stop_for_others, queued=self.queued
         )
         self._stopped = False
@@ -126,7 +126,7 @@ class Conversation:
                 task.cancel()
             await asyncio.gather(*rest, return_exceptions=True)
             await self._close_agent()
-            await self._alone.release()
+            await self._solo.release()
         if self._stopped:
             print("acpella: ended from another shell", file=sys.stderr)  # noqa: T201 - the chat is gone
         return exits.DONE
@@ -319,7 +319,7 @@ class Conversation:
         self.screen.start()
         self.said.append(("user", text))
         await self._remember(text)
-        self._alone.begin(one_line(text, MAX_TITLE))
+        self._solo.begin(one_line(text, MAX_TITLE))
         try:
             async for update in turn:
                 if isinstance(update, UsageUpdate):
@@ -332,7 +332,7 @@ class Conversation:
                 self._give_back()
         finally:
             self._turn = None
-            self._alone.end()
+            self._solo.end()
             self.screen.end(reason or "end_turn", turn.result.usage)
             if silent and reason == "end_turn" and not turn.result.refused:
                 self.tell([[("the agent ended its turn without saying or doing anything", "dim")]])
@@ -350,7 +350,7 @@ class Conversation:
             entry.session_id = session.id
         await asyncio.to_thread(kept.remember, entry, prompt=text, title=session.title)
         if self.entry is None and entry.key:
-            await self._alone.hold(entry.key, session.id, agent_pid=self.need_agent().pid)
+            await self._solo.hold(entry.key, session.id, agent_pid=self.need_agent().pid)
 
     def _cancel_turn(self) -> None:
         """Another shell wants the turn to end."""

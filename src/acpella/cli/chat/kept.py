@@ -117,14 +117,14 @@ async def stop(entry: Entry) -> None:
 
 def is_busy(entry: Entry) -> bool:
     """Whether a prompt of somebody else runs."""
-    return (daemon.ask(entry.key, "_daemon/status") or {}).get("running") is not None
+    return (daemon.query(entry.key, "_daemon/status") or {}).get("running") is not None
 
 
 def owned_session(agent: ConnectedAgent, entry: Entry) -> str:
     """The id of the one session that a daemon has; "new" if the agent has not made it yet."""
     told = table(table(agent.hello.meta).get("acpella.daemon"))
     if not told.get("sessionId"):  # perhaps it was made since, after a login
-        told = daemon.ask(entry.key, "_daemon/status") or {}
+        told = daemon.query(entry.key, "_daemon/status") or {}
     return str(told.get("sessionId") or "new")
 
 

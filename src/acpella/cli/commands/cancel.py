@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     if entry is None:
         say("nothing runs in this repository")
         return exits.DONE
-    told = daemon.ask(entry.key, "_daemon/cancel", {"all": arguments.all})
+    told = daemon.query(entry.key, "_daemon/cancel", {"all": arguments.all})
     if told is not None and told.get("stuck"):
         say(
             f"{entry.label} does not answer: process {daemon.pid_of(entry.key)} may be stopped "
@@ -58,7 +58,7 @@ def _named(arguments: argparse.Namespace) -> Entry:
 def _running(arguments: argparse.Namespace) -> Entry | None:
     """The one session of this repository in which something runs. Raises `NoSession` if there are more."""
     entries = Catalogue().entries(root=paths.repository(arguments.cwd))
-    told = [(entry, daemon.ask(entry.key, "_daemon/status") or {}) for entry in entries]
+    told = [(entry, daemon.query(entry.key, "_daemon/status") or {}) for entry in entries]
     busy = [entry for entry, state in told if state.get("running")] or [
         entry for entry, state in told if state.get("stuck")
     ]

@@ -11,6 +11,7 @@ from acpella.errors import AuthRequired, MethodNotFound, RpcError, Unsupported
 
 from .. import exits
 from ..daemon import client as daemon
+from ..daemon.address import sweep
 from ..failures import guarded, report
 from ..session.lookup import NoSession, check_name, check_no_id, find_settings, new_entry, resolve
 from ..state import paths
@@ -65,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         "fork": _fork,
         "close": _close,
     }[arguments.action]
-    daemon.sweep()
+    sweep()
     return guarded(lambda: work(arguments))
 
 
@@ -148,7 +149,7 @@ def _row(entry: Entry) -> dict[str, Any]:
         "cwd": entry.cwd,
         "root": entry.root,
         "updatedAt": entry.updated_at,
-        "alive": daemon.ask(entry.key, "_daemon/status") is not None,
+        "alive": daemon.query(entry.key, "_daemon/status") is not None,
     }
 
 

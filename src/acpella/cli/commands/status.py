@@ -5,6 +5,7 @@ from typing import Any
 
 from .. import exits
 from ..daemon import client as daemon
+from ..daemon.address import sweep
 from ..daemon.background import results
 from ..session.lookup import matching
 from ..state import paths
@@ -37,7 +38,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; gives the exit code."""
     catalogue = Catalogue()
-    daemon.sweep()
+    sweep()
     root = None if arguments.all else str(paths.repository(arguments.cwd))
     entries = catalogue.entries(root=root)
     if arguments.session:
@@ -66,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _describe(entry: Entry) -> dict[str, Any]:
-    state = daemon.ask(entry.key, "_daemon/status")
+    state = daemon.query(entry.key, "_daemon/status")
     return {
         "name": entry.name or None,
         "sessionId": entry.session_id,

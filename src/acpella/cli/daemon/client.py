@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,26 +17,21 @@ from acpella._processes import kill_tree
 from acpella.errors import TransportError
 
 from ..state import paths
-from ..state.file_locks import try_lock
+from .address import Address, started_ticks, sweep, unix_socket
 from .errors import table
 
 __all__ = [
-    "Address",
     "Config",
     "InUse",
     "NotWanted",
-    "ask",
     "ended_again_and_again",
     "find",
     "log_tail",
     "pid_of",
+    "query",
     "reach",
-    "started_ticks",
     "stop",
-    "sweep",
-    "table",
     "tell_noise",
-    "unix_socket",
 ]
 
 log = logging.getLogger(__name__)
@@ -97,80 +91,6 @@ class NotWanted(Exception):
     """Another shell has cancelled what waited."""
 
 
-class Address(msgspec.Struct, kw_only=True):
-    """Where a daemon is reached, and what must be ended should it be killed."""
-
-    pid: int
-    ticks: int
-    socket: str
-    agent_pid: int = 0
-    agent_ticks: int = 0
-
-    @staticmethod
-    def read(path: Path) -> "Address | None":
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=Address)
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-            return None
-
-    def write(self, path: Path) -> None:
-        paths.write_private(path, msgspec.json.encode(self))
-
-    @staticmethod
-    def end_leftovers(path: Path) -> None:
-        """The daemon of this address is dead: end its agent, should that not have noticed."""
-        address = Address.read(path)
-        if address is None:
-            return
-        if address.agent_ticks and started_ticks(address.agent_pid) == address.agent_ticks:
-            kill_tree(address.agent_pid)
-        place = Path(address.socket)
-        place.unlink(missing_ok=True)
-        if place.parent != path.parent:
-            with contextlib.suppress(OSError):
-                place.parent.rmdir()  # others may be there
-        path.unlink(missing_ok=True)
-
-
-def started_ticks(pid: int) -> int:
-    """When a process was started; 0 if that cannot be told. With the pid it names one process for good."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[19])
-    except (OSError, ValueError, IndexError):
-        return 0
-
-
-def sweep() -> None:
-    """Clean up after daemons that were killed."""
-    try:
-        addresses = list(paths.daemons().glob("*.json"))
-    except OSError:
-        return
-    for path in addresses:
-        with contextlib.suppress(OSError):
-            held = try_lock(path.with_suffix(".lock"))
-            if held is not None:
-                try:
-                    Address.end_leftovers(path)
-                finally:
-                    os.close(held)
-
-
-def unix_socket() -> socket.socket:
-    """A socket between the processes of this machine.
-
-    Raises:
-        TransportError: there are none on this system; says what to do instead.
-    """
-    if sys.platform == "win32":
-        raise TransportError(
-            "sessions that stay alive need Unix sockets, which Python does not have on Windows; "
-            "use `acpella run` and `acpella chat` without -s, or WSL"
-        )
-    return socket.socket(socket.AF_UNIX)
-
-
 def find(key: str) -> socket.socket | None:
     """A connection to the daemon of a session, if it has one."""
     address = Address.read(paths.daemons() / f"{key}.json")
@@ -208,7 +128,7 @@ def reach(
     while True:
         connected = find(config.key)
         if connected is not None:
-            told = ask(config.key, "_daemon/status") or {}
+            told = query(config.key, "_daemon/status") or {}
             if "alone" in told:
                 with connected:
                     _wait_for(told, connected, on_wait, within, prompt)
@@ -309,7 +229,7 @@ def log_tail(key: str, lines: int = 10) -> str:
     return "\n".join(text.splitlines()[-lines:])
 
 
-def ask(key: str, method: str, params: dict[str, Any] | None = None) -> dict[str, Any] | None:
+def query(key: str, method: str, params: dict[str, Any] | None = None) -> dict[str, Any] | None:
     """Ask a daemon about itself, without an event loop; None if there is none."""
     connected = find(key)
     if connected is None:
@@ -342,7 +262,7 @@ def pid_of(key: str) -> int | None:
 def stop(key: str, *, within: float = 10.0) -> bool:
     """End the daemon of a session and its agent; False if there was none."""
     address = paths.daemons() / f"{key}.json"
-    told = ask(key, "_daemon/stop")
+    told = query(key, "_daemon/stop")
     if told is None:
         sweep()
         return False

@@ -7,15 +7,15 @@ from pathlib import Path
 
 from ..state import paths
 from ..state.file_locks import try_lock
-from .client import Address, started_ticks, unix_socket
+from .address import Address, started_ticks, unix_socket
 
-__all__ = ["MAX_CLIENTS", "Hold"]
+__all__ = ["MAX_CLIENTS", "SessionLock"]
 
 MAX_CLIENTS = 256
 """Clients at once. Without it, a loop in a script would use up the descriptors."""
 
 
-class Hold:
+class SessionLock:
     """Held from `take` until `release`, or until the process dies."""
 
     def __init__(self, key: str, held: int) -> None:
@@ -34,7 +34,7 @@ class Hold:
             raise
 
     @classmethod
-    def take(cls, key: str) -> "Hold | None":
+    def take(cls, key: str) -> "SessionLock | None":
         """Take a session; None if another process has it.
 
         Raises:

@@ -11,7 +11,7 @@ import msgspec
 from ..state.catalogue import Catalogue
 from .client import Config
 from .daemon import Daemon
-from .lock import Hold
+from .lock import SessionLock
 
 __all__ = ["main"]
 
@@ -23,7 +23,7 @@ def main() -> int:
     config = msgspec.json.decode(sys.stdin.buffer.read(), type=Config)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
-        hold = Hold.take(config.key)
+        hold = SessionLock.take(config.key)
     except OSError as error:
         return _fail(error)
     if hold is None:
@@ -44,7 +44,7 @@ def main() -> int:
         hold.release()
 
 
-async def _serve(config: Config, hold: Hold) -> None:
+async def _serve(config: Config, hold: SessionLock) -> None:
     await Daemon(config, hold.listener, on_agent=hold.tell_agent).run()
 
 

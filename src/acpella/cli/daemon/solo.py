@@ -14,9 +14,9 @@ from acpella.rpc.relay import Frame, Side, read_frame
 
 from ..state.catalogue import now
 from .errors import table
-from .lock import MAX_CLIENTS, Hold
+from .lock import MAX_CLIENTS, SessionLock
 
-__all__ = ["Alone"]
+__all__ = ["Solo"]
 
 MAX_LINE = 64 * 1024
 """Bytes of a question. The answers need few."""
@@ -31,7 +31,7 @@ class _Waiting(NamedTuple):
     since: str
 
 
-class Alone:
+class Solo:
     """Answers for the session that this process has to itself, where else a daemon would answer."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Alone:
         self._waiting: dict[asyncio.StreamWriter, _Waiting] = {}  # prompts of other shells
         self._stop = stop
         self._key = self._session_id = ""
-        self._hold: Hold | None = None
+        self._hold: SessionLock | None = None
         self._server: asyncio.Server | None = None
         self._clients: dict[asyncio.StreamWriter, asyncio.Task[Any]] = {}
         self._last = now()
@@ -65,7 +65,7 @@ class Alone:
         await self.release()
         self._key, self._session_id = key, session_id
         try:
-            self._hold = Hold.take(key)
+            self._hold = SessionLock.take(key)
             if self._hold is None:
                 return  # its daemon is there, and asks for it in vain; the agent decides who may have it
             if agent_pid is not None:

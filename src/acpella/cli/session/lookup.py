@@ -85,7 +85,7 @@ def named_session(
     """
     if options.resume:
         known = [entry for entry in catalogue.entries() if entry.session_id == options.resume]
-        return next((e for e in known if daemon.ask(e.key, "_daemon/status") is not None), None)
+        return next((e for e in known if daemon.query(e.key, "_daemon/status") is not None), None)
     if options.session is None and not options.last:
         return None
     try:
@@ -215,7 +215,7 @@ def daemon_config(
         NoSession: the agent's command was not kept, and is not named now.
     """
     target: str | list[str] = agent if agent and not entry.target else entry.target
-    if not target and daemon.ask(entry.key, "_daemon/status") is None:
+    if not target and daemon.query(entry.key, "_daemon/status") is None:
         raise NoSession(
             f"the command of {entry.agent} held secrets, which are not kept; name it again with --agent"
         )

@@ -1,4 +1,4 @@
-"""Shows the settings of a project whole, and asks whether they shall be used."""
+"""Display the settings of a project whole, and asks whether they shall be used."""
 
 import json
 import shlex

@@ -11,10 +11,10 @@ from .facts import is_visible
 from .plain import Simple, Text
 from .rows import Row, is_smart
 
-__all__ = ["Shows", "Simple", "Text", "is_visible", "open_screen", "terminals_of"]
+__all__ = ["Display", "Simple", "Text", "is_visible", "open_screen", "terminals_of"]
 
 
-class Shows(Protocol):
+class Display(Protocol):
     """What every screen can do."""
 
     def start(self) -> None:
@@ -38,7 +38,7 @@ class Shows(Protocol):
         """A question has shown the diffs of this call."""
 
 
-def open_screen(output: str, session: ClientSession, *, live: bool = True) -> Shows:
+def open_screen(output: str, session: ClientSession, *, live: bool = True) -> Display:
     """The screen for `-o simple` or `-o text`; on a terminal the latter is drawn, if rich is there.
 
     Without `live` it is line by line there, too: for when somebody else writes to the terminal as well.

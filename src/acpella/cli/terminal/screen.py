@@ -67,7 +67,7 @@ _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
 class Screen:
-    """Shows updates as they come. `end` leaves nothing but what stays."""
+    """Display updates as they come. `end` leaves nothing but what stays."""
 
     def __init__(
         self,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         RequestPermissionRequest,
     )
 
-    from ...terminal.display import Shows
+    from ...terminal.display import Display
     from ...terminal.questions import Asker
 
 __all__ = ["Exchange", "limited", "pass_stderr", "prompt_title"]
@@ -61,7 +61,7 @@ class Exchange:
         self.interrupts = Interrupts()
         self.sent = False
         """Whether a prompt came into the session."""
-        self._screen: Shows | None = None
+        self._screen: Display | None = None
         self._asker: Asker | None = None
         self._cwd = ""
 

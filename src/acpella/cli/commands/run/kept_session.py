@@ -43,7 +43,7 @@ class KeptSession:
         options, key = self._options, self._entry.key
         servers = all_servers(options.mcp, self._settings)
         config = daemon_config(self._entry, self._settings, agent=options.agent, mcp_servers=servers)
-        if options.mcp and daemon.ask(key, "_daemon/status") is not None:
+        if options.mcp and daemon.query(key, "_daemon/status") is not None:
             say("--mcp has no effect: the session is open already; `acpella sessions close` ends it")
         for _ in range(daemon.ATTACH_TRIES):
             try:

@@ -5,7 +5,7 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from ...daemon.solo import Alone
+from ...daemon.solo import Solo
 from ...session.lookup import new_entry
 from ...session.mcp_servers import all_servers
 from ...state.agents import default_agent, startup_of
@@ -41,7 +41,7 @@ class OwnAgent:
 
     async def run(self, exchange: Exchange) -> int:
         """Gives the exit code."""
-        solo = Alone(
+        solo = Solo(
             "acpella run",
             self._options.agent or "",
             cancel=exchange.interrupts.cancel_turn,
@@ -52,7 +52,7 @@ class OwnAgent:
         finally:
             await solo.release()
 
-    async def _run(self, exchange: Exchange, solo: Alone) -> int:
+    async def _run(self, exchange: Exchange, solo: Solo) -> int:
         async with self._open_agent(exchange) as agent:
             session = await self._open_session(agent)
             key = await self._remember(session, solo, agent.pid)
@@ -96,7 +96,7 @@ class OwnAgent:
             return await agent.resume_session(options.resume, options.cwd, mcp_servers=servers)
         return await agent.load_session(options.resume, options.cwd, mcp_servers=servers)
 
-    async def _remember(self, session: "ClientSession", solo: Alone, agent_pid: int | None) -> str:
+    async def _remember(self, session: "ClientSession", solo: Solo, agent_pid: int | None) -> str:
         """Let other shells find the session; gives its key in the catalogue, empty if it is not kept."""
         if not self._prompt:
             return ""  # there is nothing to go on with
