@@ -61,8 +61,8 @@ class RpcError(AcpellaError):
     default_message: ClassVar[str] = "Internal error"
 
     def __init__(self, message: str | None = None, *, data: Any = None, code: int | None = None) -> None:
-        self.message = message or self.default_message
-        self.data = data
+        self.message: str = message or self.default_message
+        self.data: Any = data
         if code is not None:
             self.code = code
         super().__init__(self.message)

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ConnectedAgent", "Timeouts"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 P = TypeVar("P")
 R = TypeVar("R")

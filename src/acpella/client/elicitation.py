@@ -27,7 +27,7 @@ from acpella.schema import (
 
 __all__ = ["Elicit", "Elicitations", "check_form", "defaults_of", "to_response"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 Reply: TypeAlias = "CreateElicitationResponse | Mapping[str, Any] | bool | None"
 

@@ -16,7 +16,7 @@ from .settings import user_settings
 
 __all__ = ["Ask", "Permissions", "Policy", "Remembered", "Rule", "default_file", "pick"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 Policy: TypeAlias = Literal["ask", "allow-reads", "allow-all", "deny-all"]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RemoteAgent", "RemoteState"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 P = TypeVar("P")
 R = TypeVar("R")

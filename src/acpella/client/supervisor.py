@@ -19,7 +19,7 @@ from .turn import PromptTurn
 
 __all__ = ["Restarts", "SupervisedAgent", "SupervisedSession", "Supervisor"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 State: TypeAlias = Literal["starting", "running", "waiting", "stopped", "failed"]
 """`waiting`: it died and will be started again; `failed`: the restart budget is spent."""

@@ -7,7 +7,7 @@ import sys
 
 __all__ = ["Guard"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 # Ends the group in steps when our end of the pipe closes without a word: we were killed.
 _SCRIPT = 'read -r word || { sleep 1; kill -s TERM -- "-$1"; sleep 1; kill -s KILL -- "-$1"; } 2>/dev/null'

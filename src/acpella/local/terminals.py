@@ -29,7 +29,7 @@ __all__ = [
     "run_command",
 ]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 OUTPUT_LIMIT = 1024 * 1024
 """Bytes of output that are kept, unless asked otherwise; without it `yes` fills the memory."""

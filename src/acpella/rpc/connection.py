@@ -30,7 +30,7 @@ from .peer import CancelRequested, Crash, Failure, Method, Noise, Peer, Reply, R
 
 __all__ = ["Connection", "Handler", "current_request"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 P = TypeVar("P")
 R = TypeVar("R")

@@ -41,7 +41,7 @@ __all__ = [
     "Vocabulary",
 ]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 P = TypeVar("P")
 R = TypeVar("R")

@@ -69,8 +69,8 @@ class Unknown:
     __match_args__ = ("tag", "raw")
 
     def __init__(self, tag: str | None, raw: bytes) -> None:
-        self.tag = tag
-        self.raw = raw
+        self.tag: str | None = tag
+        self.raw: bytes = raw
 
     @property
     def value(self) -> dict[str, Any]:
@@ -149,7 +149,8 @@ class Wire(Struct, rename="camel", omit_defaults=True, frozen=True, kw_only=True
                     if isinstance(extra, Flag):
                         flags[name] = extra
         FLAGS[cls] = flags
-        cls.__annotations__ = {name: native(annotation) for name, annotation in own.items()}  # for msgspec
+        plain = {name: native(annotation) for name, annotation in own.items()}
+        type.__setattr__(cls, "__annotations__", plain)  # for msgspec
 
 
 def flag_of(cls: type, field: str) -> Flag | None:

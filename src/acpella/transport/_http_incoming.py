@@ -21,7 +21,7 @@ from .endpoint import Endpoint
 
 __all__ = ["Incoming", "session_in"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 SETTLE = 0.1
 SETTLE_WITHIN = 10.0

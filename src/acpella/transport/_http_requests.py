@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CLOSE_WITHIN", "HttpRequests", "Refused"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 ANSWER_WITHIN = 120.0
 """Seconds until a POST is taken; servers may delay it while we are behind with reading (T-091)."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Accepted", "EventStream", "StreamOwner"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _PLAIN_UPDATE = b'{"jsonrpc":"2.0","method":"session/update"'
 """How most of what arrives begins; nothing in it concerns the transport."""

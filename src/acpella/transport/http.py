@@ -20,7 +20,7 @@ from .endpoint import Endpoint, shown_body
 
 __all__ = ["HttpChannel"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 SILENT_AFTER = 45.0
 """Seconds without a sign of life on a stream of a server that sends them every 15: it is half open."""

@@ -18,7 +18,7 @@ def memory_pair() -> tuple["MemoryChannel", "MemoryChannel"]:
 class MemoryChannel:
     """One end of a `memory_pair`."""
 
-    about = ChannelInfo()
+    about: ChannelInfo = ChannelInfo()
     _other: "MemoryChannel"
 
     def __init__(self) -> None:

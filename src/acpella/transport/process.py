@@ -20,7 +20,7 @@ from .limits import ProcessLimits
 
 __all__ = ["ProcessChannel", "why_not_started"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 STDERR_TAIL = 16 * 1024
 """Bytes of stderr that are kept for error messages."""
@@ -79,7 +79,7 @@ class ProcessChannel:
             raise LocalProtocolError("the command is empty")
         self._command = [os.fspath(part) for part in command]
         self._cwd = cwd
-        self.env = {name: value for name, value in (env or {}).items() if value is not None}
+        self.env: dict[str, str] = {name: value for name, value in (env or {}).items() if value is not None}
         """What was laid over this process's environment."""
         laid_over: dict[str, str | None] = {**(os.environ if inherit_env else {}), **(env or {})}
         self._env = {name: value for name, value in laid_over.items() if value is not None}

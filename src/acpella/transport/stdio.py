@@ -18,7 +18,7 @@ class StdioChannel:
     to stderr, and child processes read an empty stdin. Both come back when it is closed.
     """
 
-    about = ChannelInfo()
+    about: ChannelInfo = ChannelInfo()
 
     def __init__(self) -> None:
         self._guard: _Guard | None = None

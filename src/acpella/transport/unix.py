@@ -17,7 +17,7 @@ __all__ = ["UnixChannel"]
 class UnixChannel:
     """Connects to the socket at a path, or takes one that is connected already, as a listener gives them."""
 
-    about = ChannelInfo()
+    about: ChannelInfo = ChannelInfo()
 
     def __init__(self, where: str | os.PathLike[str] | socket.socket, *, peer: str = "the peer") -> None:
         """`peer` names the other end in errors."""

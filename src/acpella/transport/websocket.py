@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WebSocketChannel"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 PING_EVERY = 20.0
 """Seconds between pings; a server that is silent for two of them is gone (T-066)."""
@@ -55,7 +55,7 @@ class WebSocketChannel:
     ) -> None:
         """`on_link` hears False when the connection was cut, and True when it is back. `identity` is what the
         channel tells about its peer."""
-        self.about = ChannelInfo(identity=identity)
+        self.about: ChannelInfo = ChannelInfo(identity=identity)
         self._endpoint = endpoint
         self._ping_every = ping_every
         self._on_link = on_link
