@@ -45,10 +45,10 @@ def test_text_that_is_none_is_named(shell: Shell) -> None:
     shot = shell.repo / "shot.png"
     shot.write_bytes(b"\x89PNG\r\n\x1a\n\xff\xff")
     ran = shell("run", "-a", shell.scripted, "--file", "shot.png")
-    assert ran.returncode == 2 and "shot.png is no text" in ran.stderr and "--image" in ran.stderr
+    assert ran.returncode == 2 and "shot.png is not text" in ran.stderr and "--image" in ran.stderr
     with shot.open("rb") as file:
         ran = shell("run", "-a", shell.scripted, stdin=file)
-    assert ran.returncode == 2 and "stdin is no text" in ran.stderr and "--image" in ran.stderr
+    assert ran.returncode == 2 and "stdin is not text" in ran.stderr and "--image" in ran.stderr
 
 
 def test_a_time_limit_is_named_once_though_the_agent_does_not_stop(shell: Shell) -> None:

@@ -159,7 +159,10 @@ def test_an_empty_prompt_is_a_usage_error(run: Any) -> None:
 
 def test_an_image_must_be_one(run: Any, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("x", encoding="utf-8")
-    for image, message in (("notes.txt", "is no image"), ("missing.png", "no image missing.png")):
+    for image, message in (
+        ("notes.txt", "does not look like an image"),
+        ("missing.png", "no image missing.png"),
+    ):
         ran = run("-a", example("echo.py"), "--image", image, "hi")
         assert ran.returncode == 2 and message in ran.stderr
 

@@ -378,7 +378,7 @@ async def test_a_file_of_a_newer_version_is_left_alone(sqlite: SqliteStore) -> N
 async def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     path.write_text("Dear diary, " * 500, encoding="utf-8")
-    with pytest.raises(StoreError, match=r"notes\.db is no session database"):
+    with pytest.raises(StoreError, match=r"notes\.db is not a session database"):
         await SqliteStore(path).open()
     assert path.read_text(encoding="utf-8").startswith("Dear diary")
 

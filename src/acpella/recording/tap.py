@@ -10,6 +10,7 @@ import os
 import select
 import signal
 import struct
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -18,11 +19,14 @@ from typing import Any, BinaryIO, cast
 
 from acpella.errors import TransportError
 from acpella.local.guard import Guard
-from acpella.transport.standin import StandIn
 
 from .format import Direction, new_header
 from .queue import Chunk, Lost, Queue
 from .writer import Filters, Writer, open_private
+
+assert sys.platform != "win32"  # as the module that it stands on, which type checkers skip there
+
+from acpella.transport.standin import StandIn  # noqa: E402
 
 __all__ = ["record_program"]
 

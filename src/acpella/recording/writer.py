@@ -38,7 +38,7 @@ def open_private(path: str | os.PathLike[str]) -> BinaryIO:
         OSError: it cannot be opened, or others can read it and that cannot be changed.
     """
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600), "ab")
+    file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
     try:
         mode = os.fstat(file.fileno()).st_mode
         if os.name == "posix" and stat.S_ISREG(mode) and mode & 0o077:

@@ -186,7 +186,7 @@ NEEDED = (
 """What hardly a program works without."""
 
 OURS = ("ACPELLA_TOKEN*", "ACPELLA_SERVER_*", *(f"ACPELLA*{word}*" for word in ("DSN", "DATABASE", "SECRET")))
-"""What a child must not learn: how to become a user of this server, or where its sessions are withheld."""
+"""What a child must not learn: how to become a user of this server, or where its sessions are kept."""
 
 
 def passed_on(environment: Mapping[str, str], allowed: Sequence[str]) -> dict[str, str]:

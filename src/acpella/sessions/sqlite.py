@@ -1,6 +1,5 @@
 """Sessions in a SQLite file: durable, and shared by the processes of one machine."""
 
-import itertools
 import logging
 import os
 import sqlite3
@@ -51,10 +50,10 @@ _CREATE = f"INSERT INTO sessions ({_COLUMNS}, epoch, owner) VALUES (?, ?, ?, ?, 
 
 _INSERTS = {
     rows: "INSERT INTO events (sid, epoch, seq, kind, body) VALUES "
-    + ", ".join(f"(?1, ?2, ?3 + {row}, ?, ?)" for row in range(rows))
-    for rows in (256, 128, 64, 32, 16, 8, 4, 2, 1)
+    + ", ".join("(?, ?, ?, ?, ?)" for _ in range(rows))
+    for rows in (128, 64, 32, 16, 8, 4, 2, 1)  # older SQLite takes 999 values at most
 }
-"""Many rows a statement: twice as fast as one each."""
+"""Many rows a statement: twice as fast as one each. Python 3.12 and later refuse numbered placeholders."""
 
 
 class SqliteStore:
@@ -376,8 +375,9 @@ def _insert(
     start = 0
     for rows, statement in _INSERTS.items():
         while len(events) - start >= rows:
-            values = itertools.chain.from_iterable(events[start : start + rows])
-            connection.execute(statement, (key, epoch, after + start + 1, *values))
+            numbered = enumerate(events[start : start + rows], after + start + 1)
+            values = [value for seq, (kind, body) in numbered for value in (key, epoch, seq, kind, body)]
+            connection.execute(statement, values)
             start += rows
 
 

@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +18,8 @@ from typing import Literal, TypeAlias
 from acpella.errors import TransportError
 
 from .process import why_not_started
+
+assert sys.platform != "win32"  # type checkers skip the rest there; `acpella record` says what to do instead
 
 __all__ = ["Seen", "StandIn", "Stream"]
 
@@ -196,9 +199,11 @@ def _is_stream(descriptor: int) -> bool:
 
 
 def _widen(descriptor: int) -> None:
-    try:
-        import fcntl
+    if sys.platform != "linux":
+        return
+    import fcntl
 
+    try:
         if fcntl.fcntl(descriptor, fcntl.F_GETPIPE_SZ) < PIPE_SIZE:
             fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
     except (ImportError, AttributeError, OSError):

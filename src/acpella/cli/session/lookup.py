@@ -78,7 +78,7 @@ def find_settings(
 def named_session(
     options: "ConversationOptions", settings: "ClientSettings", catalogue: Catalogue
 ) -> Entry | None:
-    """The session that the command line names, if an background process keeps it or shall keep it.
+    """The session that the command line names, if a background process keeps it or shall keep it.
 
     Raises:
         NoSession: there is none to go on with, or nothing can be remembered here.

@@ -20,6 +20,9 @@ __all__ = ["run"]
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the agent; gives its exit code."""
+    if sys.platform == "win32":
+        say("acpella record needs Unix; use `acpella run --record FILE`, or WSL")
+        return exits.REFUSED
     from acpella.errors import TransportError
     from acpella.recording.tap import record_program
 
@@ -69,7 +72,7 @@ def _place(command: list[str]) -> Path:
 
 def _end_like(status: int) -> int:
     """End as the agent did: by the same signal, if it was one."""
-    if status >= 0:
+    if status >= 0 or sys.platform == "win32":
         return status
     sys.stderr.flush()
     try:
