@@ -245,12 +245,32 @@ async def test_input_that_is_no_json_fails_the_turn_and_harms_no_history(store: 
 
 async def ask(turn: Any) -> str:
     async with turn.tool("Delete a.py", kind="delete", name="delete", locations=["a.py"]) as call:
-        return "yes" if await turn.permit(call, f"Delete a.py ({turn.text})") else "no"
+        return "yes" if await turn.permit(call, f"Delete a.py ({turn.text})", key="delete") else "no"
 
 
 def ask_plainly(turn: Any) -> str:
     with turn.tool("Delete a.py", kind="delete", name="delete", locations=["a.py"]) as call:
-        return "yes" if turn.permit(call, f"Delete a.py ({turn.text})") else "no"
+        return "yes" if turn.permit(call, f"Delete a.py ({turn.text})", key="delete") else "no"
+
+
+async def test_always_for_one_file_of_a_tool_is_not_always_for_another() -> None:
+    """Without a key the question itself is remembered, with its paths; the tool's name would cover them all."""
+
+    async def write(turn: Any) -> str:
+        path = turn.text
+        async with turn.tool(
+            f"Tidy {path}", kind="edit", name="tidy", locations=[path], pending=True
+        ) as call:
+            return "yes" if await turn.permit(call, "Write it") else "no"
+
+    async with editing(agent_of(write)) as editor:
+        editor.choice = "allow_always"
+        session = await editor.new()
+        for text, questions in (("a.txt", 1), ("a.txt", 1), ("b.txt", 2)):
+            await editor.prompt(session, text)
+            assert len(editor.calls("session/request_permission")) == questions
+        names = [option["name"] for option in editor.calls("session/request_permission")[0]["options"]]
+        assert names[1] == "Always allow exactly this in this project"
 
 
 @pytest.mark.parametrize("handler", [ask, ask_plainly])

@@ -169,13 +169,15 @@ class Turn:
     ) -> Permission:
         """Ask the user whether the agent may do something: `if await turn.permit(call, "Write a.py"):`.
 
-        "Always" answers are remembered under `key`: by default the tool's name, or the title. They hold in
-        the directory of the session, or with `everywhere` in all. `covers` says in words what the key stands
-        for; the names of these answers say all that: "Always allow ls in this project". A call that was
-        refused ends as failed.
+        "Always" answers are remembered under `key`: by default this very question with the paths of the call.
+        They hold in the directory of the session, or with `everywhere` in all. `covers` says in words what the
+        key stands for; the names of these answers say all that: "Always allow ls in this project". A call that
+        was refused ends as failed.
         """
         call = call or self.tool(title or "Continue?")
-        key = key or call.name or title or call.title
+        if key is None:  # a tool's name would cover calls that nobody was asked about
+            key = " ".join([title or call.title, *(location.path for location in call.locations)])
+            covers = covers or "exactly this"
         return Permission(permit(self._core, call, title, key, covers=covers, everywhere=everywhere))
 
     def remembered(self, key: str, *, everywhere: bool = False) -> "Decision | None":
