@@ -7,7 +7,7 @@ PEERS := tests/peers/node_modules/.installed
 NEXT := .venv-official-next
 DEMO := .venv-demo
 
-.PHONY: demo test test-all check unit docs pictures bench bench-next format clean
+.PHONY: demo test test-all check unit docs programs reference pictures bench bench-next format clean
 
 demo: $(DEMO)/.installed  ## a conversation with the built-in agent; needs no key
 	@$(DEMO)/bin/acpella demo
@@ -26,6 +26,12 @@ check: $(VENV)/.installed  ## format, lint, layers, types on every system
 
 docs: $(VENV)/.installed  ## the documentation, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+programs:  ## the programs of docs_src, into the pages that show them
+	$(PYTHON) docs/site/programs.py
+
+reference: $(VENV)/.installed  ## the tables of the reference, from the code
+	$(BIN)/python docs/site/generated.py
 
 pictures: $(VENV)/.installed  ## the pictures of terminal screens, from real runs
 	$(BIN)/python docs/site/screens.py

@@ -1,6 +1,8 @@
-"""Pages of the reference that are made from the code when the site is built, so that they cannot be wrong.
+"""Pages of the reference that are made from the code, so that they cannot be wrong.
 
-MkDocs calls `on_files` and `on_nav`. `generated_pages()` gives the pages by name; tests read it, too.
+`python docs/site/generated.py` writes the tables, which are kept in the repository so that they can be
+read there; a test compares them. The pages about Python are made when the site is built: MkDocs calls
+`on_files`.
 """
 
 import argparse
@@ -11,6 +13,7 @@ import os
 import textwrap
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
+from pathlib import Path
 from typing import Any
 
 PYTHON = {
@@ -33,18 +36,20 @@ PYTHON = {
 """Modules whose public names have a page."""
 
 
-def generated_pages() -> dict[str, str]:
-    """Text of each page, by its place in the docs."""
-    pages = {
+def tables() -> dict[str, str]:
+    """Text of each page that is kept in the repository, by its place in the docs."""
+    return {
         "reference/cli.md": command_line(),
         "reference/exit-codes.md": exit_codes(),
         "reference/agent-settings.md": agent_settings(),
         "reference/server-settings.md": server_settings(),
         "reference/methods.md": methods(),
     }
-    for module in PYTHON:
-        pages[f"reference/python/{page_of(module)}"] = python_module(module)
-    return pages
+
+
+def python_pages() -> dict[str, str]:
+    """Text of each page about a module."""
+    return {f"reference/python/{page_of(module)}": python_module(module) for module in PYTHON}
 
 
 def page_of(module: str) -> str:
@@ -95,24 +100,27 @@ def agent_settings() -> str:
     """Limits of an agent."""
     from acpella.agent.settings import Settings
 
-    return (
-        "# Settings of an agent\n\n"
-        'The author gives them as `Agent(..., settings={"page_size": 100})`. The environment of the person '
-        "who runs the agent has the last word.\n\n" + _settings_table(Settings, "ACPELLA_")
-    )
+    return """\
+# Settings of an agent
+
+The author gives them as `Agent(..., settings={"page_size": 100})`. The environment of the person who runs
+the agent has the last word.
+
+""" + _settings_table(Settings, "ACPELLA_")
 
 
 def server_settings() -> str:
     """Limits of a server."""
     from acpella.server.settings import ServerSettings
 
-    return (
-        "# Settings of a server\n\n"
-        "Each is a line of the TOML file that `acpella serve --config FILE` reads, or an environment "
-        "variable, which has the last word. Lists are separated by commas in the environment. "
-        "In a program, pass `settings=ServerSettings(...)` to `asgi` or `serve`.\n\n"
-        + _settings_table(ServerSettings, "ACPELLA_SERVER_")
-    )
+    return """\
+# Settings of a server
+
+Each is a line of the TOML file that `acpella serve --config FILE` reads, or an environment variable, which
+has the last word. Lists are separated by commas in the environment. In a program, pass
+`settings=ServerSettings(...)` to `asgi` or `serve`.
+
+""" + _settings_table(ServerSettings, "ACPELLA_SERVER_")
 
 
 def _settings_table(settings: type, prefix: str) -> str:
@@ -161,14 +169,14 @@ def methods() -> str:
         head = "| method | kind | params | result | offered by | stability |\n|---|---|---|---|---|---|\n"
         return f"## {title}\n\n{head}" + "\n".join(rows) + "\n"
 
-    return (
-        "# Methods of the protocol\n\n"
-        "acpella reads this table itself: `acpella.schema.methods`. The column *offered by* names the "
-        "capability that a peer has to advertise before the other may call the method.\n\n"
-        + section("To the agent", "agent")
-        + "\n"
-        + section("To the client", "client")
-    )
+    return f"""\
+# Methods of the protocol
+
+acpella reads this table itself: `acpella.schema.methods`. The column *offered by* names the capability that a
+peer has to advertise before the other may call the method.
+
+{section("To the agent", "agent")}
+{section("To the client", "client")}"""
 
 
 def _type(value: Any) -> str:
@@ -200,10 +208,20 @@ def _first_line(value: Any) -> str:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages to those that are written by hand."""
+    """Add the pages to those that are in the repository."""
     from mkdocs.structure.files import File
 
-    makers: dict[str, str] = generated_pages()
-    for path, text in makers.items():
+    for path, text in python_pages().items():
         files.append(File.generated(config, path, content=text))
     return files
+
+
+def main() -> None:
+    docs = Path(__file__).parents[1]
+    for path, text in tables().items():
+        (docs / path).write_text(text, encoding="utf-8")
+        print(f"docs/{path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -254,7 +254,7 @@ def ask_plainly(turn: Any) -> str:
 
 
 async def test_always_for_one_file_of_a_tool_is_not_always_for_another() -> None:
-    """Without a key the question itself is remembered, with its paths; the tool's name would cover them all."""
+    """Without a key, the question is remembered with its paths; the tool's name would cover all files."""
 
     async def write(turn: Any) -> str:
         path = turn.text

@@ -10,6 +10,7 @@ A page is worked through from top to bottom in an empty directory, as a reader w
 
 A comment before a block changes that:
 
+- `<!-- program: docs_src/x.py -->` is a program of `docs_src`, which is type-checked, word for word;
 - `<!-- exit: 10 -->` is the exit code of its last command;
 - `<!-- background -->` is a server that runs until the end of the page;
 - `<!-- terminal -->` is a command that needs a terminal and is left with Ctrl-D;
@@ -26,7 +27,6 @@ DOCS = ROOT / "docs"
 
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w-]*)(?P<rest>.*)$")
 _TITLE = re.compile(r'title="([^"]+)"')
-_SNIPPET = re.compile(r'^ *--8<-- "([^"]+)"$')
 _REMARK = re.compile(r"^<!-- (\w[\w ]*?)(?:: (.*?))? -->$")
 
 
@@ -64,7 +64,7 @@ def pages() -> list[Path]:
 
 
 def blocks(page: Path) -> list[Block]:
-    """The blocks of a page, with what they include."""
+    """The blocks of a page."""
     found: list[Block] = []
     remarks: dict[str, str] = {}
     fence: re.Match[str] | None = None
@@ -79,16 +79,9 @@ def blocks(page: Path) -> list[Block]:
             found.append(Block(start, fence["language"], name, "\n".join(lines) + "\n", remarks))
             fence, remarks = None, {}
         elif fence is not None:
-            lines.extend(_included(line.removeprefix(fence["indent"])))
+            lines.append(line.removeprefix(fence["indent"]))
         elif remark := _REMARK.match(line):
             remarks[remark[1]] = remark[2] or ""
         elif line.strip():
             remarks = {}
     return found
-
-
-def _included(line: str) -> list[str]:
-    snippet = _SNIPPET.match(line)
-    if snippet is None:
-        return [line]
-    return (ROOT / snippet[1]).read_text(encoding="utf-8").splitlines()

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from doc_pages import DOCS, ROOT, blocks, pages
+from doc_pages import ROOT, blocks, pages
 from doc_reader import Reader
 
 
@@ -20,10 +20,15 @@ def test_what_a_page_shows_works(page: Path, tmp_path: Path) -> None:
         reader.close()
 
 
-def test_programs_of_pages_stand_on_a_page() -> None:
-    included = "".join(page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md"))
-    programs = [path.relative_to(ROOT).as_posix() for path in (ROOT / "docs_src").rglob("*.py")]
-    assert [name for name in programs if f'"{name}"' not in included] == []
+def test_pages_show_the_programs_word_for_word() -> None:
+    shown: set[str] = set()
+    for page in pages():
+        for block in blocks(page):
+            if name := block.remarks.get("program"):
+                shown.add(name)
+                assert block.text == text_of(ROOT / name), f"{page.name}:{block.line}: make programs"
+    programs = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs_src").rglob("*.py")}
+    assert programs == shown
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda p: str(p.relative_to(ROOT)))

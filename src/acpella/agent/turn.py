@@ -169,9 +169,9 @@ class Turn:
     ) -> Permission:
         """Ask the user whether the agent may do something: `if await turn.permit(call, "Write a.py"):`.
 
-        "Always" answers are remembered under `key`: by default this very question with the paths of the call.
-        They hold in the directory of the session, or with `everywhere` in all. `covers` says in words what the
-        key stands for; the names of these answers say all that: "Always allow ls in this project". A call that
+        "Always" answers are remembered under `key`: by default this very question with the call's paths. They
+        hold in the directory of the session, or with `everywhere` in all. `covers` says in words what the key
+        stands for; the names of these answers say all that: "Always allow ls in this project". A call that
         was refused ends as failed.
         """
         call = call or self.tool(title or "Continue?")
