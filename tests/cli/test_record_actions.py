@@ -75,6 +75,31 @@ def test_a_conversation_is_shown_as_chat_shows_it(talk: Path, capsys: pytest.Cap
     assert places == sorted(places) and "[session/prompt failed: no more]" in text
 
 
+def test_a_tool_call_goes_on_after_the_question_about_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def update(**fields: Any) -> Any:
+        return ("in", {"method": "session/update", "params": {"sessionId": "s", "update": fields}})
+
+    call = {"toolCallId": "c", "title": "Tidy notes.txt", "kind": "edit"}
+    path = written(
+        tmp_path / "t.jsonl",
+        *HELLO,
+        prompt(2, "tidy"),
+        update(sessionUpdate="tool_call", status="pending", **call),
+        (
+            "in",
+            {"id": 9, "method": "session/request_permission", "params": {"toolCall": call, "options": []}},
+        ),
+        ("out", {"id": 9, "result": {"outcome": {"outcome": "selected", "optionId": "yes"}}}),
+        update(sessionUpdate="tool_call_update", toolCallId="c", status="completed"),
+        stop(2),
+    )
+    _, text, _ = output(capsys, "show", str(path))
+    assert "[Tidy notes.txt: yes]" in text and "[edit] Tidy notes.txt ✓ completed" in text
+    assert "unfinished" not in text and "[other]" not in text
+
+
 def test_what_an_agent_said_cannot_drive_the_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

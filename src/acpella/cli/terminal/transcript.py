@@ -7,6 +7,7 @@ from acpella.schema import SessionUpdate, TextContent, ToolCall, ToolCallUpdate,
 
 from .clean import clean
 from .display import Text, is_visible
+from .rows import Row
 
 __all__ = ["Transcript"]
 
@@ -39,6 +40,12 @@ class Transcript:
         if isinstance(update, ToolCall | ToolCallUpdate):  # the rest would be held for nothing
             self._result.fold(update)
         self._screen.update(update, self._result.tool_calls)
+
+    def note(self, row: Row) -> None:
+        """A line of its own between updates; what is under way goes on after it."""
+        self._flush()
+        if self._broken is None:
+            self._screen.tell([row])
 
     def end(self) -> None:
         """Raises `BrokenPipeError` if nobody read it to the end."""

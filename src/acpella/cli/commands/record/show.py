@@ -125,10 +125,13 @@ class _Conversation(_Shown):
         self._asked: dict[tuple[str, str], tuple[str, Any]] = {}
 
     def note(self, text: str) -> None:
-        self._flush()
-        show(f"[{text}]")
+        if self._screen is None:
+            show(f"[{text}]")
+        else:
+            self._screen.note([(f"[{text}]", "dim")])  # the turn goes on, with its open tool calls
 
     def begin(self, info: dict[str, Any]) -> None:
+        self._flush()
         self._asked.clear()
 
     def end(self) -> None:
