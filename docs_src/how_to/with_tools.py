@@ -11,7 +11,7 @@ agent.on_close(servers.close)
 async def reply(turn):
     mine = servers.of(turn.session)
     tools = await mine.prepare(turn)  # waits for servers that still start, tells of those that failed
-    yield f"I have {len(tools)} tools."
+    yield f"Tools: {len(tools)}. "
     for tool in tools:
         if tool.name.endswith("get_current_time"):
             result = await mine.call(tool, {"timezone": "UTC"})

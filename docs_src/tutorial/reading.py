@@ -17,7 +17,7 @@ async def reply(turn):
 
     untidy = [n for n, line in enumerate(text.splitlines(), 1) if line != line.rstrip()]
     if untidy:
-        yield f"{path} has trailing blanks in lines {', '.join(map(str, untidy))}."
+        yield f"{path} has trailing spaces (line {', '.join(map(str, untidy))})."
     else:
         yield f"{path} is tidy."
 

@@ -100,6 +100,10 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "acpella tokens remove tokens.txt 3f9a01bc": "one token, by its hash",
     },
     "acpella tokens hash": {"acpella tokens hash tokens.txt": "replace tokens in clear text by their hashes"},
+    "acpella store": {
+        "acpella store check sessions.db": "read every session",
+        "acpella store copy sessions.db env:ACPELLA_STORE": "from a file to PostgreSQL",
+    },
     "acpella store migrate": {
         "acpella store migrate env:ACPELLA_STORE": "make the tables before the servers start",
     },

@@ -52,7 +52,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--yes",
         action="store_true",
-        help="answer the agent's questions with yes; so it is without a terminal",
+        help="answer yes to the agent's questions; the default without a terminal",
     )
 
 

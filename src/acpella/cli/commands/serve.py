@@ -112,7 +112,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     how = parser.add_argument_group("how it runs")
     how.add_argument(
-        "--config", metavar="PATH", help="settings in TOML; the environment and options go before"
+        "--config", metavar="PATH", help="settings in TOML; the environment and options take precedence"
     )
     how.add_argument("--log-format", choices=("text", "json"), default="text", help="default: %(default)s")
     how.add_argument("--log-level", default="INFO", choices=("DEBUG", "INFO", "WARNING", "ERROR"))

@@ -29,7 +29,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--output",
         choices=("text", "simple", "jsonl", "json"),
         default="text",
-        help="text: answer and doings; simple: answer only; jsonl (or json): every frame of the protocol",
+        help="text: answer and tool calls; simple: answer only; jsonl (or json): every frame of the protocol",
     )
     add("--list-commands", action="store_true", help="show the agent's slash commands and end")
     add(
@@ -40,7 +40,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--save-session", metavar="PATH", help="write the id of the session to a file")
     add("--file", metavar="PATH", help="read the prompt, or more of it, from a file; - for stdin")
     add("--image", action="append", default=[], metavar="PATH", help="send an image along; may be repeated")
-    add("--timeout", type=_seconds, default=0.0, metavar="SECONDS", help="give up after so long")
+    add("--timeout", type=_seconds, default=0.0, metavar="SECONDS", help="total time limit; 0 for none")
 
 
 def _seconds(text: str) -> float:
