@@ -12,7 +12,7 @@ import pytest
 from scripting import Script
 
 from acpella.client import AgentServer, ClientSettings, Permissions, Remembered, Rule, connect
-from acpella.client.lasting import key_of
+from acpella.client.permission_keys import key_of
 from acpella.client.targets import identity_of
 from acpella.schema import ToolCallUpdate, decode
 from acpella.sessions import RememberedPermissions

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 from acpella.schema import PermissionOption, RequestPermissionRequest, ToolCallUpdate
 from acpella.sessions import RememberedPermissions
 
-from .lasting import key_of, span_of
+from .permission_keys import key_of, span_of
 from .rules import Rule
 from .settings import user_settings
 

@@ -20,7 +20,7 @@ from .settings import ServerSettings
 if TYPE_CHECKING:
     from acpella.agent import Agent
 
-__all__ = ["AgentTarget", "CommandTarget", "RunningAgent", "Target", "passed_on"]
+__all__ = ["AgentTarget", "CommandTarget", "RunningAgent", "Target", "command_environment"]
 
 log = logging.getLogger(__name__)
 
@@ -145,7 +145,7 @@ class CommandTarget:
         channel = ProcessChannel(
             self.command,
             cwd=self._cwd,
-            env=passed_on(os.environ, settings.environment),
+            env=command_environment(os.environ, settings.environment),
             inherit_env=False,
             on_stderr=self._on_stderr or command_log,
             limits=ProcessLimits(
@@ -178,21 +178,25 @@ class _CommandAgent:
                 self._command_log.end()
 
 
-NEEDED = (
+ALWAYS_PASSED = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TERM"),
     *("TMPDIR", "TMP", "TEMP", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "WINDIR", "USERPROFILE"),
     *("APPDATA", "LOCALAPPDATA", "XDG_*", "SSL_CERT_FILE", "SSL_CERT_DIR"),
 )
 """What hardly a program works without."""
 
-OURS = ("ACPELLA_TOKEN*", "ACPELLA_SERVER_*", *(f"ACPELLA*{word}*" for word in ("DSN", "DATABASE", "SECRET")))
+WITHHELD = (
+    "ACPELLA_TOKEN*",
+    "ACPELLA_SERVER_*",
+    *(f"ACPELLA*{word}*" for word in ("DSN", "DATABASE", "SECRET")),
+)
 """What a child must not learn: how to become a user of this server, or where its sessions are kept."""
 
 
-def passed_on(environment: Mapping[str, str], allowed: Sequence[str]) -> dict[str, str]:
+def command_environment(environment: Mapping[str, str], allowed: Sequence[str]) -> dict[str, str]:
     """The variables that a hosted command gets."""
-    wanted = _matching((*NEEDED, *allowed))
-    withheld = _matching(OURS)
+    wanted = _matching((*ALWAYS_PASSED, *allowed))
+    withheld = _matching(WITHHELD)
     return {
         name: value
         for name, value in environment.items()

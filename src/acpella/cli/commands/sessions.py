@@ -164,7 +164,7 @@ def _cells(row: dict[str, Any], *, everywhere: bool) -> tuple[str, ...]:
 
 
 async def _show(arguments: argparse.Namespace) -> int:
-    from ..daemon.background import results
+    from ..daemon.unattended import results
     from ..session.connecting import reached
     from ..terminal.transcript import Transcript
 

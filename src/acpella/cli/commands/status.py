@@ -6,7 +6,7 @@ from typing import Any
 from .. import exits
 from ..daemon import client as daemon
 from ..daemon.address import sweep
-from ..daemon.background import results
+from ..daemon.unattended import results
 from ..session.lookup import matching
 from ..state import paths
 from ..state.catalogue import Catalogue, Entry

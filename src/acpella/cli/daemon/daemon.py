@@ -612,7 +612,7 @@ class Daemon:
 
     def _queue_up(self, client: ClientLink, request: Frame) -> None:
         """A prompt that nobody waits for: the daemon is its client itself."""
-        from .background import Background, Queued
+        from .unattended import Queued, UnattendedClient
 
         if not client.attached:
             client.side.refuse(_id(request), InvalidRequest("initialize first"))
@@ -620,7 +620,7 @@ class Daemon:
         wanted = msgspec.json.decode(request.envelope.params, type=Queued)
         here, there = memory_pair()
         inner = ClientLink(here, on_frame=self._frame, on_lost=self._left, background=True)
-        work = Background(self._config, self._agent.session_id, wanted)
+        work = UnattendedClient(self._config, self._agent.session_id, wanted)
 
         async def go() -> None:
             await self._attach(inner)

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol, cast
 
-from acpella.client.lasting import command_in, input_beside, span_of
+from acpella.client.permission_keys import command_in, input_beside, span_of
 from acpella.schema import (
     BooleanPropertySchema,
     Content,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from .client import Config
 
-__all__ = ["Background", "Kept", "Queued", "keep", "results"]
+__all__ = ["UnattendedClient", "Kept", "Queued", "keep", "results"]
 
 MAX_TEXT = 64 * 1024
 """Characters of an answer that are kept."""
@@ -42,7 +42,7 @@ class Kept(msgspec.Struct, kw_only=True, omit_defaults=True):
     text: str = ""
 
 
-class Background:
+class UnattendedClient:
     """Runs one prompt inside the daemon and keeps how it ended."""
 
     def __init__(self, config: "Config", session_id: str, wanted: Queued) -> None:
