@@ -244,7 +244,7 @@ async def test_a_store_that_cannot_be_opened_is_a_clear_error(tmp_path: Path) ->
         timeout=20,
     )
     assert ran.returncode != 0
-    assert "no session database" in ran.stderr.decode().splitlines()[-1]
+    assert "not a session database" in ran.stderr.decode().splitlines()[-1]
 
 
 @pytest.mark.parametrize("log", ["", "off"])
@@ -272,7 +272,7 @@ def test_a_failed_start_is_in_the_log(home: Path, tmp_path: Path) -> None:
     file.write_text("this is no database, but a longer text that is none" * 20, encoding="utf-8")
     subprocess.run([sys.executable, PROGRAM, "reply", str(file)], input=b"", capture_output=True, timeout=20)
     (kept,) = logs_in(home)
-    assert "no session database" in kept
+    assert "not a session database" in kept
 
 
 def test_a_failed_start_of_the_built_in_agent_is_in_the_log(home: Path) -> None:
