@@ -517,10 +517,10 @@ def test_what_a_kept_agent_prints_is_told_to_whom_it_concerns(shell: Shell) -> N
     """FIELD-NOTES 10"""
     old = str(HERE / "old_agent.py")
     first = shell("run", "-s", "work", "-a", old, "one")
-    told = [line for line in first.stderr.splitlines() if "no message" in line]
+    told = [line for line in first.stderr.splitlines() if "not a message" in line]
     assert len(told) == 2 and "a banner that" in told[0] and "a line of its log" in told[1]
     second = shell("run", "-s", "work", "two")
-    assert [line for line in second.stderr.splitlines() if "no message" in line] == told[1:]
+    assert [line for line in second.stderr.splitlines() if "not a message" in line] == told[1:]
 
 
 # -- commands with an agent of their own ------------------------------------------------------------

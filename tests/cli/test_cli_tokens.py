@@ -102,11 +102,11 @@ def test_mistakes_are_told_and_change_nothing(shell: Shell, file: Path) -> None:
     add(shell, "alice")
     before = file.read_text()
     for words, told in (
-        (["add", "tokens", "a b"], "no name for a user"),
-        (["add", "tokens", "#a"], "no name for a user"),
-        (["add", "tokens", "a\nb"], "no name for a user"),
+        (["add", "tokens", "a b"], "cannot be a user's name"),
+        (["add", "tokens", "#a"], "cannot be a user's name"),
+        (["add", "tokens", "a\nb"], "cannot be a user's name"),
         (["add", "tokens", "x", "--scopes", "write"], "no scope 'write'; there are: prompt"),
-        (["add", "tokens", "x", "--until", "tomorrow"], "no date such as"),
+        (["add", "tokens", "x", "--until", "tomorrow"], "not a date such as"),
         (["add", "tokens", "x", "--until", "2020-01-01"], "2020-01-01 is over"),
         (["add", "nowhere/tokens", "x"], "nowhere cannot be used"),
         (["list", "nothing"], "there is no file"),

@@ -173,7 +173,7 @@ async def test_search_text(project: Path, home: Path, program: str) -> None:
     assert sorted(hits) == ["src/a.py:1: needle here", "src/deep/b.ts:1: needle here"]
     assert told(provider, 2) == "src/deep/b.ts:2: and (here)"
     assert told(provider, 3) == "nothing matches nothing like it"
-    assert "no regular expression" in told(provider, 4)
+    assert "not a regular expression" in told(provider, 4)
 
 
 async def test_a_pattern_that_never_ends_is_stopped_with_the_turn(project: Path, home: Path) -> None:

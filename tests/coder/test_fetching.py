@@ -353,7 +353,7 @@ async def test_texts_are_read_in_their_charset(body: bytes, content_type: str | 
     [
         (b"%PDF", "application/pdf", 200, "is application/pdf, neither text nor an image"),
         (b"a\0b", "text/plain", 200, "binary"),
-        (b"<svg", "image/png", 200, "no PNG, JPEG, GIF or WebP"),
+        (b"<svg", "image/png", 200, "not a PNG, JPEG, GIF or WebP"),
         (b"no", "text/plain", 404, "answered 404"),
         (b"no", "text/plain", 500, "answered 500"),
         (b"", "text/plain", 304, "answered 304"),

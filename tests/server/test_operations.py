@@ -259,7 +259,7 @@ def test_mistakes_are_told_in_one_line(
             (["--token", "", "served:agent"], "need a value"),
             (
                 ["--host", "203.0.113.9", "--plain-http", "--token", TOKEN, "served:agent"],
-                "no address of this machine",
+                "not an address of this machine",
             ),
         ):
             code = main(["serve", *words])

@@ -3,14 +3,16 @@
 import asyncio
 import dataclasses
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from acpella.client import ClientSettings, ConnectedAgent, connect
 from acpella.errors import ConnectionClosed, RpcError
+from acpella.rpc import ChannelInfo
 from acpella.transport import UnixChannel
 
 from ..daemon import client as daemon
@@ -107,7 +109,24 @@ class _DaemonChannel(UnixChannel):
     def __init__(self, connected: socket.socket, config: daemon.Config) -> None:
         super().__init__(connected, peer="the session's background process")
         if config.command:
-            self.command = config.command
+            self.about = ChannelInfo(process=_AgentElsewhere(config.command))
+
+
+@dataclass(frozen=True, slots=True)
+class _AgentElsewhere:
+    """The daemon's agent as this process knows it: by its command, not as a child."""
+
+    command: Sequence[str]
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    cwd: str | None = None
+    pid: int | None = None
+    stderr_tail: str = ""
+
+    def kill(self) -> None:
+        """The daemon ends it."""
+
+    def note_descendants(self) -> None:
+        """The daemon looks after them."""
 
 
 async def stop(entry: Entry) -> None:
