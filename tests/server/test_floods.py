@@ -309,7 +309,9 @@ async def test_a_client_that_reads_no_answers_to_its_junk_is_dropped(
         hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": HELLO}
         writer.write(frame(TEXT, json.dumps(hello).encode()))
         junk = json.dumps({"id": "x" * 1000, "method": 5}).encode()  # the answer has the id, too
-        assert await send_until_cut(writer, frame(TEXT, junk) * 100, 500)
+        assert await send_until_cut(
+            writer, frame(TEXT, junk) * 100, 50_000
+        )  # the end takes two seconds or so
         await eventually(lambda: len(server.app.connections) == 0, "its connection is over")
 
 
