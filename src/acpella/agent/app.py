@@ -29,8 +29,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Agent:
-    """An agent for any ACP editor. Only a prompt handler is needed; what else is declared is what it offers.
+    """An agent for any ACP editor. It needs a prompt handler; what else you declare, it offers to editors.
 
+    ```python
     agent = Agent("fixer", version="1.0", store="sqlite")
 
     @agent.on_prompt
@@ -38,6 +39,7 @@ class Agent:
         yield f"You said: {turn.text}"
 
     agent.run()
+    ```
     """
 
     def __init__(
