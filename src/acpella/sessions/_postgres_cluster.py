@@ -32,7 +32,7 @@ SWEEP_SECONDS = 3600.0
 """How often what nobody needs any more is cleared away."""
 
 KEPT = "1 day"
-"""How long commands that are done and connections whose home is gone are remembered."""
+"""How long commands that are done are remembered. Streams of connections whose home is gone stay for now."""
 
 _TIMELINE = "SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)"
 

@@ -2,7 +2,8 @@
 
 A codec turns what an editor sends into operations (`agent/operations.py`) and what sessions and turns do into
 messages. It holds no connection and awaits nothing. Another protocol version is another module here that
-implements `Codec`, and one more line in `codec_for`; nothing above this package mentions a version.
+implements `Codec`, and one more line in `codec_for`; nothing above this package mentions a version. Today the
+codec is chosen before `initialize` is read, so a second version has to move that choice behind it.
 """
 
 from ..definition import Definition
