@@ -1,0 +1,185 @@
+"""Starting an agent in an empty home and greeting it, as the registry's own check does (G-053)."""
+
+import os
+import queue
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import msgspec
+
+from acpella._processes import kill_tree, start
+from acpella._redact import redact
+from acpella._version import __version__
+from acpella.errors import AcpellaError, stderr_note
+
+__all__ = ["Greeting", "HandshakeFailed", "greet", "login_kinds"]
+
+ANSWERED_WITHIN = 120.0
+LARGEST_ANSWER = 1024 * 1024
+"""Bytes of an answer to `initialize`; an agent that writes without end would take all memory."""
+
+_PASSED = (
+    *("PATH", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TMP", "TEMP", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC"),
+    *("PATHEXT", "WINDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
+)
+"""What an agent gets of this environment: no keys, and no home with credentials in it."""
+
+
+class HandshakeFailed(AcpellaError):
+    """An agent did not answer the first question as it must."""
+
+    def __init__(self, message: str, stderr_tail: str = "", *, timed_out: bool = False) -> None:
+        self.reason = message
+        self.timed_out = timed_out
+        super().__init__(message + stderr_note(stderr_tail))
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """How an agent answered `initialize`."""
+
+    result: Mapping[str, Any]
+    seconds: float
+
+    @property
+    def agent(self) -> str:
+        """Its name and version as it says."""
+        info: Any = self.result.get("agentInfo")
+        table = cast("dict[str, Any]", info) if isinstance(info, dict) else {}
+        words = [table.get("title") or table.get("name"), table.get("version")]
+        return " ".join(word for word in words if isinstance(word, str))
+
+
+def login_kinds(result: Mapping[str, Any]) -> dict[str, str]:
+    """The logins that an agent offers: `agent`, `terminal` or another kind, by their ids (G-050)."""
+    methods: Any = result.get("authMethods")
+    kinds: dict[str, str] = {}
+    for method in cast("list[Any]", methods) if isinstance(methods, list) else []:
+        if not isinstance(method, dict):
+            continue
+        table = cast("dict[str, Any]", method)
+        meta: Any = table.get("_meta")
+        marks = cast("dict[str, Any]", meta) if isinstance(meta, dict) else {}
+        kind: Any = table.get("type")
+        if not isinstance(kind, str):
+            kind = "terminal" if "terminal-auth" in marks else "agent"
+        kinds[str(table.get("id", ""))] = kind
+    return kinds
+
+
+def greet(
+    command: Sequence[str], env: Mapping[str, str] | None = None, *, within: float = ANSWERED_WITHIN
+) -> Greeting:
+    """Start a command in an empty home, greet it, read the first line that it writes, and end it.
+
+    Raises:
+        HandshakeFailed: the line is not the answer, or there is none in time.
+    """
+    with tempfile.TemporaryDirectory(prefix="acpella-check-", ignore_cleanup_errors=True) as sandbox:
+        passed = {
+            name: value
+            for name, value in os.environ.items()
+            if name.upper() in _PASSED or name.upper().startswith("LC_")
+        }
+        home = {"HOME": sandbox, "USERPROFILE": sandbox, "TERM": "dumb"}
+        with open(os.path.join(sandbox, ".stderr"), "w+b") as errors:
+            began = time.monotonic()
+            try:
+                process = start(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    cwd=sandbox,
+                    env={**passed, **home, **(env or {})},
+                )
+            except (OSError, ValueError) as error:
+                raise HandshakeFailed(f"it cannot be started: {error}") from None
+            try:
+                line = _first_line(process, within)
+                seconds = time.monotonic() - began
+                return Greeting(_result(line, process, within), seconds)
+            except HandshakeFailed as error:
+                raise HandshakeFailed(error.reason, _tail(errors), timed_out=error.timed_out) from None
+            finally:
+                kill_tree(process.pid)
+                process.wait()
+                for stream in (process.stdin, process.stdout):
+                    if stream is not None:
+                        stream.close()
+
+
+def _first_line(process: "subprocess.Popen[bytes]", within: float) -> bytes | None:
+    """The first line of stdout; None if there was none in time, empty if the agent ended without one."""
+    request: dict[str, Any] = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": 1,
+            "clientInfo": {"name": "acpella", "version": __version__},
+            "clientCapabilities": {
+                "fs": {"readTextFile": True, "writeTextFile": True},
+                "terminal": True,
+                "auth": {"terminal": True},
+                "_meta": {"terminal_output": True, "terminal-auth": True},
+            },
+        },
+    }
+    stdin, stdout = process.stdin, process.stdout
+    assert stdin is not None and stdout is not None
+    lines: queue.Queue[bytes] = queue.Queue()
+
+    def read() -> None:
+        line = b""
+        try:
+            while b"\n" not in line and len(line) < LARGEST_ANSWER and (piece := stdout.read(64 * 1024)):
+                line += piece
+        except (OSError, ValueError):
+            pass  # closed when the time was over
+        lines.put(line.partition(b"\n")[0] or line[:1])  # a blank line is not the answer either
+
+    threading.Thread(target=read, name="first line", daemon=True).start()
+    try:
+        stdin.write(msgspec.json.encode(request) + b"\n")
+    except OSError:
+        pass  # it has ended; why, it may have said
+    try:
+        return lines.get(timeout=within)
+    except queue.Empty:
+        return None
+
+
+def _result(line: bytes | None, process: "subprocess.Popen[bytes]", within: float) -> dict[str, Any]:
+    if line is None:
+        raise HandshakeFailed(f"it has not answered `initialize` within {within:g} s", timed_out=True)
+    if not line:
+        try:
+            code = process.wait(2)
+        except subprocess.TimeoutExpired:
+            raise HandshakeFailed("it closed its output without an answer") from None
+        raise HandshakeFailed(f"it ended with code {code} and without an answer")
+    shown = redact(line[:120].decode("utf-8", "replace").strip())
+    try:
+        answer: Any = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        raise HandshakeFailed(f"its first line on stdout is not the answer but: {shown}")
+    table = cast("dict[str, Any]", answer)
+    if table.get("error") is not None:
+        raise HandshakeFailed(f"it answers `initialize` with an error: {shown}")
+    if table.get("id") != 1 or not isinstance(table.get("result"), dict):
+        raise HandshakeFailed(f"its first message is not the answer to `initialize` but: {shown}")
+    return cast("dict[str, Any]", table["result"])
+
+
+def _tail(errors: Any) -> str:
+    size = errors.seek(0, os.SEEK_END)
+    errors.seek(max(0, size - 4096))
+    return redact(errors.read().decode("utf-8", "replace"))

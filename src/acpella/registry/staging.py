@@ -1,0 +1,103 @@
+"""A directory in which an agent is put together; one that a killed process left behind is swept up."""
+
+import os
+import shutil
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from acpella import _directories as directories
+from acpella._processes.locks import lock_file
+from acpella.client.installed import agents_directory
+
+from .download import Progress
+from .errors import InstallError
+
+__all__ = ["Staging", "lock_agent", "sweep"]
+
+LOCKED_WITHIN = 1800.0
+"""Seconds to wait for another process that installs the same agent."""
+
+
+class Staging:
+    """The directory; gone when it is closed, unless its tree was moved to its place."""
+
+    def __init__(self, agent_id: str) -> None:
+        home = directories.private(agents_directory()) / agent_id
+        self.path: Path = home / f".staging-{os.urandom(6).hex()}"
+        self.files: Path = self.path / "files"
+        directories.private(home)
+        self.path.mkdir(mode=0o700)
+        self._lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+        lock_file(self._lock)
+
+    def move_to(self, place: Path) -> None:
+        """Give the tree its place, in one step."""
+        self._unlock()
+        (self.path / ".lock").unlink()
+        _sync_directory(self.path)
+        os.rename(self.path, place)
+        _sync_directory(place.parent)
+
+    def close(self) -> None:
+        self._unlock()
+        shutil.rmtree(self.path, ignore_errors=True)
+        try:
+            self.path.parent.rmdir()
+        except OSError:
+            pass  # there are versions of the agent
+
+    def _unlock(self) -> None:
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+def sweep(home: Path) -> None:
+    """Delete what killed processes have left; what a living one builds is locked."""
+    for path in home.glob(".staging-*"):
+        try:
+            handle = os.open(path / ".lock", os.O_RDWR)
+        except OSError:
+            if time.time() - path.stat().st_mtime > 60:  # else it is being made just now
+                shutil.rmtree(path, ignore_errors=True)
+            continue
+        dead = lock_file(handle)
+        os.close(handle)
+        if dead:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def lock_agent(agent_id: str, progress: Progress) -> Generator[None]:
+    """Be the only process that changes which version of an agent is used.
+
+    Raises:
+        InstallError: another process has been at it for long.
+    """
+    path = directories.private(agents_directory()) / f".{agent_id}.lock"
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        deadline, told = time.monotonic() + LOCKED_WITHIN, False
+        while not lock_file(handle):
+            if not told:
+                progress.step(f"wait for another process that installs {agent_id}")
+                told = True
+            if time.monotonic() > deadline:
+                raise InstallError(f"another process has been installing {agent_id} for half an hour")
+            time.sleep(0.05)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _sync_directory(path: Path) -> None:
+    """Let the names in a directory survive a power failure, where the system can do that."""
+    if os.name == "nt":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
