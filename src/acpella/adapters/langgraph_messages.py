@@ -1,0 +1,44 @@
+"""Messages of LangChain: what to show of one, and which results a conversation lacks."""
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["missing_results", "shown_blocks"]
+
+CANCELLED = "This call was cancelled by the user before it ended."
+
+
+def shown_blocks(message: Any) -> Iterator[tuple[str, str]]:
+    """The texts of a message: ("text", …) and ("reasoning", …)."""
+    if isinstance(message.content, str) and not message.additional_kwargs:
+        if message.content:
+            yield "text", message.content
+        return
+    for block in message.content_blocks:
+        kind = block["type"]
+        if kind in ("text", "reasoning"):
+            yield kind, block.get(kind) or ""
+
+
+def missing_results(state: Any) -> list[Any]:
+    """Results for the calls of the last answer that have none: those of tools that had ended before the
+    others were cancelled, and for the rest a sentence. Providers refuse calls without a result."""
+    tool_message = importlib.import_module("langchain_core.messages").ToolMessage
+    messages: list[Any] = list(state.values.get("messages", ()))
+    answered = {message.tool_call_id for message in messages if message.type == "tool"}
+    ended: dict[str, Any] = {}
+    for task in state.tasks:
+        results: Any = task.result
+        for message in results.get("messages", ()) if hasattr(results, "get") else ():
+            if getattr(message, "type", None) == "tool":
+                ended[message.tool_call_id] = message
+    missing: list[Any] = []
+    for message in messages:
+        for call in getattr(message, "tool_calls", None) or ():
+            if call["id"] not in answered:
+                cancelled = tool_message(
+                    CANCELLED, tool_call_id=call["id"], name=call["name"], status="error"
+                )
+                missing.append(ended.get(call["id"], cancelled))
+    return missing

@@ -1,0 +1,164 @@
+"""`AdaptedTurn`: what an adapter drives while a prompt is answered."""
+
+from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from acpella.agent import Session, ToolRun, Turn
+from acpella.schema import PlanEntry, StopReason, Usage
+
+from .calls import Calls
+from .content import Media, prompt_parts
+from .permissions import PermissionKey, may_run
+from .present import Presentation
+from .tools import SessionTool, editor_tools, mcp_tools
+
+if TYPE_CHECKING:
+    from acpella.mcp import McpServers
+
+__all__ = ["CURRENT_CALL", "FORMAT", "MEMORY", "AdaptedTurn", "TurnOptions"]
+
+CURRENT_CALL: ContextVar["tuple[AdaptedTurn, str]"] = ContextVar("acpella_current_call")
+"""The tool that runs in this context, with the framework's id of its call: what it starts is shown inside."""
+
+MEMORY = "adapter"
+"""The key of the session's state that holds what an adapter remembers."""
+
+FORMAT = 1
+"""Of the memory; one that is newer than this is not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOptions:
+    """What the author of the agent said about all turns."""
+
+    framework: str
+    present: Mapping[str, Presentation] = field(default_factory=dict[str, Presentation])
+    permission_key: PermissionKey | None = None
+    editor_tools: bool = False
+    models: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+class AdaptedTurn:
+    """A turn with what every framework needs for it.
+
+    `turn` is the turn itself, `calls` its tool calls by the framework's ids, `memory` what is kept with the
+    session.
+    """
+
+    def __init__(
+        self,
+        turn: Turn,
+        options: TurnOptions,
+        servers: "McpServers | None" = None,
+        *,
+        calls: Calls | None = None,
+    ) -> None:
+        self.turn = turn
+        self.calls: Calls = calls or Calls(turn, options.present)
+        self._options = options
+        self._servers = servers
+
+    # -- what came in ------------------------------------------------------------------------
+
+    @property
+    def session(self) -> Session:
+        return self.turn.session
+
+    @property
+    def parts(self) -> list[str | Media]:
+        """The prompt as texts and media."""
+        return prompt_parts(self.turn.prompt)
+
+    @property
+    def text(self) -> str:
+        """The prompt as text."""
+        return self.turn.text
+
+    @property
+    def model(self) -> Any:
+        """The model that the user chose, as the author gave it; None if there is no choice."""
+        if not self._options.models:
+            return None
+        return self._options.models[self.session.option("model")]
+
+    @property
+    def memory(self) -> dict[str, Any]:
+        """What is kept with the session: JSON, yours but for `framework` and `format`."""
+        kept: Any = self.session.state.get(MEMORY)
+        if not isinstance(kept, dict) or cast("Any", kept).get("framework") != self._options.framework:
+            kept = self.session.state[MEMORY] = {"framework": self._options.framework, "format": FORMAT}
+        return cast("dict[str, Any]", kept)
+
+    # -- what goes out -----------------------------------------------------------------------
+
+    async def say(self, text: str) -> None:
+        """A piece of the answer."""
+        if text:
+            await self.turn.say(text)
+
+    async def think(self, text: str) -> None:
+        """A piece of reasoning."""
+        if text:
+            await self.turn.think(text)
+
+    async def plan(self, todos: Iterable[Mapping[str, Any]]) -> None:
+        """Show a to-do list: entries with `content` and `status`."""
+        entries: list[PlanEntry] = []
+        for todo in todos:
+            status = todo.get("status")
+            entries.append(
+                PlanEntry(
+                    content=str(todo.get("content", "")),
+                    priority="medium",
+                    status=status if status in ("in_progress", "completed") else "pending",
+                )
+            )
+        await self.turn.plan(*entries)
+
+    def under(self, call_id: str) -> "AdaptedTurn":
+        """This turn as a sub-agent sees it, whose work is shown inside the call; itself if there is none."""
+        run = self.calls.find(call_id)
+        if run is None:
+            return self
+        nested = self.turn.under(run)
+        calls = Calls(nested, self._options.present, self.calls)
+        return AdaptedTurn(nested, self._options, self._servers, calls=calls)
+
+    def stop(self, reason: StopReason) -> None:
+        """Answer with this stop reason."""
+        self.turn.stop(reason)
+
+    def tokens(
+        self, input_tokens: int, output_tokens: int, *, cached: int | None = None, thought: int | None = None
+    ) -> None:
+        """What this turn took."""
+        self.turn.tokens = Usage(
+            total_tokens=input_tokens + output_tokens,
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+            cached_read_tokens=cached or None,
+            thought_tokens=thought or None,
+        )
+
+    # -- tools -------------------------------------------------------------------------------
+
+    async def tools(self) -> list[SessionTool]:
+        """What the session brings for the model: tools of MCP servers, and the editor's if wanted."""
+        tools = editor_tools(self) if self._options.editor_tools else []
+        if self._servers is not None:
+            tools += await mcp_tools(self, self._servers)
+        self.calls.own(tool.name for tool in tools)
+        return tools
+
+    async def permit(
+        self, call_id: str, name: str, arguments: Mapping[str, Any], *, question: str | None = None
+    ) -> bool:
+        """Ask whether a tool may run, unless the mode or an earlier answer says so. A call that may is
+        shown as in progress, one that may not as failed."""
+        run: ToolRun | None = await self.calls.pending(call_id, name, arguments)
+        if run is None:  # hidden, or over
+            run = self.turn.tool(question or name, name=name)
+        key = self._options.permission_key
+        return await may_run(self.turn, run, name, arguments, key=key, question=question)

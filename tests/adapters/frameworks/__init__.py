@@ -1,0 +1,37 @@
+"""The same small agents, written with each framework.
+
+A module here has `agent(script, tools, approve)`, which makes the framework's agent with a scripted model;
+`model(script, name)`, such a model alone; `nested(script, inner)`, an agent whose tool `delegate` runs a
+second agent with the script `inner`; and `options(agent)`, what `adapt` needs to be told.
+"""
+
+import importlib
+from importlib import metadata
+from types import ModuleType
+
+PACKAGES = {
+    "pydantic_ai": "pydantic-ai-slim",
+    "langchain": "langchain",
+    "openai_agents": "openai-agents",
+    "google_adk": "google-adk",
+    "strands": "strands-agents",
+    "claude_agent": "claude-agent-sdk",
+}
+"""Fixture module and the package that it needs; not its module, as tests have one called `agents`, too."""
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def installed() -> list[str]:
+    """The frameworks of this environment."""
+    return [name for name, package in PACKAGES.items() if _is_installed(package)]
+
+
+def load(name: str) -> ModuleType:
+    return importlib.import_module(f"adapters.frameworks.{name}_agents")
