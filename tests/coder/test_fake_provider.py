@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from acpella.coder.models import TextDelta
-from acpella.coder.models.catalogue import open_model
+from acpella.coder.models.model_names import open_model
 from coder import fake_provider
 from coder.models.asking import asked, joined
 

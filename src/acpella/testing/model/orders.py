@@ -1,0 +1,64 @@
+"""What the fake model does: the orders in a prompt, one after the other."""
+
+import re
+
+from .prompts import ModelAnswer, ModelPrompt
+from .tools import TOOL_ORDERS, use_tool
+
+__all__ = ["follow_orders"]
+
+_ORDER = re.compile(
+    r"^[ \t]*!(say|think|read|write|edit|run|plan|slow|fail)\b[ \t]*(.*?)[ \t]*$", re.MULTILINE
+)
+
+_SLOW_SECONDS = 60.0
+_QUOTED = 200
+"""How many characters the model repeats of what it was told."""
+
+
+def follow_orders(prompt: ModelPrompt) -> ModelAnswer:
+    """Carry out the next order of a prompt: at most one tool for each request.
+
+    Words and thoughts before a tool come with its use. The results of tools since the prompt tell how far
+    the orders are done.
+    """
+    orders = _ORDER.findall(prompt.said)
+    if not orders and not prompt.results:
+        return ModelAnswer(f"You said: {prompt.said[-_QUOTED:]}")
+    used, thought, said = 0, "", ""
+    for order, rest in orders:
+        if order in TOOL_ORDERS:
+            if used == len(prompt.results):
+                return _use(prompt, order, rest, thought=thought, said=said)
+            used, thought, said = used + 1, "", ""
+        elif used < len(prompt.results):
+            continue  # this was said before the tool that has answered meanwhile
+        elif order == "think":
+            thought += rest or "Let me think."
+        elif order == "say":
+            said += rest.replace("\\n", "\n") + "\n"
+        elif order == "slow":
+            return ModelAnswer(said, thought, seconds=_number(rest, _SLOW_SECONDS))
+        else:
+            status, _, text = rest.partition(" ")
+            return ModelAnswer(
+                text or "The model failed, as it was told to.", status=int(_number(status, 500))
+            )
+    if not said and prompt.results:
+        said = f"The tool said: {prompt.results[-1].strip()[:_QUOTED]}"
+    return ModelAnswer(said.strip() or "Done.", thought)
+
+
+def _use(prompt: ModelPrompt, order: str, rest: str, *, thought: str, said: str) -> ModelAnswer:
+    use = use_tool(order, rest, prompt.tools)
+    if use is None:
+        names = ", ".join(tool.name for tool in prompt.tools) or "none"
+        return ModelAnswer(f"The agent offers no tool to {order} with. Its tools: {names}", thought)
+    return ModelAnswer(said.strip(), thought, use)
+
+
+def _number(text: str, default: float) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return default

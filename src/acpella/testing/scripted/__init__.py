@@ -1,0 +1,1 @@
+"""An agent and a client that do what a test tells them, right or wrong."""

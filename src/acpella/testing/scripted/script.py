@@ -1,0 +1,37 @@
+"""The script of an agent: what it does when which request comes. Plain data, as its steps are."""
+
+from typing import Any
+
+import msgspec
+
+from .steps import Step
+
+__all__ = ["Rule", "Script"]
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """What to do when a request comes."""
+
+    method: str
+    text: str | None
+    """Words of the prompt; None fits all."""
+    steps: tuple[Step, ...]
+
+
+class Script(msgspec.Struct):
+    """Everything that a scripted agent does."""
+
+    name: str
+    hello: dict[str, Any]
+    """Laid over the answer to `initialize`."""
+    ignores_cancel: bool = False
+    rules: list[Rule] = []
+    first: list[Step] = []
+    """What it does before it reads."""
+
+    def steps_for(self, method: str, text: str = "") -> tuple[Step, ...] | None:
+        """The steps of the first rule that fits a request; None if none does."""
+        for rule in self.rules:
+            if rule.method == method and (rule.text is None or rule.text in text):
+                return rule.steps
+        return None
