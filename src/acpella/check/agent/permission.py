@@ -1,0 +1,114 @@
+"""Questions to the user: may I?"""
+
+from acpella.check.conversation import Conversation, Frame, as_list, as_object
+from acpella.check.link import Failed, Unproved
+from acpella.check.probe import Probe, Turn, exists
+from acpella.check.requirement import OK, Area, Verdict
+from acpella.check.shapes import declare_call
+from acpella.schema import methods as m
+
+__all__ = ["AREA"]
+
+AREA = Area("permission", "agent", "Permission", page="tool-calls")
+ASK = ("call session/request_permission",)
+
+declare_call(AREA, "request", m.REQUEST_PERMISSION, rule="R-270", level="capability")
+
+
+@AREA.audit("has-options", rule="R-270", level="capability", on=ASK)
+def has_options(frame: Frame, talk: Conversation) -> Verdict:
+    """A question has at least one option."""
+    return OK if as_list(frame.params.get("options")) else "a question has no options"
+
+
+@AREA.audit("option-ids", rule="R-271", level="capability", on=ASK)
+def option_ids(frame: Frame, talk: Conversation) -> Verdict:
+    """Each option of a question has an id of its own."""
+    ids = [as_object(option).get("optionId") for option in as_list(frame.params.get("options"))]
+    twice = [id for id in ids if ids.count(id) > 1]
+    return f"two options have the id {twice[0]!r}" if twice else OK
+
+
+@AREA.audit("can-refuse", rule="R-273", level="info", on=ASK)
+def can_refuse(frame: Frame, talk: Conversation) -> Verdict:
+    """A question has an option that says no."""
+    kinds = [str(as_object(option).get("kind")) for option in as_list(frame.params.get("options"))]
+    return OK if any(kind.startswith("reject") for kind in kinds) else f"the options are {kinds}"
+
+
+@AREA.audit("session-known", rule="R-140", level="capability", on=ASK)
+def session_known(frame: Frame, talk: Conversation) -> Verdict:
+    """A question is about a session of this connection."""
+    known = talk.session_of(frame) is not None or frame.session in talk.subagents
+    return OK if known else f"a question is about the session {frame.session!r}"
+
+
+@AREA.audit("in-turn", rule="R-270", level="should", on=ASK)
+def in_turn(frame: Frame, talk: Conversation) -> Verdict:
+    """A question is asked during a turn."""
+    session = talk.session_of(frame)
+    if session is None:
+        return None
+    return OK if session.prompt is not None else "a question was asked while no turn ran"
+
+
+async def _ask(probe: Probe, answer: str) -> tuple[Turn, str, Frame]:
+    """A turn in which the agent asks before it makes a file; the file's path and the question."""
+    path = str(probe.new_path())
+    probe.permission = answer
+    try:
+        session = await probe.new_session()
+        turn = probe.begin(session, probe.text_for("ask", command=f"touch {path}"))
+        await turn.end()
+    finally:
+        probe.permission = "allow"
+    asked = [f for f in turn.frames if f.method == "session/request_permission"]
+    if not asked:
+        raise Unproved("the agent did not ask")
+    return turn, path, asked[0]
+
+
+async def _must_not_run(probe: Probe, answer: str, what: str) -> None:
+    turn, path, asked = await _ask(probe, answer)
+    if exists(path):
+        raise Failed(f"the tool ran after {what}", asked, turn.answer)
+
+
+@AREA.scenario("allow", rule="R-273", level="capability", needs=("ask",))
+async def allow(probe: Probe) -> None:
+    """A tool that was allowed runs."""
+    turn, path, asked = await _ask(probe, "allow")
+    if not exists(path):
+        raise Failed("the tool did not run after it was allowed", asked, turn.answer)
+
+
+@AREA.scenario("reject", rule="R-273", level="capability", needs=("ask",))
+async def reject(probe: Probe) -> None:
+    """A tool that was refused does not run."""
+    await _must_not_run(probe, "reject", "it was refused")
+
+
+@AREA.scenario("cancelled-outcome", rule="R-273", level="capability", needs=("ask",))
+async def cancelled_outcome(probe: Probe) -> None:
+    """A tool does not run if its question was answered with the outcome `cancelled`."""
+    await _must_not_run(probe, "cancel", "the question was cancelled")
+
+
+@AREA.scenario("unknown-option", rule="R-271", level="robust", needs=("ask",))
+async def unknown_option(probe: Probe) -> None:
+    """A tool does not run if its question was answered with an option that was not offered."""
+    await _must_not_run(probe, "unknown", "an option that was not offered")
+
+
+@AREA.scenario("failed-question", rule="R-273", level="robust", needs=("ask",))
+async def failed_question(probe: Probe) -> None:
+    """A tool does not run if its question failed."""
+    await _must_not_run(probe, "error", "its question failed")
+
+
+@AREA.scenario("reject-goes-on", rule="R-202", level="capability", needs=("ask",))
+async def reject_goes_on(probe: Probe) -> None:
+    """A turn whose tool was refused still ends with a stop reason."""
+    turn, _, asked = await _ask(probe, "reject")
+    if turn.answer is None or turn.answer.is_error:
+        raise Failed("the turn failed after a tool was refused", asked, turn.answer)

@@ -1,0 +1,102 @@
+"""Reads a conversation frame by frame and lets the audits judge it."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .conversation import Conversation, Frame, Way, as_object
+from .requirement import OK, Audit, Problem, Side, Verdict
+
+__all__ = ["Auditor", "Finding", "Tally"]
+
+DRAFT = 2
+"""A version that these audits say nothing about. Agents may choose it when asked for a newer one."""
+
+KEPT_FINDINGS = 3
+"""Of each requirement. An agent that is wrong once is mostly wrong a thousand times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A place where a requirement does not hold."""
+
+    id: str
+    text: str
+    frames: tuple[Frame, ...]
+    during: str = ""
+    """What the peer was led through then."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """How often a requirement held, and where it did not."""
+
+    held: int = 0
+    broken: int = 0
+    findings: list[Finding] = field(default_factory=list[Finding])
+
+
+class Auditor:
+    """One connection, judged by the audits of one side as it goes on. Pure: nothing is sent or awaited."""
+
+    def __init__(self, audits: Iterable[Audit], side: Side) -> None:
+        self.talk: Conversation = Conversation()
+        self.label = ""
+        """What the peer is led through now."""
+        self.tallies: dict[str, Tally] = {}
+        self._way: Way = "in" if side == "agent" else "out"
+        self._by_key: defaultdict[str, list[Audit]] = defaultdict(list)
+        self._at_end: list[Audit] = []
+        for audit in audits:
+            self.tallies[audit.requirement.id] = Tally()
+            for key in audit.on:
+                self._by_key[key].append(audit)
+            if not audit.on:
+                self._at_end.append(audit)
+
+    def see(self, way: Way, data: bytes | Any, time: float = 0.0) -> tuple[Frame, list[Finding]]:
+        """Take a frame, and say what is wrong with it. Audits see the state before the frame."""
+        frame = self.talk.read(way, data, time)
+        findings: list[Finding] = []
+        if way == self._way and not self._is_draft(frame):
+            looked: set[str] = set()
+            for key in frame.keys():
+                for audit in self._by_key.get(key, ()):
+                    if audit.requirement.id not in looked:
+                        looked.add(audit.requirement.id)
+                        self._note(audit, audit.judge(frame, self.talk), (frame,), findings)
+        self.talk.take(frame)
+        return frame, findings
+
+    def _is_draft(self, frame: Frame) -> bool:
+        """Whether the two speak version 2 of the protocol, whose messages look otherwise."""
+        answered = frame.method == "initialize" and frame.kind == "response"
+        version = as_object(frame.result).get("protocolVersion") if answered else self.talk.version
+        return version == DRAFT
+
+    def finish(self) -> list[Finding]:
+        """The conversation is over."""
+        self.talk.ended = True
+        findings: list[Finding] = []
+        for audit in self._at_end:
+            self._note(audit, audit.judge(self.talk), (), findings)
+        return findings
+
+    def _note(
+        self, audit: Audit, verdict: Verdict, frames: tuple[Frame, ...], findings: list[Finding]
+    ) -> None:
+        if verdict is None:
+            return
+        tally = self.tallies[audit.requirement.id]
+        if verdict is OK:
+            tally.held += 1
+            return
+        assert verdict is not True
+        tally.broken += 1
+        problem = verdict if isinstance(verdict, Problem) else Problem(verdict)
+        shown = tuple(dict.fromkeys((*problem.frames, *frames)))
+        finding = Finding(audit.requirement.id, problem.text, shown, self.label)
+        findings.append(finding)
+        if len(tally.findings) < KEPT_FINDINGS:
+            tally.findings.append(finding)

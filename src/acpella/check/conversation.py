@@ -1,0 +1,459 @@
+"""What is known of a conversation after each frame. Pure: frames in, state out; nothing is sent or awaited.
+
+Directions are those of recordings: `in` came from the agent, `out` from the client. The state is what the
+two have said, so audits of either side can ask it: what was announced, which sessions there are, whose turn
+runs, which tool calls, terminals and questions are open.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, cast
+
+import msgspec
+
+__all__ = [
+    "Conversation",
+    "Elicitation",
+    "Frame",
+    "Kind",
+    "Session",
+    "ToolCall",
+    "Way",
+    "as_list",
+    "as_object",
+    "id_key",
+]
+
+Way: TypeAlias = Literal["in", "out"]
+Kind: TypeAlias = Literal["request", "notification", "response", "noise"]
+
+KEPT_FRAMES = 64
+"""Frames that are remembered for their context. Without a bound, a long recording is held in memory."""
+
+KEPT_IDS = 4096
+"""Answered requests that are remembered, to tell a second answer from one to a request that never was."""
+
+SETUP_METHODS = ("session/new", "session/load", "session/resume", "session/fork")
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """One message, or one line that is none."""
+
+    number: int
+    time: float
+    way: Way
+    kind: Kind
+    message: Any
+    raw: bytes | None = None
+    reason: str = ""
+    """Why noise is noise."""
+    id: Any = None
+    method: str = ""
+    """Of a response: the method that it answers; empty if it answers nothing."""
+    request: "Frame | None" = None
+    """What a response answers."""
+    answered_before: bool = False
+    """A response to a request that had been answered."""
+
+    @property
+    def is_object(self) -> bool:
+        """Whether it could be a message at all."""
+        return isinstance(self.message, dict)
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The params, or an empty object if they are not one."""
+        return as_object(as_object(self.message).get("params"))
+
+    @property
+    def result(self) -> Any:
+        return as_object(self.message).get("result")
+
+    @property
+    def error(self) -> Any:
+        return as_object(self.message).get("error")
+
+    @property
+    def is_error(self) -> bool:
+        return self.kind == "response" and self.error is not None
+
+    @property
+    def code(self) -> int | None:
+        """Of an error."""
+        code = as_object(self.error).get("code")
+        return code if isinstance(code, int) else None
+
+    @property
+    def session(self) -> str | None:
+        """The session that it is about."""
+        source = self.request.params if self.request is not None else self.params
+        value = source.get("sessionId")
+        return value if isinstance(value, str) else None
+
+    @property
+    def update(self) -> dict[str, Any]:
+        """Of a `session/update`."""
+        return as_object(self.params.get("update"))
+
+    @property
+    def update_kind(self) -> str:
+        """Which update; empty for other frames."""
+        if self.method != "session/update" or self.kind == "response":
+            return ""
+        kind = self.update.get("sessionUpdate")
+        return kind if isinstance(kind, str) else ""
+
+    def keys(self) -> list[str]:
+        """The words that audits choose frames by.
+
+        `any`, the kind, `call METHOD` for requests and notifications, `answer METHOD` and `error METHOD` for
+        responses, `error`, `update`, `update KIND`.
+        """
+        keys = ["any", self.kind]
+        if self.kind in ("request", "notification"):
+            keys.append(f"call {self.method}")
+            if self.method == "session/update":
+                keys += ["update", f"update {self.update_kind}"]
+        elif self.kind == "response":
+            if self.is_error:
+                keys += ["error", f"error {self.method}"]
+            elif self.method:
+                keys.append(f"answer {self.method}")
+        return keys
+
+
+@dataclass(slots=True)
+class ToolCall:
+    """A tool call as far as it was told."""
+
+    id: str
+    first: Frame
+    announced: bool
+    """By `tool_call`, not by an update or a question alone."""
+    status: str = "pending"
+    last: Frame | None = None
+    repeated: bool = False
+    """By a replay."""
+
+
+@dataclass(slots=True)
+class Elicitation:
+    """A page that the user was sent to."""
+
+    id: str
+    open: bool = True
+
+
+@dataclass(slots=True)
+class Session:
+    """A session as far as it was told."""
+
+    id: str
+    setup: Frame | None
+    """The request that made it; None if it was never made on this connection."""
+    cwd: str = ""
+    prompt: Frame | None = None
+    """The turn that runs."""
+    cancel: Frame | None = None
+    """The cancel of the turn that runs."""
+    answer: Frame | None = None
+    """How the last turn ended."""
+    was_cancelled: bool = False
+    """The last turn."""
+    loading: Frame | None = None
+    turns: int = 0
+    closed: bool = False
+    modes: dict[str, Any] | None = None
+    options: list[Any] | None = None
+    commands: list[Any] | None = None
+    tools: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
+    turn_tools: set[str] = field(default_factory=set[str])
+    """The tool calls of the turn that runs or ran last."""
+    message_kinds: dict[str, str] = field(default_factory=dict[str, str])
+    """Which kind of message an id was first used for."""
+
+    @property
+    def mode_ids(self) -> list[Any]:
+        """The modes that were offered."""
+        return [as_object(m).get("id") for m in as_list((self.modes or {}).get("availableModes"))]
+
+    def option(self, id: Any) -> dict[str, Any] | None:
+        """The option with that id."""
+        for option in self.options or ():
+            if as_object(option).get("id") == id:
+                return as_object(option)
+        return None
+
+
+class Conversation:
+    """One connection. `take` each frame in order; the state is that after the last one."""
+
+    def __init__(self) -> None:
+        self.frames: deque[Frame] = deque(maxlen=KEPT_FRAMES)
+        self.count: int = 0
+        self.pending: dict[Way, dict[Any, Frame]] = {"in": {}, "out": {}}
+        """Requests without an answer, by who sent them."""
+        self._answered: dict[Way, dict[Any, None]] = {"in": {}, "out": {}}
+        self.initialize: Frame | None = None
+        self.initialized: Frame | None = None
+        """The answer to it."""
+        self.version: int | None = None
+        self.client: dict[str, Any] = {}
+        """What the client announced."""
+        self.agent: dict[str, Any] = {}
+        """What the agent announced."""
+        self.auth_methods: list[dict[str, Any]] = []
+        self.logged_in: bool = False
+        self.sessions: dict[str, Session] = {}
+        self.subagents: set[str] = set()
+        self.terminals: dict[str, str] = {}
+        """`open`, `killed` or `released`."""
+        self.elicitations: dict[str, Elicitation] = {}
+        self.batched: set[Any] = set()
+        """Ids in batches, which are no messages but may get answers."""
+        self.turns: int = 0
+        """That have ended."""
+        self.ended = False
+
+    # -- what was announced --------------------------------------------------------------------
+
+    def client_can(self, path: str) -> bool:
+        """Whether the client announced a capability, such as `fs.readTextFile` (R-032)."""
+        return _has(self.client, path)
+
+    def agent_can(self, path: str) -> bool:
+        """Whether the agent announced a capability, such as `sessionCapabilities.list`."""
+        return _has(self.agent, path)
+
+    def is_creating(self) -> bool:
+        """Whether a session may be there whose id is not yet known."""
+        return any(f.method in ("session/new", "session/fork") for f in self.pending["out"].values())
+
+    def session_of(self, frame: Frame) -> Session | None:
+        """The session that a frame is about, if it is known."""
+        return self.sessions.get(frame.session or "")
+
+    def was_answered(self, way: Way, id: Any) -> bool:
+        """Whether a request with that id was answered."""
+        return id_key(id) in self._answered[way]
+
+    # -- frames --------------------------------------------------------------------------------
+
+    def read(self, way: Way, data: bytes | Any, time: float = 0.0) -> Frame:
+        """What a line or a message is, before it counts. Bytes are read as JSON; other values are it."""
+        self.count += 1
+        raw = data if isinstance(data, bytes) else None
+        message: Any = data
+        if raw is not None:
+            try:
+                raw.decode("utf-8")
+            except UnicodeDecodeError as error:
+                return Frame(self.count, time, way, "noise", None, raw, f"not UTF-8: {error.reason}")
+            try:
+                message = msgspec.json.decode(raw)
+            except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+                return Frame(self.count, time, way, "noise", None, raw, f"not JSON: {error}")
+        elif isinstance(data, str):
+            return Frame(self.count, time, way, "noise", None, data.encode(), "not JSON")
+        if not isinstance(message, dict):
+            what = (
+                "an array, and batches do not exist in ACP" if isinstance(message, list) else "not an object"
+            )
+            return Frame(self.count, time, way, "noise", message, raw, what)
+        table = cast("dict[str, Any]", message)
+        frame = Frame(self.count, time, way, "noise", table, raw)
+        if isinstance(table.get("method"), str):
+            frame.kind = "request" if "id" in table else "notification"
+            frame.method = table["method"]
+            frame.id = table.get("id")
+        elif "result" in table or "error" in table:
+            frame.kind = "response"
+            frame.id = table.get("id")
+            other: Way = "out" if way == "in" else "in"
+            frame.request = self.pending[other].get(id_key(frame.id))
+            frame.method = frame.request.method if frame.request is not None else ""
+            frame.answered_before = frame.request is None and id_key(frame.id) in self._answered[other]
+        else:
+            frame.reason = "neither a request, a notification nor a response"
+        return frame
+
+    def take(self, frame: Frame) -> None:
+        """The frame counts from now on."""
+        self.frames.append(frame)
+        if frame.kind == "noise":
+            self.batched |= {id_key(as_object(entry).get("id")) for entry in as_list(frame.message)}
+        elif frame.kind == "request":
+            self.pending[frame.way][id_key(frame.id)] = frame
+            self._begin(frame)
+        elif frame.kind == "notification":
+            self._hear(frame)
+        elif frame.request is not None:
+            other: Way = "out" if frame.way == "in" else "in"
+            del self.pending[other][id_key(frame.id)]
+            answered = self._answered[other]
+            answered[id_key(frame.id)] = None
+            if len(answered) > KEPT_IDS:
+                del answered[next(iter(answered))]
+            self._answer(frame, frame.request)
+
+    def _begin(self, frame: Frame) -> None:
+        """A request was sent."""
+        session = self.session_of(frame)
+        if frame.method == "initialize" and frame.way == "out":
+            self.initialize = frame
+            self.client = as_object(frame.params.get("clientCapabilities"))
+        elif frame.method == "session/load" and frame.session is not None:
+            session = self.sessions.setdefault(frame.session, Session(frame.session, frame))
+            session.loading = frame
+        elif frame.method == "session/resume" and frame.session is not None:
+            session = self.sessions.setdefault(frame.session, Session(frame.session, frame))
+            session.loading = frame
+        elif frame.method == "session/prompt" and frame.session is not None:
+            # one that was never opened is known from now on: the agent may speak of what it is asked about
+            session = self.sessions.setdefault(frame.session, Session(frame.session, None))
+            if session.prompt is not None:
+                return
+            session.prompt = frame
+            session.cancel = None
+            session.turns += 1
+            session.turn_tools = set()
+        elif frame.method == "session/request_permission" and session is not None:
+            self._tell_tool(session, as_object(frame.params.get("toolCall")), frame, announced=False)
+        elif frame.method == "elicitation/create" and isinstance(frame.params.get("elicitationId"), str):
+            id = frame.params["elicitationId"]
+            self.elicitations[id] = Elicitation(id)
+
+    def _hear(self, frame: Frame) -> None:
+        """A notification was sent."""
+        session = self.session_of(frame)
+        if frame.method == "session/cancel" and session is not None and session.prompt is not None:
+            session.cancel = session.cancel or frame
+        elif frame.method == "session/update" and session is not None:
+            self._update(session, frame)
+        elif frame.method == "session/update" and frame.session and self.is_creating():
+            session = self.sessions.setdefault(frame.session, Session(frame.session, None))
+            self._update(session, frame)
+        elif frame.method == "elicitation/complete":
+            known = self.elicitations.get(str(frame.params.get("elicitationId")))
+            if known is not None:
+                known.open = False
+
+    def _update(self, session: Session, frame: Frame) -> None:
+        update = frame.update
+        match frame.update_kind:
+            case "tool_call":
+                self._tell_tool(session, update, frame, announced=True)
+            case "tool_call_update":
+                self._tell_tool(session, update, frame, announced=False)
+            case "available_commands_update":
+                session.commands = as_list(update.get("availableCommands"))
+            case "current_mode_update":
+                if session.modes is not None:
+                    session.modes = {**session.modes, "currentModeId": update.get("currentModeId")}
+            case "config_option_update":
+                session.options = as_list(update.get("configOptions"))
+            case "subagent_update":
+                self.subagents.add(str(update.get("sessionId")))
+            case "user_message_chunk" | "agent_message_chunk" | "agent_thought_chunk":
+                if isinstance(update.get("messageId"), str):
+                    session.message_kinds.setdefault(update["messageId"], frame.update_kind)
+            case _:
+                pass
+
+    def _tell_tool(self, session: Session, told: dict[str, Any], frame: Frame, *, announced: bool) -> None:
+        id = told.get("toolCallId")
+        if not isinstance(id, str):
+            return
+        call = session.tools.get(id)
+        if call is None:
+            call = session.tools[id] = ToolCall(id, frame, announced)
+            call.repeated = session.loading is not None
+        elif announced:
+            call.announced = True
+        if session.loading is None:
+            session.turn_tools.add(id)
+        if isinstance(told.get("status"), str):
+            call.status = told["status"]
+        call.last = frame
+
+    def _answer(self, frame: Frame, request: Frame) -> None:
+        """A request was answered."""
+        result = as_object(frame.result)
+        session = self.sessions.get(request.session or "")
+        if session is not None and session.loading is request:
+            session.loading = None
+        if request.method == "session/prompt":
+            self.turns += 1
+            if session is not None and session.prompt is request:
+                session.prompt, session.answer = None, frame
+                session.was_cancelled = session.cancel is not None
+        if frame.is_error:
+            return
+        match request.method:
+            case "initialize" if request.way == "out":
+                self.initialized = frame
+                version = result.get("protocolVersion")
+                self.version = version if isinstance(version, int) else None
+                self.agent = as_object(result.get("agentCapabilities"))
+                self.auth_methods = [as_object(method) for method in as_list(result.get("authMethods"))]
+            case "authenticate":
+                self.logged_in = True
+            case "session/new" | "session/fork":
+                if isinstance(id := result.get("sessionId"), str):
+                    session = self.sessions.setdefault(id, Session(id, request))
+                    session.setup = request
+                    session.closed = False
+                    self._set_up(session, request, result)
+            case "session/load" | "session/resume":
+                if session is not None:
+                    session.closed = False
+                    self._set_up(session, request, result)
+            case "session/close" | "session/delete":
+                if session is not None:
+                    session.closed = True
+            case "session/set_mode":
+                if session is not None and session.modes is not None:
+                    session.modes = {**session.modes, "currentModeId": request.params.get("modeId")}
+            case "session/set_config_option":
+                if session is not None:
+                    session.options = as_list(result.get("configOptions"))
+            case "terminal/create":
+                self.terminals[str(result.get("terminalId"))] = "open"
+            case "terminal/kill":
+                self.terminals[str(request.params.get("terminalId"))] = "killed"
+            case "terminal/release":
+                self.terminals[str(request.params.get("terminalId"))] = "released"
+            case _:
+                pass
+
+    def _set_up(self, session: Session, request: Frame, result: dict[str, Any]) -> None:
+        session.cwd = str(request.params.get("cwd", ""))
+        if isinstance(result.get("modes"), dict):
+            session.modes = result["modes"]
+        if isinstance(result.get("configOptions"), list):
+            session.options = result["configOptions"]
+
+
+def as_object(value: Any) -> dict[str, Any]:
+    """The object that should stand here, or an empty one."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """The list that should stand here, or an empty one."""
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def id_key(id: Any) -> Any:
+    """Ids of different types are different: 1 is neither "1" nor true."""
+    if isinstance(id, str | int | float) or id is None:
+        return (type(id).__name__, id)
+    return ("other", msgspec.json.encode(id))
+
+
+def _has(capabilities: dict[str, Any], path: str) -> bool:
+    value: Any = capabilities
+    for name in path.split("."):
+        value = as_object(value).get(name)
+    return value is True or isinstance(value, dict)

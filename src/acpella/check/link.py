@@ -1,0 +1,292 @@
+"""One end of a connection that sends whatever it is told to, right or wrong, and forgets nothing it hears."""
+
+import asyncio
+import itertools
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from acpella.errors import AcpellaError, ConnectionClosed
+from acpella.rpc import Channel
+from acpella.rpc.framing import Broken, Framer
+
+from .auditor import Auditor
+from .conversation import Conversation, Frame, Way
+
+__all__ = ["Answer", "Failed", "Gone", "Link", "NotOffered", "Refusal", "TimedOut", "Unproved"]
+
+MAX_FRAME = 128 * 1024 * 1024
+"""Bytes of a message. Without it, a peer that never ends its line fills the memory."""
+
+MISSES = 2
+"""Times that a method may go unanswered before it gets less time; a silent agent would take an hour."""
+
+WRITE_HIGH = 4 * 1024 * 1024
+
+Answer = Callable[[Frame], Awaitable[Any]]
+"""Answers a request of the peer with a result; raises `Refusal` for an error."""
+
+
+class Failed(AcpellaError):
+    """The requirement does not hold."""
+
+    def __init__(self, text: str, *frames: "Frame | None", timing: bool = False) -> None:
+        super().__init__(text)
+        self.text = text
+        self.frames: tuple[Frame, ...] = tuple(frame for frame in frames if frame is not None)
+        self.timing = timing
+        """It was a matter of time, so a busy machine may be to blame."""
+
+
+class TimedOut(Failed):
+    """Something that had to come did not come."""
+
+    def __init__(self, text: str, *frames: "Frame | None") -> None:
+        super().__init__(text, *frames, timing=True)
+
+
+class Gone(Failed):
+    """The peer has closed the connection or died."""
+
+
+class NotOffered(AcpellaError):
+    """The peer does not offer what the requirement is about."""
+
+
+class Unproved(AcpellaError):
+    """The peer could not be brought to do what the requirement is about."""
+
+
+class Refusal(AcpellaError):
+    """An error to answer a request with."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class Link:
+    """A connection to the peer that is checked."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        auditor: Auditor,
+        *,
+        way: Way,
+        patience: float,
+        misses: "Counter[str] | None" = None,
+    ) -> None:
+        self.channel = channel
+        self.auditor = auditor
+        self.talk: Conversation = auditor.talk
+        self.patience = patience
+        self._misses: Counter[str] = Counter() if misses is None else misses
+        """How often a method was not answered in time, on all connections that share it."""
+        self.gone: ConnectionClosed | None = None
+        self.answers: dict[str, Answer] = {}
+        """How requests of the peer are answered, by method."""
+        self.on_notification: Callable[[Frame], None] | None = None
+        self.heard: list[Frame] = []
+        """What the peer sent, in order."""
+        self.sent: list[Frame] = []
+        self._way: Way = way
+        self._framer = Framer(framing="lines", max_frame=MAX_FRAME)
+        self._ids = itertools.count(1)
+        self._news = asyncio.Event()
+        self._began = time.monotonic()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._answering = True
+        self.own_errors: list[BaseException] = []
+        """What went wrong in our own answers."""
+
+    async def open(self) -> None:
+        """Start the peer, or reach it.
+
+        Raises:
+            TransportError: that is not possible.
+        """
+        await self.channel.open(self, write_high=WRITE_HIGH)
+
+    async def close(self) -> None:
+        """Answer nothing any more, and let go of the peer."""
+        await self.stop_answering()
+        await self.channel.close()
+
+    async def stop_answering(self) -> None:
+        """What the peer asks for from now on is heard and not answered."""
+        self._answering = False
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # -- sending -------------------------------------------------------------------------------
+
+    def send(self, message: Any) -> Frame:
+        """Send JSON values as one message."""
+        return self.send_bytes(msgspec.json.encode(message))
+
+    def send_bytes(self, data: bytes, *, end: bytes = b"\n") -> Frame:
+        """Send a line, whatever it is."""
+        frame = self.note(data)
+        self.channel.write(data + end)
+        return frame
+
+    def write(self, data: bytes) -> None:
+        """Send bytes that are noted by `note`."""
+        self.channel.write(data)
+
+    def note(self, data: bytes) -> Frame:
+        """Something is being sent in pieces: this is the whole of it."""
+        frame, _ = self.auditor.see(self._way, data, self._now())
+        self.sent.append(frame)
+        return frame
+
+    def begin(self, method: str, params: Any = None, *, id: Any = None) -> Frame:
+        """Send a request; `reply_to` waits for its answer."""
+        return self.send(self.request_message(method, params, id=id))
+
+    def request_message(self, method: str, params: Any = None, *, id: Any = None) -> dict[str, Any]:
+        """A request with the next id."""
+        message = {"jsonrpc": "2.0", "id": next(self._ids) if id is None else id, "method": method}
+        return message if params is None else {**message, "params": params}
+
+    def notify(self, method: str, params: Any = None) -> Frame:
+        message = {"jsonrpc": "2.0", "method": method}
+        return self.send(message if params is None else {**message, "params": params})
+
+    async def call(self, method: str, params: Any = None, *, within: float | None = None) -> Frame:
+        """Send a request and wait for its answer, a result or an error."""
+        return await self.reply_to(self.begin(method, params), within=within)
+
+    async def reply_to(self, request: Frame, *, within: float | None = None) -> Frame:
+        """The answer to a request."""
+        missed = self._misses[request.method] >= MISSES
+        limit = within if within is not None else self.patience / (5 if missed else 1)
+        try:
+            return await self.find(
+                lambda f: f.kind == "response" and f.request is request,
+                f"an answer to {request.method} (id {request.id!r})",
+                within=limit,
+                about=(request,),
+            )
+        except TimedOut:
+            self._misses[request.method] += 1
+            raise
+
+    # -- hearing -------------------------------------------------------------------------------
+
+    def mark(self) -> int:
+        """A place in what was heard, for `since`."""
+        return len(self.heard)
+
+    def since(self, mark: int) -> list[Frame]:
+        return self.heard[mark:]
+
+    async def find(
+        self,
+        matches: Callable[[Frame], bool],
+        what: str,
+        *,
+        since: int = 0,
+        within: float | None = None,
+        about: tuple[Frame, ...] = (),
+    ) -> Frame:
+        """The first frame of the peer that matches, from a mark on.
+
+        Raises:
+            TimedOut: none came in time.
+            Gone: none came before the end.
+        """
+        limit = self.patience if within is None else within
+        deadline = time.monotonic() + limit
+        place = since
+        while True:
+            while place < len(self.heard):
+                if matches(self.heard[place]):
+                    return self.heard[place]
+                place += 1
+            if self.gone is not None:
+                raise Gone(f"{what} did not come: {self.gone}", *about)
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimedOut(f"{what} did not come within {limit:g} seconds", *about)
+            self._news.clear()
+            try:
+                await asyncio.wait_for(self._news.wait(), left)
+            except TimeoutError:
+                pass
+
+    async def quiet(self, seconds: float) -> None:
+        """Let so much time pass, to see whether something comes that must not."""
+        if self.gone is None:
+            await asyncio.sleep(seconds)
+
+    async def wait_for_end(self, seconds: float) -> bool:
+        """Whether the peer goes away in time."""
+        deadline = time.monotonic() + seconds
+        while self.gone is None and (left := deadline - time.monotonic()) > 0:
+            self._news.clear()
+            try:
+                await asyncio.wait_for(self._news.wait(), left)
+            except TimeoutError:
+                pass
+        return self.gone is not None
+
+    # -- the channel's receiver ----------------------------------------------------------------
+
+    def received(self, data: bytes) -> None:
+        for block in self._framer.feed(data):
+            self._take(block)
+
+    def pause_writing(self) -> None:
+        pass
+
+    def resume_writing(self) -> None:
+        pass
+
+    def ended(self, reason: ConnectionClosed) -> None:
+        for block in self._framer.finish():
+            self._take(block)
+        self.gone = reason
+        self._news.set()
+
+    def _take(self, block: "bytes | Broken") -> None:
+        if isinstance(block, Broken):
+            self._hear(block.head)
+            return
+        for line in block.split(b"\n"):
+            if line.strip():
+                self._hear(line)
+
+    def _hear(self, line: bytes) -> None:
+        frame, _ = self.auditor.see("in" if self._way == "out" else "out", line, self._now())
+        self.heard.append(frame)
+        self._news.set()
+        if frame.kind == "notification" and self.on_notification is not None:
+            self.on_notification(frame)
+        if frame.kind == "request" and self._answering:
+            task = asyncio.get_running_loop().create_task(self._reply(frame))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _reply(self, frame: Frame) -> None:
+        answer = self.answers.get(frame.method)
+        reply: dict[str, Any] = {"jsonrpc": "2.0", "id": frame.id}
+        try:
+            if answer is None:
+                raise Refusal(-32601, f"Method not found: {frame.method}")
+            reply["result"] = await answer(frame)
+        except Refusal as refusal:
+            reply["error"] = {"code": refusal.code, "message": refusal.message}
+        except Exception as error:
+            self.own_errors.append(error)
+            reply["error"] = {"code": -32603, "message": "Internal error"}
+        self.send(reply)
+
+    def _now(self) -> float:
+        return time.monotonic() - self._began

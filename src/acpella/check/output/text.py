@@ -1,0 +1,87 @@
+"""The report for a person: a table by topic, then what is wrong with the frames that show it."""
+
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+
+from acpella.check.requirement import Area
+from acpella.check.results import Outcome, Report, Result, counts
+
+__all__ = ["repeat_line", "text", "verdict"]
+
+WIDTH = 96
+
+
+def text(report: Report, areas: Sequence[Area], repeat: Sequence[str], *, verbose: bool = False) -> str:
+    """The whole report. `repeat` is the command line without what is to be checked."""
+    lines = [_heading(report), "", *_table(report, areas)]
+    failed = [r for r in report.results if r.outcome in ("fail", "error", "unstable")]
+    for result in sorted(failed, key=lambda r: not counts(r)):
+        lines += ["", *_failure(result, repeat)]
+    unproved = [
+        r for r in report.results if r.outcome == "unproved" and (verbose or r.requirement.level == "must")
+    ]
+    if unproved:
+        lines += ["", "Unproved:"]
+        lines += [f"  {r.requirement.id} ({r.requirement.level}): {r.text}" for r in unproved]
+    lines += ["", *report.notes, verdict(report)]
+    return "\n".join(lines)
+
+
+def _heading(report: Report) -> str:
+    peer = f"{report.peer}: " if report.peer else ""
+    return f"{peer}{report.target} ({report.side}, {report.transport})"
+
+
+def _table(report: Report, areas: Sequence[Area]) -> list[str]:
+    columns = ("pass", "fail", "unproved", "n/a")
+    lines = [f"{'':<28}" + "".join(f"{name:>10}" for name in columns)]
+    for area in areas:
+        found = [r for r in report.results if r.requirement.area == area.name]
+        if found:
+            lines.append(f"{area.title:<28}" + _row(Counter(r.outcome for r in found)))
+    lines.append(f"{'all':<28}" + _row(report.counts()))
+    lines.append(f"{'of these: must':<28}" + _row(report.counts(["must"])))
+    return lines
+
+
+def _row(counted: Counter[Outcome]) -> str:
+    numbers = (
+        counted["pass"] + counted["unstable"],
+        counted["fail"] + counted["error"],
+        counted["unproved"],
+        counted["not-applicable"],
+    )
+    return "".join(f"{number or '.':>10}" for number in numbers)
+
+
+def _failure(result: Result, repeat: Sequence[str]) -> list[str]:
+    requirement = result.requirement
+    lines = [f"{result.outcome.upper()} {requirement.id} ({requirement.level}, {requirement.rule})"]
+    lines += [f"  {requirement.text}", f"  {result.text}"]
+    lines += [f"    {frame}" for frame in result.frames]
+    lines += [f"  {requirement.link}", f"  again: {repeat_line(result, repeat)}"]
+    return lines
+
+
+def repeat_line(result: Result, repeat: Sequence[str]) -> str:
+    """The command that repeats one requirement alone."""
+    if not repeat:
+        return f"acpella check --only {result.requirement.id}"
+    ids = [result.requirement.id, *([result.during] if "." in result.during else [])]
+    return shlex.join([*repeat[:2], "--only", ",".join(ids), *repeat[2:]])
+
+
+def verdict(report: Report) -> str:
+    """One sentence over all."""
+    must = report.counts(["must"])
+    judged = sum(must.values()) - must["not-applicable"]
+    good = must["pass"] + must["unstable"]
+    against = report.against()
+    if not against:
+        return f"conforms: {good} of {judged} musts hold, and nothing that is offered fails"
+    failed = sum(1 for r in against if r.outcome != "unproved")
+    unproved = len(against) - failed
+    parts = [f"{failed} failed"] if failed else []
+    parts += [f"{unproved} could not be proved"] if unproved else []
+    return f"does not conform: {good} of {judged} musts hold; of what counts, {' and '.join(parts)}"

@@ -1,0 +1,15 @@
+"""Paths as they stand on the wire."""
+
+import os
+
+__all__ = ["is_absolute", "same_path"]
+
+
+def is_absolute(path: str) -> bool:
+    """On any system: the peer may run on another one."""
+    return path.startswith(("/", "\\\\")) or (len(path) > 2 and path[1] == ":" and path[2] in "/\\")
+
+
+def same_path(one: str, other: str) -> bool:
+    """Whether two paths lead to the same place."""
+    return os.path.realpath(one) == os.path.realpath(other)

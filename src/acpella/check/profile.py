@@ -1,0 +1,50 @@
+"""How an agent is brought to do something: a prompt for each need.
+
+`{file}`, `{text}`, `{marker}` and `{cwd}` in a prompt are replaced by what a scenario needs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["FAKE_MODEL", "NEEDS", "Profile"]
+
+NEEDS = {
+    "hello": "say anything",
+    "slow": "work for ten seconds or more, so that it can be cancelled",
+    "read": "read the file {file}",
+    "write": "write {text} into the file {file}",
+    "run": "run the command {command}",
+    "ask": "run the command {command} after asking for permission",
+    "think": "show a thought",
+    "plan": "show a plan",
+    "elicit": "show a form to the user",
+}
+"""What scenarios ask for."""
+
+FAKE_MODEL = {
+    "hello": "!say hello",
+    "slow": "!slow 20",
+    "read": "!read {file}",
+    "write": "!write {file} {text}",
+    "run": "!run {command}",
+    "ask": "!run {command}",
+    "think": "!think about it\n!say done",
+}
+"""The prompts that a model which does as it is told understands."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The prompts for one agent."""
+
+    prompts: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def has(self, need: str) -> bool:
+        return need == "hello" or need in self.prompts
+
+    def text(self, need: str, **values: str) -> str:
+        """The prompt for a need."""
+        text = self.prompts.get(need, "Hello")
+        for name, value in values.items():
+            text = text.replace("{" + name + "}", value)
+        return text

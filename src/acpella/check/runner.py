@@ -1,0 +1,383 @@
+"""Runs the checks of an agent: which connection each scenario gets, and what its outcome means."""
+
+import asyncio
+import os
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from acpella.errors import TransportError
+from acpella.rpc import Channel
+
+from .agent import AREAS
+from .auditor import Auditor
+from .conversation import as_object
+from .link import Failed, Gone, NotOffered, Unproved
+from .probe import Probe
+from .profile import Profile
+from .requirement import Area, Audit, Requirement, Scenario, Transport
+from .results import CannotJudge, Report, Result, shown_frames
+
+__all__ = ["AgentCheck", "Progress", "Selection", "audit_results"]
+
+START_TIME = 60.0
+"""Seconds for the first answer. Some agents download or compile something first."""
+
+SCENARIO_TIME = 6
+"""How many times the patience one scenario may take."""
+
+TOURED = ("hello", "think", "plan", "read", "write", "run", "ask", "elicit")
+"""Needs whose prompts are sent once for the audits to see what comes."""
+
+Progress = Callable[[int, int, str], None]
+"""Gets how many are done, of how many, and what runs now."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which requirements are checked: ids, or beginnings of ids up to a dot."""
+
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+
+    def has(self, requirement: Requirement) -> bool:
+        return (not self.only or _matches(requirement.id, self.only)) and not _matches(
+            requirement.id, self.skip
+        )
+
+
+def _matches(id: str, words: Sequence[str]) -> bool:
+    return any(id == word or id.startswith(f"{word}.") for word in words)
+
+
+@dataclass
+class AgentCheck:
+    """One run against one agent. `open_channel` starts or reaches it anew each time it is called."""
+
+    open_channel: Callable[[str], Channel]
+    """Gets the directory to start it in."""
+    target: str
+    transport: Transport = "stdio"
+    profile: Profile = field(default_factory=Profile)
+    selection: Selection = field(default_factory=Selection)
+    patience: float = 20.0
+    jobs: int = 2
+    script: Sequence[str] = ()
+    progress: Progress | None = None
+    areas: Sequence[Area] = AREAS
+
+    def __post_init__(self) -> None:
+        self._results: dict[str, Result] = {}
+        self._auditors: list[Auditor] = []
+        self._late: list[Scenario] = []
+        self._misses: Counter[str] = Counter()
+        self._done = 0
+        self._total = 0
+        self._peer = ""
+        self._audits = [a for area in self.areas for a in area.audits if self.selection.has(a.requirement)]
+        chosen = [s for area in self.areas for s in area.scenarios if self.selection.has(s.requirement)]
+        self._scenarios = [s for s in chosen if self.transport in s.requirement.transports]
+        self._elsewhere = [s for s in chosen if self.transport not in s.requirement.transports]
+
+    async def run(self) -> Report:
+        """Check everything.
+
+        Raises:
+            TransportError: the agent cannot be started, or does not answer at all.
+            CannotJudge: it wants a login, or speaks another version.
+        """
+        began = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="acpella-check-", ignore_cleanup_errors=True) as directory:
+            self._root = os.path.realpath(directory)  # noqa: ASYNC240 - once
+            await self._look_first()
+            shared = [s for s in self._scenarios if s.connection == "shared"]
+            rough = [s for s in self._scenarios if s.connection == "rough"]
+            own = [s for s in self._scenarios if s.connection in ("fresh", "raw")]
+            self._total = len(self._scenarios) + 2 * bool(self._audits)
+            if self.jobs > 1:
+                async with asyncio.TaskGroup() as lanes:
+                    lanes.create_task(self._run_shared(shared, tour=bool(self._audits)))
+                    lanes.create_task(self._run_own(own, rough))
+            else:
+                await self._run_shared(shared, tour=bool(self._audits))
+                await self._run_own(own, rough)
+            await self._run_again()
+        report = Report(self.target, "agent", self._all_results(), self._peer, self.transport)
+        report.seconds = time.monotonic() - began
+        return report
+
+    # -- connections -----------------------------------------------------------------------------
+
+    async def _open(self, capabilities: dict[str, Any] | None = None, *, raw: bool = False) -> Probe:
+        auditor = Auditor(self._audits, "agent")
+        self._auditors.append(auditor)
+        directory = tempfile.mkdtemp(prefix="session-", dir=self._root)
+        channel = self.open_channel(self._root)
+        probe = Probe(
+            channel,
+            auditor,
+            profile=self.profile,
+            patience=self.patience,
+            directory=directory,
+            misses=self._misses,
+        )
+        try:
+            await probe.link.open()
+            if not raw:
+                reply = await probe.initialize(capabilities, within=max(START_TIME, self.patience))
+                if reply.is_error:
+                    raise Failed("initialize failed", reply.request, reply)
+        except BaseException:
+            await probe.close()
+            raise
+        return probe
+
+    async def _close(self, probe: Probe) -> None:
+        await probe.close()
+        probe.link.auditor.finish()
+
+    async def _look_first(self) -> None:
+        """Whether there is something to judge."""
+        try:
+            probe = await self._open()
+        except Gone as gone:
+            raise TransportError(f"the agent went away before it answered initialize: {gone.text}") from None
+        except Failed as failure:
+            raise TransportError(f"the agent does not answer initialize: {failure.text}") from None
+        try:
+            info = (
+                as_object(as_object(probe.talk.initialized.result).get("agentInfo"))
+                if probe.talk.initialized
+                else {}
+            )
+            self._peer = f"{info.get('name', '')} {info.get('version', '')}".strip()
+            if probe.talk.version != 1:
+                raise CannotJudge(f"the agent speaks version {probe.talk.version} of the protocol, not 1")
+            params: dict[str, Any] = {"cwd": probe.directory, "mcpServers": []}
+            reply = await probe.link.call("session/new", params, within=max(START_TIME, self.patience))
+            if reply.code == -32000:
+                names = (
+                    ", ".join(str(method.get("name")) for method in probe.talk.auth_methods) or "none listed"
+                )
+                raise CannotJudge(
+                    f"the agent wants a login first ({names}); log in with it, then check again"
+                )
+        except Gone as gone:
+            raise TransportError(f"the agent went away during the first session/new: {gone.text}") from None
+        except Failed:
+            pass  # the checks will tell
+        finally:
+            await self._close(probe)
+
+    # -- scenarios -------------------------------------------------------------------------------
+
+    async def _run_shared(self, scenarios: Sequence[Scenario], *, tour: bool = False) -> None:
+        """One connection for all of them, renewed if one of them breaks it."""
+        probe: Probe | None = None
+        try:
+            if tour:
+                probe = await self._tour(None)
+                await self._close(await self._tour({}))
+            for scenario in scenarios:
+                if probe is None or probe.link.gone is not None:
+                    if probe is not None:
+                        await self._close(probe)
+                        probe = None
+                    probe = await self._try_open(scenario)
+                if probe is not None:
+                    await self._run_one(scenario, probe)
+        finally:
+            if probe is not None:
+                await self._close(probe)
+
+    async def _try_open(self, scenario: Scenario) -> Probe | None:
+        try:
+            return await self._open()
+        except (Failed, TransportError) as error:
+            self._note(scenario, "fail", f"the agent could not be started for it: {error}")
+            return None
+
+    async def _run_own(self, scenarios: Sequence[Scenario], rough: Sequence[Scenario]) -> None:
+        """Those that need a process of their own, then those that send garbage."""
+        for scenario in scenarios:
+            await self._run_alone(scenario)
+        await self._run_shared(rough)
+
+    async def _run_alone(self, scenario: Scenario) -> None:
+        """With a process of its own."""
+        probe: Probe | None = None
+        try:
+            if (missing := self._missing(scenario)) is not None:
+                self._note(scenario, "unproved", missing)
+                return
+            probe = await self._open(raw=scenario.connection == "raw")
+            await self._run_one(scenario, probe)
+        except (Failed, TransportError) as error:
+            self._note(scenario, "fail", f"the agent could not be started for it: {error}")
+        finally:
+            if probe is not None:
+                await self._close(probe)
+
+    def _missing(self, scenario: Scenario) -> str | None:
+        missing = [need for need in scenario.requirement.needs if not self.profile.has(need)]
+        return f"needs a prompt for {', '.join(missing)} in the profile" if missing else None
+
+    async def _run_one(self, scenario: Scenario, probe: Probe) -> None:
+        """Drive the agent through one scenario, and note what came of it."""
+        if (missing := self._missing(scenario)) is not None:
+            self._note(scenario, "unproved", missing)
+            return
+        self._tell(scenario.requirement.id)
+        probe.link.auditor.label = scenario.requirement.id
+        others: list[Probe] = []
+
+        async def connect() -> Probe:
+            others.append(await self._open())
+            others[-1].link.auditor.label = scenario.requirement.id
+            return others[-1]
+
+        probe.connect = connect
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(self.patience * SCENARIO_TIME):
+                await scenario.drive(probe)
+            self._note(scenario, "pass", seconds=time.monotonic() - began)
+        except NotOffered as reason:
+            self._note(scenario, "not-applicable", str(reason))
+        except Unproved as reason:
+            self._note(scenario, "unproved", str(reason))
+        except Failed as failure:
+            self._note(scenario, "fail", failure.text, failure)
+        except TimeoutError:
+            self._note(
+                scenario, "fail", f"nothing came of it in {self.patience * SCENARIO_TIME:g} s", timing=True
+            )
+        except Exception as error:
+            self._note(scenario, "error", f"{error!r}\n{traceback.format_exc(limit=-4)}")
+        finally:
+            probe.link.auditor.label = ""
+            for other in others:
+                await self._close(other)
+
+    def _note(
+        self,
+        scenario: Scenario,
+        outcome: Any,
+        text: str = "",
+        failure: Failed | None = None,
+        *,
+        timing: bool = False,
+        seconds: float = 0.0,
+    ) -> None:
+        frames = shown_frames(failure.frames) if failure is not None else ()
+        if (failure is not None and failure.timing) or timing:
+            self._late.append(scenario)
+        self._results[scenario.requirement.id] = Result(
+            scenario.requirement, outcome, text, frames, seconds=seconds
+        )
+
+    async def _run_again(self) -> None:
+        """What failed for want of time runs once more, alone: a busy machine is not the agent's fault."""
+        late, self._late = self._late, []
+        for scenario in late:
+            first = self._results[scenario.requirement.id]
+            await self._run_alone(scenario)
+            if self._results[scenario.requirement.id].outcome == "pass":
+                self._results[scenario.requirement.id] = Result(
+                    scenario.requirement, "unstable", f"it passed alone; first: {first.text}", first.frames
+                )
+
+    async def _tour(self, capabilities: dict[str, Any] | None) -> Probe:
+        """One turn of each kind, for the audits; with every capability, or with none."""
+        what = "a tour with every capability" if capabilities is None else "a tour without capabilities"
+        self._tell(what)
+        probe = await self._open(capabilities)
+        probe.link.auditor.label = "tour"
+        try:
+            session = await probe.new_session()
+            for need in TOURED:
+                if self.profile.has(need):
+                    await self._visit(probe, session, need)
+            for words in self.script:
+                await probe.begin(session, words).end()
+            await self._use_everything(probe, session)
+            await probe.link.quiet(0.1)  # for updates that come too late
+        except (Failed, Unproved):
+            pass  # the scenarios will tell
+        probe.link.auditor.label = ""
+        return probe
+
+    async def _visit(self, probe: Probe, session: str, need: str) -> None:
+        path = probe.new_path()
+        if need == "read":
+            path.write_text("one\ntwo\nthree\n", encoding="utf-8")
+        values = {"file": str(path), "text": "papaya", "command": "echo papaya"}
+        await probe.begin(session, probe.text_for(need, **values)).end()
+
+    async def _use_everything(self, probe: Probe, session: str) -> None:
+        """What the agent offers, called once. Nothing that logs a user in or out."""
+        link, known = probe.link, probe.talk.sessions[session]
+        here: dict[str, Any] = {"sessionId": session}
+        opened: dict[str, Any] = {**here, "cwd": probe.directory, "mcpServers": []}
+        nothing: dict[str, Any] = {}
+        if known.modes:
+            await link.call("session/set_mode", {**here, "modeId": known.modes.get("currentModeId")})
+        for option in (as_object(option) for option in known.options or ()):
+            if option.get("type") == "select":
+                choice = {"configId": option.get("id"), "value": option.get("currentValue")}
+                await link.call("session/set_config_option", {**here, **choice})
+                break
+        for path, method, params in (
+            ("auth.status", "auth/status", nothing),
+            ("sessionCapabilities.list", "session/list", {"cwd": probe.directory}),
+            ("sessionCapabilities.title", "session/set_title", {**here, "title": "Checked"}),
+            ("sessionCapabilities.fork", "session/fork", opened),
+            ("loadSession", "session/load", opened),
+            ("sessionCapabilities.resume", "session/resume", opened),
+            ("sessionCapabilities.close", "session/close", here),
+            ("sessionCapabilities.delete", "session/delete", here),
+        ):
+            if probe.talk.agent_can(path):
+                await link.call(method, params)
+
+    def _tell(self, what: str) -> None:
+        self._done += 1
+        if self.progress is not None:
+            self.progress(min(self._done, self._total), self._total, what)
+
+    # -- results ---------------------------------------------------------------------------------
+
+    def _all_results(self) -> list[Result]:
+        audits = audit_results(self._audits, self._auditors)
+        by_id = {result.requirement.id: result for result in audits} | self._results
+        for scenario in self._elsewhere:
+            where = " and ".join(scenario.requirement.transports)
+            by_id[scenario.requirement.id] = Result(
+                scenario.requirement, "not-applicable", f"only over {where}"
+            )
+        return [by_id[r.id] for area in self.areas for r in area.requirements if r.id in by_id]
+
+
+def audit_results(audits: Sequence[Audit], auditors: Sequence[Auditor]) -> list[Result]:
+    """What the audits of several connections come to."""
+    results: list[Result] = []
+    for audit in audits:
+        requirement = audit.requirement
+        tallies = [auditor.tallies[requirement.id] for auditor in auditors]
+        found = [finding for tally in tallies for finding in tally.findings]
+        if found:
+            times = sum(tally.broken for tally in tallies)
+            text = found[0].text + (f" (and {times - 1} more)" if times > 1 else "")
+            result = Result(requirement, "fail", text, shown_frames(found[0].frames), found[0].during)
+        elif any(tally.held for tally in tallies):
+            result = Result(requirement, "pass")
+        elif requirement.level == "must":
+            result = Result(requirement, "unproved", "nothing was seen that it could be judged by")
+        else:
+            result = Result(requirement, "not-applicable", "nothing of the kind was seen")
+        results.append(result)
+    return results

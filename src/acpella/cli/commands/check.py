@@ -1,0 +1,349 @@
+"""`acpella check`: whether an agent, a client or a recording keeps to the protocol."""
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..terminal.output import say, show, show_json
+
+if TYPE_CHECKING:
+    from acpella.check.baseline import Baseline
+    from acpella.check.requirement import Area, Transport
+    from acpella.check.results import Report
+    from acpella.check.runner import AgentCheck
+
+__all__ = ["declare", "parse", "run"]
+
+CONFORMS, REGRESSION, USAGE, NOT_STARTED, NOT_JUDGED = 0, 1, 2, 3, 4
+
+_EPILOG = """\
+An agent is led through scenarios, and everything that it says is checked against the schema and the rules.
+A recording is read; both sides of it are judged. With --client this command is an agent: let a client
+start it, send it the prompt `all`, and read the report when the client has closed it.
+
+levels:
+  must         holds for everybody
+  capability   holds for whoever offers it or does it
+  should       recommended by the protocol
+  robust       not written in the protocol; peers that live do it
+  info         shown, never counted
+
+exit codes:
+  0  conforms, or is as acp-check.toml expects
+  1  something that counts fails, or an entry of acp-check.toml is no longer true
+  2  the command line or a file is wrong
+  3  the agent cannot be started
+  4  it could not be judged: it wants a login, or speaks another version
+"""
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = "Check whether an agent, a client or a recording keeps to the protocol."
+    parser.usage = (
+        "acpella check [options] -- AGENT [ARG...]\n"
+        "       acpella check [options] URL | FILE\n"
+        "       acpella check --fake-model NAME [options] [-- AGENT [ARG...]]\n"
+        "       acpella check --client [--report FILE]"
+    )
+    parser.epilog = _EPILOG
+    add = parser.add_argument
+    add("target", nargs="?", metavar="URL|FILE", help="an agent behind a URL, or a recording")
+    add("--client", action="store_true", help="be the agent that a client is checked with")
+    add(
+        "--fake-model",
+        metavar="NAME",
+        help="start a known agent on a model that does as it is told, without a key: "
+        "acpella, claude, codex, gemini, kimi, opencode, vibe",
+    )
+    add("--only", metavar="ID,...", action="append", default=[], help="only these requirements or topics")
+    add("--skip", metavar="ID,...", action="append", default=[], help="without these")
+    add("--list", action="store_true", help="list the requirements and end")
+    add("--set", dest="set_name", metavar="NAME", help="count only the requirements of this frozen set")
+    add("--baseline", metavar="FILE", help="what is expected; default: acp-check.toml if it is there")
+    add("--write-baseline", action="store_true", help="write what fails now into the baseline")
+    add("--script", metavar="FILE", help="prompts to send besides, one a line, for the audits to see more")
+    add(
+        "--json",
+        metavar="FILE",
+        nargs="?",
+        const="-",
+        help="write the report as JSON; - or nothing: to stdout",
+    )
+    add("--junit", metavar="FILE", help="write the report as JUnit XML")
+    add("--markdown", metavar="FILE", help="write the report as Markdown, besides $GITHUB_STEP_SUMMARY")
+    add("--badge", metavar="FILE", help="write a badge for shields.io")
+    add(
+        "--report", metavar="FILE", help="with --client: where the report goes; default: acp-check-client.txt"
+    )
+    add(
+        "--version-answer",
+        type=int,
+        metavar="N",
+        help="with --client: agree to this version whatever is asked",
+    )
+    add("--timeout", type=float, default=20.0, metavar="SECONDS", help="for each answer; default: 20")
+    add("--jobs", type=int, default=2, metavar="N", help="agents that run at the same time; default: 2")
+    add("-v", "--verbose", action="store_true", help="list also what could not be proved")
+
+
+def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
+    """Options, then `--` and the agent."""
+    options, command = list(words), list[str]()
+    if "--" in words:
+        cut = options.index("--")
+        options, command = options[:cut], options[cut + 1 :]
+    arguments = parser.parse_args(options)
+    chosen = [bool(arguments.target), bool(command), arguments.client, arguments.list]
+    if sum(chosen) > 1 or (arguments.client and arguments.fake_model):
+        parser.error("check one thing: a command behind --, a URL, a FILE, or --client")
+    if not any(chosen) and not arguments.fake_model:
+        parser.error("what is to be checked? `acpella check -- COMMAND`, a URL, a FILE or --client")
+    if arguments.timeout <= 0 or arguments.jobs < 1:
+        parser.error("--timeout and --jobs are above zero")
+    return argparse.Namespace(command=command, **vars(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; gives the exit code."""
+    from acpella.check import CannotJudge, NewerFormat
+    from acpella.errors import TransportError
+
+    try:
+        # as Ctrl-C: agents that were started end with this command
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        return _run(arguments)
+    except KeyboardInterrupt:
+        return 130
+    except TransportError as error:
+        say(str(error))
+        _summarize(f"## ACP: the agent did not start\n\n{error}\n")
+        return NOT_STARTED
+    except CannotJudge as error:
+        say(f"cannot be judged: {error}")
+        _summarize(f"## ACP: could not be judged\n\n{error}\n")
+        return NOT_JUDGED
+    except NewerFormat as error:
+        say(str(error))
+        return NOT_JUDGED
+    except (OSError, ValueError) as error:
+        say(str(error))
+        return USAGE
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from acpella.check import (
+        AGENT_AREAS,
+        CLIENT_AREAS,
+        Baseline,
+        ClientCheck,
+        check_recording,
+        read_baseline,
+    )
+
+    areas = [*AGENT_AREAS, *CLIENT_AREAS]
+    if arguments.list:
+        return _list(arguments, areas)
+    _check_ids(arguments, areas)
+    path = Path(arguments.baseline or "acp-check.toml")
+    ids = [requirement.id for area in areas for requirement in area.requirements]
+    baseline = Baseline()
+    if arguments.baseline and not arguments.write_baseline or path.is_file():
+        baseline = read_baseline(path, ids)
+    if arguments.client:
+        lead = ClientCheck(selection=_selection(arguments), version=arguments.version_answer)
+        asyncio.run(lead.serve())
+        return _finish(arguments, lead.report(), CLIENT_AREAS, baseline, path)
+    if arguments.target and not arguments.target.startswith(("http://", "https://", "ws://", "wss://")):
+        if not os.path.isfile(arguments.target):
+            raise ValueError(
+                f"{arguments.target} is neither a URL nor a file; a command stands behind --: "
+                f"acpella check -- {arguments.target}"
+            )
+        reports = check_recording(
+            arguments.target,
+            selection=_selection(arguments),
+            damaged=lambda item: say(f"{arguments.target}, line {item.line} is left out: {item.reason}"),
+        )
+        sides = zip(reports, (AGENT_AREAS, CLIENT_AREAS), strict=True)
+        return max([_finish(arguments, r, a, baseline, path) for r, a in sides if r.results], default=0)
+    with ExitStack() as stack:
+        check = _agent_check(arguments, baseline, stack)
+        report = asyncio.run(check.run())
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr)  # noqa: T201 - the progress line
+    return _finish(arguments, report, AGENT_AREAS, baseline, path)
+
+
+def _agent_check(arguments: argparse.Namespace, baseline: "Baseline", stack: ExitStack) -> "AgentCheck":
+    """What is to be run: a command, a URL, or a known agent on a fake model."""
+    from acpella.check import FAKE_MODEL, AgentCheck, Profile
+    from acpella.client.targets import open_target
+
+    prompts = dict(baseline.profile)
+    command: list[str] = arguments.command
+    env: dict[str, str] = {}
+    if arguments.fake_model:
+        import tempfile
+
+        from acpella.testing import FakeModel, recipe
+
+        home = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="acpella-home-", ignore_cleanup_errors=True)
+        )
+        model = stack.enter_context(FakeModel())
+        prepared = recipe(arguments.fake_model).prepare(model, home)
+        command = command or list(prepared.command)
+        env = dict(prepared.env)
+        prompts = {**FAKE_MODEL, **prompts}
+    transport: Transport = "stdio"
+    url: str | None = arguments.target
+    if url is not None:
+        transport = "websocket" if url.startswith("ws") else "http"
+    script: list[str] = []
+    if arguments.script:
+        script = [
+            line for line in Path(arguments.script).read_text(encoding="utf-8").splitlines() if line.strip()
+        ]
+
+    def open_channel(directory: str) -> Any:
+        if url is not None:
+            return open_target(url, token=os.environ.get("ACPELLA_TOKEN"))[1]
+        words = [_absolute(word) for word in command]
+        if len(words) == 1 and words[0].endswith(".py"):
+            words = [sys.executable, *words]
+        return open_target(words, env=env or None)[1]
+
+    return AgentCheck(
+        open_channel,
+        url or " ".join(command),
+        transport=transport,
+        profile=Profile(prompts),
+        selection=_selection(arguments),
+        patience=arguments.timeout,
+        jobs=arguments.jobs,
+        script=script,
+        progress=_progress if sys.stderr.isatty() else None,
+    )
+
+
+def _absolute(word: str) -> str:
+    return os.path.abspath(word) if word.endswith(".py") and os.path.isfile(word) else word
+
+
+def _progress(done: int, total: int, what: str) -> None:
+    print(f"\r\x1b[K{done}/{total} {what}"[:100], end="", file=sys.stderr, flush=True)  # noqa: T201 - one line
+
+
+def _selection(arguments: argparse.Namespace) -> Any:
+    from acpella.check import Selection
+
+    return Selection(_words(arguments.only), _words(arguments.skip))
+
+
+def _words(given: list[str]) -> tuple[str, ...]:
+    return tuple(word.strip() for text in given for word in text.split(",") if word.strip())
+
+
+def _check_ids(arguments: argparse.Namespace, areas: "Sequence[Area]") -> None:
+    """A misspelt id would check nothing, and look as if all were well."""
+    import difflib
+
+    ids = [requirement.id for area in areas for requirement in area.requirements]
+    known = {*ids, *(id.rpartition(".")[0] for id in ids), "client"}
+    for word in (*_words(arguments.only), *_words(arguments.skip)):
+        if word not in known:
+            close = difflib.get_close_matches(word, known, n=1)
+            hint = f"; did you mean {close[0]}?" if close else "; `acpella check --list` lists all"
+            raise ValueError(f"{word!r} is not a requirement{hint}")
+
+
+def _list(arguments: argparse.Namespace, areas: "Sequence[Area]") -> int:
+    selection = _selection(arguments)
+    chosen = [r for area in areas for r in area.requirements if selection.has(r)]
+    if arguments.json:
+        from dataclasses import asdict
+
+        show_json([asdict(requirement) for requirement in chosen])
+    else:
+        for requirement in chosen:
+            show(f"{requirement.id:<38} {requirement.level:<11} {requirement.rule:<6} {requirement.text}")
+    return 0
+
+
+def _finish(
+    arguments: argparse.Namespace, report: "Report", areas: "Sequence[Area]", baseline: "Baseline", path: Path
+) -> int:
+    """Write the report wherever it is wanted; gives the exit code."""
+    from acpella.check import frozen_set, judge, write_baseline
+    from acpella.check.output import badge, json_report, junit, markdown, text
+
+    if arguments.set_name:
+        report.set_name, report.scored = arguments.set_name, frozen_set(arguments.set_name)
+    judgement = judge(report, baseline)
+    report.notes += [
+        f"as expected: {r.requirement.id} ({baseline.expected[r.requirement.id]})" for r in judgement.expected
+    ]
+    report.notes += [f"stale: {sentence}" for sentence in judgement.stale]
+    repeat = _repeat(arguments)
+    page = markdown(report, repeat)
+    if arguments.json and arguments.json != "-":
+        _write(arguments.json, _as_json(json_report(report, repeat)))
+    if arguments.junit:
+        _write(arguments.junit, junit(report))
+    if arguments.markdown:
+        _write(arguments.markdown, page)
+    if arguments.badge:
+        _write(arguments.badge, _as_json(badge(report)))
+    _summarize(page)
+    if arguments.client:
+        whole = text(report, areas, repeat, verbose=True)
+        _write(arguments.report or "acp-check-client.txt", whole + "\n")
+        say(whole.splitlines()[-1])
+    elif arguments.json == "-":
+        show_json(json_report(report, repeat))
+    else:
+        show(text(report, areas, repeat, verbose=arguments.verbose))
+    if arguments.write_baseline:
+        number = write_baseline(path, report, baseline)
+        say(f"wrote {number} expected failures to {path}; say why each of them is there")
+        return CONFORMS
+    return CONFORMS if judgement.good else REGRESSION
+
+
+def _repeat(arguments: argparse.Namespace) -> list[str]:
+    """The command line that checks the same again."""
+    words = ["acpella", "check"]
+    if arguments.client:
+        return [*words, "--client"]
+    if arguments.fake_model:
+        words += ["--fake-model", arguments.fake_model]
+    if arguments.baseline:
+        words += ["--baseline", arguments.baseline]
+    if arguments.target:
+        return [*words, arguments.target]
+    return [*words, "--", *arguments.command] if arguments.command else words
+
+
+def _as_json(value: Any) -> str:
+    import json
+
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def _write(path: str, content: str) -> None:
+    Path(path).write_text(content, encoding="utf-8")
+
+
+def _summarize(page: str) -> None:
+    """In a GitHub job, the report is its summary."""
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        with open(summary, "a", encoding="utf-8") as file:
+            file.write(page)

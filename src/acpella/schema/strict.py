@@ -1,0 +1,84 @@
+"""The schema as a judge reads it: nothing is forgiven, and fields that nobody specified are named."""
+
+import functools
+import types
+from typing import Annotated, Any, Union, cast, get_args, get_origin
+
+import msgspec
+from msgspec import Struct
+
+from ._salvage import decode_hook
+from ._wire import Pick, native
+
+__all__ = ["extra_fields", "schema_error"]
+
+
+def schema_error(kind: Any, value: Any) -> str | None:
+    """Why plain JSON is not a value of that type, and where; None if it is one."""
+    try:
+        msgspec.convert(value, native(kind), dec_hook=decode_hook)
+    except (msgspec.ValidationError, ValueError) as error:
+        return str(error).replace("`", "")
+    return None
+
+
+def extra_fields(kind: Any, value: Any) -> list[str]:
+    """Where objects have fields that no version of the protocol gives them, as paths from `$`."""
+    found: list[str] = []
+    _walk(native(kind), value, "$", found)
+    return found
+
+
+def _walk(kind: Any, value: Any, where: str, found: list[str]) -> None:
+    origin = get_origin(kind)
+    if origin is Annotated:
+        _walk(get_args(kind)[0], value, where, found)
+    elif isinstance(pick := getattr(kind, "pick", None), Pick) and isinstance(value, dict):
+        member = cast("Pick[Any]", pick).member(cast("dict[str, Any]", value))
+        if member is not None:
+            _walk(member, value, where, found)
+    elif isinstance(kind, type) and issubclass(kind, Struct) and isinstance(value, dict):
+        _walk_struct(kind, cast("dict[str, Any]", value), where, found)
+    elif origin is list and isinstance(value, list):
+        for place, item in enumerate(cast("list[Any]", value)):
+            _walk(get_args(kind)[0], item, f"{where}[{place}]", found)
+    elif origin is dict and isinstance(value, dict):
+        for name, item in cast("dict[str, Any]", value).items():
+            _walk(get_args(kind)[1], item, f"{where}.{name}", found)
+    elif origin is Union or origin is types.UnionType:
+        _walk_union(get_args(kind), value, where, found)
+
+
+def _walk_union(members: tuple[Any, ...], value: Any, where: str, found: list[str]) -> None:
+    if isinstance(value, dict):
+        structs = [m for m in members if isinstance(m, type) and issubclass(m, Struct)]
+        for struct in structs:
+            config = struct.__struct_config__
+            if len(structs) == 1 or cast("dict[str, Any]", value).get(config.tag_field or "") == config.tag:
+                _walk_struct(struct, cast("dict[str, Any]", value), where, found)
+                return
+        for member in members:
+            if isinstance(getattr(member, "pick", None), Pick) or get_origin(member) is dict:
+                _walk(member, value, where, found)
+                return
+    elif isinstance(value, list):
+        for member in members:
+            if get_origin(member) is list:
+                _walk(member, value, where, found)
+                return
+
+
+def _walk_struct(kind: type[Struct], value: dict[str, Any], where: str, found: list[str]) -> None:
+    known = _fields(kind)
+    for name, item in value.items():
+        if name in known:
+            _walk(known[name], item, f"{where}.{name}", found)
+        elif name != kind.__struct_config__.tag_field:
+            found.append(f"{where}.{name}")
+
+
+@functools.cache
+def _fields(kind: type[Struct]) -> dict[str, Any]:
+    fields = {info.encode_name: info.type for info in msgspec.structs.fields(kind)}
+    fields["_meta"] = Any
+    return fields

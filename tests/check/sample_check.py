@@ -1,0 +1,23 @@
+"""Checks the sample agent inside this process."""
+
+from sample_agent import SampleAgent
+
+from acpella.check import FAKE_MODEL, AgentCheck, Profile, Report, Selection
+from acpella.client.targets import InProcess
+
+PROFILE = Profile({**FAKE_MODEL, "plan": "!plan", "elicit": "!elicit"})
+
+
+async def check_sample(
+    defect: str = "", *only: str, patience: float = 2.0, profile: Profile = PROFILE
+) -> Report:
+    """Check the sample agent with one defect, over channels in memory."""
+    kept: dict[str, dict[str, object]] = {}
+    check = AgentCheck(
+        lambda directory: InProcess(SampleAgent(defect, kept)),
+        "sample",
+        profile=profile,
+        selection=Selection(only),
+        patience=patience,
+    )
+    return await check.run()

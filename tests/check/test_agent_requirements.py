@@ -1,0 +1,131 @@
+"""Each requirement of agents is broken once: the right one finds it, and no other must does."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+from agent_defects import READ
+from sample_check import check_sample
+
+from acpella.check import AGENT_AREAS, AgentCheck, Area, Auditor, Result, Selection
+from acpella.transport import ProcessChannel
+
+pytestmark = pytest.mark.anyio
+
+SAMPLE = Path(__file__).parent / "sample_agent.py"
+MUSTS = [r.id for area in AGENT_AREAS for r in area.requirements if r.level == "must"]
+
+ALONE = {"initialize.version-1", "sessions.new", "prompt.text", "options.ignored", "cancel.soon"}
+"""Without these nothing else works, or not in time, so that other musts fail with them."""
+
+SPOKEN = {
+    "login.authenticate-answer-schema",
+    "login.logout-answer-schema",
+    "login.remedy",
+    "login.after-login",
+}
+"""Nobody is logged in or out by a check; these are seen in recordings."""
+
+WAITS = {*READ, "prompt.second-while-busy", "prompt.others-while-busy", "messages.in-pieces"}
+"""Found by an answer that never comes."""
+
+PROCESS = {"messages.exit-at-end"}
+"""About a process of its own."""
+
+
+async def test_the_faultless_agent_passes_everything() -> None:
+    report = await check_sample()
+    assert [
+        (r.requirement.id, r.text) for r in report.results if r.outcome not in ("pass", "not-applicable")
+    ] == []
+    seen = {r.requirement.id for r in report.results if r.outcome == "pass"}
+    unseen = {r.requirement.id for r in report.results} - seen
+    assert unseen == SPOKEN | PROCESS | {"messages.trace-context", "messages.cancel-request"}
+    assert report.conforms
+
+
+async def broken(defect: str, slots: asyncio.Semaphore) -> str | None:
+    """What is wrong with how a defect was found."""
+    async with slots:
+        only = [defect] if defect in ALONE else [defect, *MUSTS]
+        report = await check_sample(defect, *only, patience=2 if defect in WAITS else 10)
+    bad = {r.requirement.id: r for r in report.results if r.outcome in ("fail", "error")}
+    if defect not in bad or bad[defect].outcome != "fail":
+        return f"{defect} was not found: {[r for r in report.results if r.requirement.id == defect]}"
+    others = [id for id in bad if id in MUSTS and id != defect]
+    return f"{defect} was also found by {others}" if others else None
+
+
+@pytest.mark.parametrize("area", AGENT_AREAS, ids=lambda area: area.name)
+async def test_each_defect_is_found_by_its_requirement_and_no_other_must(area: Area) -> None:
+    slots = asyncio.Semaphore(16)
+    ids = [r.id for r in area.requirements if r.id not in SPOKEN | PROCESS]
+    found = await asyncio.gather(*(broken(id, slots) for id in ids))
+    assert [problem for problem in found if problem is not None] == []
+
+
+async def run_process(defect: str) -> Result:
+    check = AgentCheck(
+        lambda directory: ProcessChannel([sys.executable, str(SAMPLE), defect]),
+        "sample",
+        selection=Selection(("messages.exit-at-end",)),
+    )
+    return (await check.run()).results[0]
+
+
+async def test_an_agent_that_outlives_its_input_is_found() -> None:
+    good, bad = await asyncio.gather(run_process(""), run_process("messages.exit-at-end"))
+    assert good.outcome == "pass"
+    assert bad.outcome == "fail"
+
+
+def spoken(*messages: tuple[str, dict[str, object]]) -> set[str]:
+    """The audits that complain about a conversation."""
+    auditor = Auditor([audit for area in AGENT_AREAS for audit in area.audits], "agent")
+    found: set[str] = set()
+    for way, message in messages:
+        _, findings = auditor.see(way, {"jsonrpc": "2.0", **message})  # type: ignore[arg-type]
+        found |= {finding.id for finding in findings}
+    return found
+
+
+def test_a_conversation_in_version_2_is_not_judged_by_the_rules_of_version_1() -> None:
+    answer = {"protocolVersion": 2, "info": {"name": "a"}, "capabilities": {}}
+    asked = {"id": 1, "method": "initialize", "params": {"protocolVersion": 65535}}
+    odd = {"method": "session/update", "params": {"sessionId": 7}}
+    assert spoken(("out", asked), ("in", {"id": 1, "result": answer}), ("in", odd)) == set()
+
+
+START = (
+    ("out", {"id": 1, "method": "initialize", "params": {"protocolVersion": 1}}),
+    (
+        "in",
+        {
+            "id": 1,
+            "result": {
+                "protocolVersion": 1,
+                "agentCapabilities": {},
+                "agentInfo": {"name": "a", "version": "1"},
+            },
+        },
+    ),
+)
+NEW = ("out", {"id": 2, "method": "session/new", "params": {"cwd": "/", "mcpServers": []}})
+WANTS_LOGIN = ("in", {"id": 2, "error": {"code": -32000, "message": "Authentication required"}})
+
+
+def test_an_agent_that_wants_a_login_and_lists_none_is_found() -> None:
+    assert spoken(*START, NEW, WANTS_LOGIN) == {"login.remedy"}
+
+
+def test_an_agent_that_wants_a_login_after_one_is_found() -> None:
+    login = ("out", {"id": 9, "method": "authenticate", "params": {"methodId": "x"}})
+    assert "login.after-login" in spoken(*START, login, ("in", {"id": 9, "result": {}}), NEW, WANTS_LOGIN)
+
+
+@pytest.mark.parametrize("method", ["authenticate", "logout"])
+def test_answers_to_logins_are_checked(method: str) -> None:
+    asked = ("out", {"id": 9, "method": method, "params": {"methodId": "x"}})
+    assert spoken(*START, asked, ("in", {"id": 9, "result": {}})) == set()
+    assert spoken(*START, asked, ("in", {"id": 9, "result": "yes"})) == {f"login.{method}-answer-schema"}

@@ -1,0 +1,98 @@
+"""`acpella check` from outside: exit codes, what it prints and what it writes."""
+
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+HERE = Path(__file__).parent
+SAMPLE = [sys.executable, str(HERE / "sample_agent.py")]
+
+
+def check(*words: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    clean = {name: value for name, value in os.environ.items() if name != "GITHUB_STEP_SUMMARY"}
+    return subprocess.run(
+        [sys.executable, "-m", "acpella", "check", *words],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=cwd,
+        env={**clean, **(env or {})},
+    )
+
+
+def test_a_good_agent_is_reported_everywhere(tmp_path: Path) -> None:
+    files = {name: tmp_path / f"out.{name}" for name in ("json", "junit", "markdown", "badge")}
+    options = [word for name, path in files.items() for word in (f"--{name}", str(path))]
+    summary = tmp_path / "summary.md"
+    only = ["--only", "sessions.new,initialize.version-1"]
+    ran = check(*only, *options, "--", *SAMPLE, cwd=tmp_path, env={"GITHUB_STEP_SUMMARY": str(summary)})
+    assert ran.returncode == 0, ran.stderr
+    assert "conforms: 2 of 2 musts hold" in ran.stdout
+    report = json.loads(files["json"].read_text())
+    assert report["format"] == 1 and report["conforms"] and report["peer"] == "sample 1.0"
+    assert {entry["id"]: entry["outcome"] for entry in report["results"]} == {
+        "sessions.new": "pass",
+        "initialize.version-1": "pass",
+    }
+    assert ElementTree.parse(files["junit"]).getroot().attrib["failures"] == "0"
+    assert json.loads(files["badge"].read_text())["message"] == "2/2 must"
+    assert summary.read_text() == files["markdown"].read_text()
+    assert "| must | 2 | 0 | 0 | 0 |" in summary.read_text()
+
+
+def test_a_failure_shows_its_frames_and_how_to_repeat_it(tmp_path: Path) -> None:
+    ran = check(
+        "--only", "messages.zero-id", "--timeout", "1", "--", *SAMPLE, "messages.zero-id", cwd=tmp_path
+    )
+    assert ran.returncode == 1
+    assert "FAIL messages.zero-id (must, R-010)" in ran.stdout
+    assert '> {"jsonrpc":"2.0","id":0,"method":"initialize"' in ran.stdout
+    again = next(line for line in ran.stdout.splitlines() if line.startswith("  again: "))
+    assert "acpella check --only messages.zero-id -- " in again
+    assert "does not conform" in ran.stdout
+
+
+def test_a_baseline_says_what_is_expected_and_goes_stale(tmp_path: Path) -> None:
+    broken = ["--only", "sessions.new", "--", *SAMPLE, "sessions.new"]
+    assert check(*broken, cwd=tmp_path).returncode == 1
+    wrote = check("--write-baseline", *broken, cwd=tmp_path)
+    assert wrote.returncode == 0 and "sessions.new" in (tmp_path / "acp-check.toml").read_text()
+    expected = check(*broken, cwd=tmp_path)
+    assert expected.returncode == 0 and "as expected: sessions.new" in expected.stdout
+    stale = check("--only", "sessions.new", "--", *SAMPLE, cwd=tmp_path)
+    assert stale.returncode == 1 and "stale: sessions.new is expected to fail" in stale.stdout
+
+
+def test_the_other_exit_codes(tmp_path: Path) -> None:
+    assert check(cwd=tmp_path).returncode == 2
+    assert check("--only", "no-such-thing", "--", *SAMPLE, cwd=tmp_path).returncode == 2
+    assert check("no-such-file.jsonl", cwd=tmp_path).returncode == 2
+    (tmp_path / "bad.toml").write_text('[wrong]\nx = "y"\n')
+    assert check("--baseline", "bad.toml", "--", *SAMPLE, cwd=tmp_path).returncode == 2
+    assert check("--", "no-such-program-anywhere", cwd=tmp_path).returncode == 3
+    died = check("--", sys.executable, "-c", "print('a banner')", cwd=tmp_path)
+    assert died.returncode == 3 and "exited with code 0" in died.stderr
+    answer = '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2}}'
+    other = check(
+        "--", sys.executable, "-c", f"input(); print('{answer}', flush=True); input()", cwd=tmp_path
+    )
+    assert other.returncode == 4 and "version 2" in other.stderr
+
+
+def test_a_recording_is_judged(tmp_path: Path) -> None:
+    first = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
+    frames = [
+        {"acpella": 2, "point": "tap"},
+        {"n": 1, "t": 0, "dir": "out", "msg": first},
+        {"n": 2, "t": 1, "dir": "in", "text": "Debug: hi"},
+        {"n": 3, "t": 1, "dir": "in", "msg": {"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": 1}}},
+    ]  # fmt: skip
+    talk = tmp_path / "talk.jsonl"
+    talk.write_text("".join(json.dumps(frame) + "\n" for frame in frames) + '{"cut')
+    ran = check(str(talk), cwd=tmp_path)
+    assert ran.returncode == 1
+    assert "FAIL messages.json (must, R-003)" in ran.stdout and "Debug: hi" in ran.stdout
+    assert "line 5 is left out" in ran.stderr
