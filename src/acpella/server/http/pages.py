@@ -1,0 +1,26 @@
+"""Pages that a server may offer beside the protocol: what it needs to know of them."""
+
+from typing import Protocol
+
+from acpella.server.access.credentials import AuthHook
+from acpella.server.targets import Target
+
+from .requests import Request
+
+__all__ = ["Pages"]
+
+
+class Pages(Protocol):
+    """Pages with files and a login of their own, such as `acpella.web.Page`."""
+
+    def around(self, target: Target) -> Target:
+        """The target as pages need it; other clients must not notice."""
+        ...
+
+    async def serve(self, request: Request, auth: AuthHook | None) -> bool:
+        """Answer a request that needs no credentials; False if it is none of those. Raises `Refusal`."""
+        ...
+
+    async def serve_allowed(self, request: Request) -> bool:
+        """Answer a request whose sender was let in; False if it is not for the pages. Raises `Refusal`."""
+        ...

@@ -1,0 +1,85 @@
+"""What a server needs to offer the page: its files, its login, and agents that pages share."""
+
+import logging
+
+import msgspec
+
+from acpella.server.access.gate import Refusal
+from acpella.server.access.tokens import Tokens
+from acpella.server.http.requests import Request
+from acpella.server.targets import Target
+
+from .launch import LaunchCodes
+from .shared.host import About
+from .shared.target import SharedTarget
+from .static_files import HEADERS, StaticFiles
+
+__all__ = ["Page"]
+
+log: logging.Logger = logging.getLogger(__name__)
+
+MAX_LOGIN = 4096
+"""Bytes of a request to log in."""
+
+
+class _Login(msgspec.Struct):
+    code: str
+
+
+class Page:
+    """The pages of a server: `acpella.server.asgi(…, pages=Page(…))`."""
+
+    def __init__(
+        self, *, name: str = "", cwd: str = "", writes: bool = True, hidden: str = "/inspect"
+    ) -> None:
+        """`name` is what the agent is called, `cwd` where new sessions work. Without `writes`, agents get no
+        more than files to read from this machine. `hidden` is the page that is not offered here."""
+        self._hidden = hidden
+        self.codes: LaunchCodes = LaunchCodes()
+        self._files = StaticFiles()
+        self._about = About(name=name, cwd=cwd, writes=writes)
+
+    def around(self, target: Target) -> Target:
+        """The target with its agents shared by the pages that are open."""
+        return SharedTarget(target, self._about)
+
+    async def serve(self, request: Request, auth: object) -> bool:
+        """Answer a request that needs no credentials; False if it is none of those.
+
+        Raises:
+            Refusal: the code to log in with does not count.
+        """
+        if request.is_websocket:
+            return False
+        if request.path == "/acp/login":
+            await self._log_in(request, auth)
+            return True
+        file = self._files.find(request.path) if request.path != self._hidden else None
+        if file is None or (request.path == "/" and "text/html" not in request.headers.get("accept", "")):
+            return False  # programs speak the protocol at / as before
+        if request.method not in ("GET", "HEAD"):
+            return False
+        body, headers = file.body, file.headers
+        if file.compressed and "gzip" in request.headers.get("accept-encoding", ""):
+            body, headers = file.compressed, [*headers, (b"content-encoding", b"gzip")]
+        await request.reply(200, b"" if request.method == "HEAD" else body, kind=file.kind, headers=headers)
+        return True
+
+    async def serve_allowed(self, request: Request) -> bool:
+        """Pages speak the protocol like any other client; nothing else is for them."""
+        return False
+
+    async def _log_in(self, request: Request, auth: object) -> None:
+        if request.method != "POST":
+            raise Refusal(405, "POST the code", headers=[(b"allow", b"POST")])
+        try:
+            login = msgspec.json.decode(await request.body(limit=MAX_LOGIN, seconds=10), type=_Login)
+        except msgspec.DecodeError:
+            raise Refusal(400, 'send {"code": "…"}') from None
+        token = self.codes.redeem(login.code)
+        credential = auth.credential_of(token) if token is not None and isinstance(auth, Tokens) else None
+        if token is None or credential is None:
+            raise Refusal(401, "this link was used already, or is too old; start again from the terminal")
+        body = msgspec.json.encode({"token": token, "user": credential.principal})
+        headers = [*HEADERS, (b"cache-control", b"no-store")]
+        await request.reply(200, body, kind=b"application/json", headers=headers)

@@ -1,0 +1,1 @@
+"""Agents that several pages share: one log for each session, from which every page reads."""

@@ -1,0 +1,70 @@
+"""The agents that pages share: one for each user, and who is invited to whose sessions."""
+
+import asyncio
+
+from acpella.server.targets import Target
+
+from .host import About, AgentHost
+from .session import SharedSession
+from .viewer import Viewer
+
+__all__ = ["SharedAgents"]
+
+IDLE_SECONDS = 1800.0
+"""That an agent is kept without a page and without a turn."""
+
+
+class SharedAgents:
+    """All of a server."""
+
+    def __init__(self, target: Target, about: About) -> None:
+        self._target = target
+        self._about = about
+        self._hosts: dict[str, AgentHost] = {}
+        self.viewers: set[Viewer] = set()
+        """Pages that are open."""
+
+    async def close(self) -> None:
+        """Let all agents go."""
+        for host in self._hosts.values():
+            await host.close()
+
+    def leave(self, viewer: Viewer) -> None:
+        """A page is closed. An agent that nobody needs for a while is let go; its sessions stay."""
+        self.viewers.discard(viewer)
+        viewer.close()
+        host = self._hosts.get(viewer.principal)
+        if host is not None:
+            asyncio.get_running_loop().call_later(IDLE_SECONDS, self._rest, host)
+
+    def _rest(self, host: AgentHost) -> None:
+        if host.is_idle and not any(viewer.principal == host.principal for viewer in self.viewers):
+            host.rest()
+
+    def host_of(self, principal: str) -> AgentHost:
+        """The agent that a user's pages share."""
+        host = self._hosts.get(principal)
+        if host is None:
+            host = self._hosts[principal] = AgentHost(
+                self._target, principal, self._about, on_change=self._on_change
+            )
+        return host
+
+    def find(self, session_id: str, principal: str) -> tuple[AgentHost, SharedSession] | None:
+        """A session that this user may see, and whose agent has it."""
+        for host in self._hosts.values():
+            session = host.sessions.get(session_id)
+            if session is not None and session.role_of(principal) is not None:
+                return host, session
+        return None
+
+    def shared_with(self, principal: str) -> list[SharedSession]:
+        """Sessions of others that this user was invited to."""
+        every = (session for host in self._hosts.values() for session in host.sessions.values())
+        return [session for session in every if principal in session.guests]
+
+    def _on_change(self, session: SharedSession) -> None:
+        entry = session.to_entry()
+        for viewer in self.viewers:
+            if session.role_of(viewer.principal) is not None:
+                viewer.notify("_acpella/sessions_changed", {"sessions": [entry]})

@@ -1,0 +1,368 @@
+"""The agent of one user, shared by all pages of that user and of those who were invited."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from acpella._version import __version__
+from acpella.errors import AcpellaError, ConnectionClosed, RpcError
+from acpella.rpc.framing import Broken, Framer
+from acpella.rpc.message import write_error
+from acpella.rpc.relay import Frame, Side, read_frame
+from acpella.server.targets import RunningAgent, Target
+
+from .json_values import as_object
+from .services import LocalServices, as_error
+from .session import Prompt, SharedSession
+
+__all__ = ["About", "AgentHost"]
+
+log: logging.Logger = logging.getLogger(__name__)
+
+INITIALIZE_SECONDS = 60.0
+"""For an agent to answer its first request; some need 12 s on a cold machine."""
+
+PEOPLE_ANSWER = frozenset({"session/request_permission", "elicitation/create"})
+"""What only a person can answer."""
+
+MAX_SESSIONS = 256
+"""Sessions of one agent whose logs are kept. Then the one that was used least recently, and that nobody
+watches, is forgotten; the agent has it still."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the pages are told of the agent before it has said a word."""
+
+    name: str = ""
+    cwd: str = ""
+    writes: bool = True
+
+
+class _Update(msgspec.Struct):
+    session_id: str = msgspec.field(name="sessionId")
+    update: Raw
+
+
+class _Info(msgspec.Struct):
+    kind: str = msgspec.field(name="sessionUpdate", default="")
+    title: str | None = None
+
+
+_read_update = msgspec.json.Decoder(_Update)
+_read_info = msgspec.json.Decoder(_Info)
+
+
+class AgentHost:
+    """One agent, started when it is needed, and the sessions that pages have open at it."""
+
+    def __init__(
+        self, target: Target, principal: str, about: About, *, on_change: "Callable[[SharedSession], None]"
+    ) -> None:
+        self.principal = principal
+        self.about = about
+        self.sessions: dict[str, SharedSession] = {}
+        self.initialized: dict[str, Any] = {}
+        """What the agent answered to `initialize`."""
+        self._target = target
+        self._on_change = on_change
+        self._agent: RunningAgent | None = None
+        self._starting: asyncio.Task[None] | None = None
+        self._side = Side(self._write, own_ids=True)
+        self._framer = Framer(framing="lines")
+        self._services = LocalServices(writes=about.writes)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    # -- the agent's life ------------------------------------------------------------------------
+
+    async def ready(self) -> None:
+        """Start the agent unless it runs. Raises `AcpellaError` and `TimeoutError`."""
+        if self._agent is None:
+            if self._starting is None or self._starting.done():
+                self._starting = asyncio.get_running_loop().create_task(self._start())
+            await asyncio.shield(self._starting)
+
+    async def _start(self) -> None:
+        self._framer = Framer(framing="lines")
+        agent = await self._target.start(self, self.principal, lambda: False)
+        self._agent = agent
+        capabilities: dict[str, Any] = {
+            **self._services.capabilities(),
+            "session": {"configOptions": {"boolean": {}}, "notices": {}},
+            "elicitation": {"form": {}, "url": {}},
+            "_meta": {"terminal_output": True, "prompt_usage": True},
+        }
+        params: dict[str, Any] = {
+            "protocolVersion": 1,
+            "clientCapabilities": capabilities,
+            "clientInfo": {"name": "acpella-web", "title": "acpella", "version": __version__},
+        }
+        try:
+            async with asyncio.timeout(INITIALIZE_SECONDS):
+                result = await self.call("initialize", params)
+        except BaseException:
+            self._agent = None
+            await agent.close()
+            raise
+        self.initialized = as_object(result)
+
+    async def close(self) -> None:
+        """Let the agent go."""
+        self._closed = True
+        for task in [*self._tasks, *([self._starting] if self._starting is not None else [])]:
+            task.cancel()
+        await self._services.close()
+        agent, self._agent = self._agent, None
+        if agent is not None:
+            await agent.close()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing runs and nobody watches."""
+        busy = (
+            session.viewers or session.state in ("running", "waiting") for session in self.sessions.values()
+        )
+        return not any(busy)
+
+    def rest(self) -> None:
+        """Let the agent go until it is needed again."""
+        agent, self._agent = self._agent, None
+        for session in self.sessions.values():
+            session.is_open = False
+        if agent is not None:
+            self.spawn(agent.close())
+
+    @property
+    def capabilities(self) -> dict[str, Any]:
+        return as_object(self.initialized.get("agentCapabilities"))
+
+    def can(self, name: str) -> bool:
+        """Whether the agent has a session capability, such as `list`."""
+        return isinstance(as_object(self.capabilities.get("sessionCapabilities")).get(name), dict)
+
+    def _write(self, data: bytes) -> None:
+        if self._agent is not None:
+            self._agent.channel.write(data + b"\n")
+
+    async def call(self, method: str, params: Any) -> Any:
+        """Ask the agent on our own behalf; gives its result. Raises `RpcError`."""
+        future: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
+
+        def settle(response: Frame) -> None:
+            if not future.done():
+                future.set_result(response)
+
+        self._side.call(method, params, settle)
+        response = await future
+        if response.is_error:
+            raise _error_of(response)
+        return msgspec.json.decode(response.envelope.result or b"null")
+
+    def pass_on(self, frame: Frame, reply: Callable[[Frame], None]) -> None:
+        """Give the agent a request of a page."""
+        self._side.ask(frame, reply)
+
+    def tell(self, data: bytes) -> None:
+        """Give the agent a notification of a page."""
+        self._side.send(data)
+
+    # -- sessions --------------------------------------------------------------------------------
+
+    def session(self, session_id: str, *, cwd: str = "") -> SharedSession:
+        """A session, made if it is new here."""
+        found = self.sessions.get(session_id)
+        if found is None:
+            self._make_room()
+            found = self.sessions[session_id] = SharedSession(
+                session_id,
+                owner=self.principal,
+                cwd=cwd or self.about.cwd or os.getcwd(),
+                changed=self._on_change,
+            )
+        return found
+
+    def _make_room(self) -> None:
+        idle = [s for s in self.sessions.values() if not s.viewers and s.state not in ("running", "waiting")]
+        if len(self.sessions) >= MAX_SESSIONS and idle:
+            del self.sessions[min(idle, key=lambda one: one.updated).id]
+
+    async def reopen(self, session: SharedSession, *, replay: bool) -> dict[str, Any]:
+        """Let the agent have a session open again, with what was said in it into the log if `replay`."""
+        await self.ready()
+        params: dict[str, Any] = {"sessionId": session.id, "cwd": session.cwd, "mcpServers": []}
+        can_load = self.capabilities.get("loadSession") is True
+        session.is_silent = not replay
+        try:
+            if self.can("resume") and not (replay and can_load):
+                result = await self.call("session/resume", params)
+            elif can_load:
+                result = await self.call("session/load", params)
+            else:
+                raise RpcError("this agent cannot open a session again", code=-32601)
+        finally:
+            session.is_silent = False
+        session.is_open = True
+        return as_object(result)
+
+    def prompt(self, session: SharedSession, prompt: Prompt) -> None:
+        """Take a prompt; it waits while a turn runs."""
+        session.queue.append(prompt)
+        if session.turn_since is None:
+            self._next_turn(session)
+
+    def _next_turn(self, session: SharedSession) -> None:
+        if session.queue and not self._closed:
+            prompt = session.queue.popleft()
+            session.begin_turn(prompt)
+            if self._agent is not None and session.is_open:
+                self.pass_on(prompt.frame, partial(self._end_turn, session, prompt))
+            else:
+                self.spawn(self._revive(session, prompt))
+
+    async def _revive(self, session: SharedSession, prompt: Prompt) -> None:
+        """The agent was gone: start it and go on where the conversation was."""
+        try:
+            await self.reopen(session, replay=False)
+        except (AcpellaError, TimeoutError) as error:
+            log.warning("the agent of %s cannot go on: %s", self.principal or "a page", error)
+            text = f"the agent could not be started again: {error}"
+            failed = read_frame(write_error(prompt.frame.id or b"null", -32603, text))
+            self._end_turn(session, prompt, failed)
+            return
+        self.pass_on(prompt.frame, partial(self._end_turn, session, prompt))
+
+    def _end_turn(self, session: SharedSession, prompt: Prompt, response: Frame) -> None:
+        self.drop_questions(session)
+        session.end_turn(response)
+        prompt.viewer.flush(session)
+        prompt.viewer.send(response.data)
+        self._next_turn(session)
+
+    def cancel(self, session: SharedSession) -> None:
+        """End the turn; whoever is asked something is asked no more, as the protocol wants it."""
+        self._side.notify("session/cancel", {"sessionId": session.id})
+        self.drop_questions(session)
+
+    def drop_questions(self, session: SharedSession) -> None:
+        for number in list(session.questions):
+            question = session.take_question(number)
+            permission = question.method == "session/request_permission"
+            result = {"outcome": {"outcome": "cancelled"}} if permission else {"action": "cancel"}
+            self._side.answer(question.request_id, result)
+            session.note_answer(question, by=None, result=result)
+
+    def answer(self, session: SharedSession, number: int, *, by: str, result: Raw) -> None:
+        """A person's answer to a question. Raises `RpcError` if somebody was faster."""
+        question = session.take_question(number)
+        self._side.answer(question.request_id, result)
+        session.note_answer(question, by=by, result=result)
+
+    def spawn(self, work: Any) -> None:
+        """Run something to its end; nobody waits for it."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # -- from the agent (a `Receiver`) -------------------------------------------------------------
+
+    def received(self, data: bytes) -> None:
+        for block in self._framer.feed(data):
+            if isinstance(block, Broken):
+                log.warning("the agent wrote something that cannot be read: %s", block.reason)
+                continue
+            for line in block.split(b"\n"):
+                if line := line.strip():
+                    self._on_line(line)
+
+    def _on_line(self, line: bytes) -> None:
+        frame = read_frame(line)
+        if frame.method == "session/update" and frame.kind == "notification":
+            self._on_update(frame)
+        elif frame.kind == "response":
+            self._side.settle(frame)
+        elif frame.kind == "request":
+            self._on_request(frame)
+        elif frame.kind == "notification":
+            session = self.sessions.get(frame.session or "")
+            if session is not None:
+                session.note("notice", method=frame.method, params=frame.envelope.params or Raw(b"{}"))
+        else:
+            log.debug("the agent wrote a line that is not a message")
+
+    def _on_update(self, frame: Frame) -> None:
+        try:
+            told = _read_update.decode(frame.envelope.params)
+        except msgspec.DecodeError:
+            log.warning("an update of the agent cannot be read")
+            return
+        session = self.session(told.session_id)
+        session.note_update(told.update)
+        if b'"session_info_update"' in bytes(told.update):
+            try:
+                info = _read_info.decode(told.update)
+            except msgspec.DecodeError:
+                return
+            if info.kind == "session_info_update" and info.title:
+                session.title = info.title[:500]
+                session.touch()
+
+    def _on_request(self, frame: Frame) -> None:
+        assert frame.id is not None
+        session = self.sessions.get(frame.session or "")
+        if session is None:
+            self._side.refuse(frame.id, RpcError("no such session", code=-32002))
+        elif frame.method in PEOPLE_ANSWER:
+            session.ask(frame)
+        else:
+            self.spawn(self._serve(session, frame))
+
+    async def _serve(self, session: SharedSession, frame: Frame) -> None:
+        assert frame.id is not None
+        try:
+            result = await self._services.serve(session, frame)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            if not isinstance(error, RpcError):
+                log.exception("%s failed", frame.method)
+            self._side.refuse(frame.id, as_error(error))
+        else:
+            self._side.answer(frame.id, result)
+
+    def pause_writing(self) -> None: ...
+
+    def resume_writing(self) -> None: ...
+
+    def ended(self, reason: ConnectionClosed) -> None:
+        """The agent is gone: what waited for it fails, and every page is told."""
+        if self._agent is None:
+            self._side.fail(RpcError(reason.reason, code=-32603))
+            return
+        agent, self._agent = self._agent, None
+        self.spawn(agent.close())
+        for session in self.sessions.values():
+            was_busy = session.state in ("running", "waiting")
+            for number in list(session.questions):
+                session.note_answer(session.take_question(number), by=None, result=None)
+            if session.is_open and (was_busy or session.viewers):
+                session.note("gone", reason=reason.reason, stderr=agent.channel.about.stderr_tail[-8000:])
+            session.is_open = False
+        self._side.fail(RpcError(f"the agent is gone: {reason.reason}", code=-32603))
+
+
+def _error_of(response: Frame) -> RpcError:
+    try:
+        error = msgspec.json.decode(response.envelope.error)
+        return RpcError(
+            str(error.get("message", "")), code=int(error.get("code", -32603)), data=error.get("data")
+        )
+    except (msgspec.DecodeError, AttributeError, TypeError, ValueError):
+        return RpcError("the agent answered with an error that cannot be read", code=-32603)

@@ -1,0 +1,212 @@
+"""A session that several pages may watch: its log, who is there, what runs and what waits for a person."""
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import msgspec
+from msgspec import Raw
+
+from acpella.errors import RpcError
+from acpella.rpc.relay import Frame
+
+from .log import SessionLog
+from .viewer import Role, Viewer
+
+__all__ = ["Prompt", "Question", "SharedSession", "State"]
+
+MAX_ANSWERED = 64
+"""Questions of which it is known who answered them, for whoever comes too late."""
+
+State: TypeAlias = Literal["running", "waiting", "done", "failed", "idle"]
+
+
+class Prompt(NamedTuple):
+    """A prompt that waits for its turn."""
+
+    frame: Frame
+    viewer: Viewer
+
+
+@dataclass(slots=True)
+class Question:
+    """What the agent asks people."""
+
+    number: int
+    request_id: bytes
+    method: str
+    asked: float = field(default_factory=time.monotonic)
+
+
+class SharedSession:
+    """Every page that watches reads `log`; what it shows is a fold of that."""
+
+    def __init__(
+        self, session_id: str, *, owner: str, cwd: str, changed: Callable[["SharedSession"], None]
+    ) -> None:
+        """`changed` is told when what a list of sessions shows has changed."""
+        self.id = session_id
+        self.id_json: bytes = msgspec.json.encode(session_id)
+        self.owner = owner
+        self.cwd = cwd
+        self.title = ""
+        self.log: SessionLog = SessionLog()
+        self.viewers: dict[Viewer, Role] = {}
+        self.guests: dict[str, Role] = {}
+        """Users other than the owner who were let in."""
+        self.questions: dict[int, Question] = {}
+        self.queue: deque[Prompt] = deque()
+        self.turn_since: float | None = None
+        self.ended: State = "idle"
+        self.updated: float = time.time()
+        self.is_open = False
+        """Whether the agent has it open. It has not after it was started anew."""
+        self.is_silent = False
+        """The agent tells again what the log has already."""
+        self._questions = 0
+        self._answered_by: dict[int, str] = {}
+        self._changed = changed
+
+    # -- state ---------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> State:
+        if self.questions:
+            return "waiting"
+        return "running" if self.turn_since is not None else self.ended
+
+    def to_entry(self) -> dict[str, Any]:
+        """For a list of sessions."""
+        question = next(iter(self.questions.values()), None)
+        return {
+            "sessionId": self.id,
+            "cwd": self.cwd,
+            "title": self.title or None,
+            "state": self.state,
+            "updatedAt": int(self.updated * 1000),
+            "owner": self.owner,
+            "waitsFor": question.method if question is not None else None,
+            "people": len({viewer.principal for viewer in self.viewers}),
+        }
+
+    def touch(self) -> None:
+        self.updated = time.time()
+        self._changed(self)
+
+    # -- who is there --------------------------------------------------------------------------
+
+    def role_of(self, principal: str) -> Role | None:
+        """What a user may do here; None for nothing."""
+        return "controller" if principal == self.owner else self.guests.get(principal)
+
+    def may_control(self, viewer: Viewer) -> bool:
+        return self.role_of(viewer.principal) == "controller" and viewer.may("prompt")
+
+    def may_answer(self, viewer: Viewer) -> bool:
+        return self.role_of(viewer.principal) == "controller" and viewer.may("approve")
+
+    def join(self, viewer: Viewer, role: Role, after: int) -> None:
+        self.viewers[viewer] = role
+        viewer.watch(self, after)
+        self.tell_people()
+
+    def leave(self, viewer: Viewer) -> None:
+        if self.viewers.pop(viewer, None) is not None:
+            viewer.watched.pop(self, None)
+            self.tell_people()
+
+    def people(self) -> list[dict[str, Any]]:
+        """Everybody who is here, each once."""
+        found: dict[str, dict[str, Any]] = {}
+        for viewer, role in self.viewers.items():
+            controls = role == "controller" and viewer.may("prompt")
+            entry = found.setdefault(
+                viewer.principal,
+                {
+                    "name": viewer.principal,
+                    "role": "observer",
+                    "approves": False,
+                    "owner": viewer.principal == self.owner,
+                },
+            )
+            if controls:
+                entry["role"] = "controller"
+            entry["approves"] = entry["approves"] or (controls and viewer.may("approve"))
+        return list(found.values())
+
+    def tell_people(self) -> None:
+        people = self.people()
+        for viewer in self.viewers:
+            viewer.notify("_acpella/session/people", {"sessionId": self.id, "people": people})
+        self._changed(self)
+
+    # -- what happens --------------------------------------------------------------------------
+
+    def wake(self) -> None:
+        for viewer in self.viewers:
+            viewer.wake()
+
+    def note(self, kind: str, **values: Any) -> None:
+        """Something that every page shows."""
+        self.log.add(kind, **values)
+        self.wake()
+
+    def note_update(self, update: bytes | Raw) -> None:
+        """An update of the agent, as it came."""
+        if not self.is_silent:
+            self.log.add_raw(b"update", b"update", bytes(update))
+            self.wake()
+
+    def begin_turn(self, prompt: Prompt) -> None:
+        self.turn_since = time.monotonic()
+        params = prompt.frame.envelope.params
+        try:
+            blocks = msgspec.json.decode(params, type=_PromptParams).prompt
+        except msgspec.DecodeError:
+            blocks = Raw(b"[]")  # the agent says what is wrong with it
+        self.note("prompt", by=prompt.viewer.principal, prompt=blocks)
+        self.touch()
+
+    def end_turn(self, response: Frame) -> None:
+        since, self.turn_since = self.turn_since, None
+        took = 0 if since is None else int((time.monotonic() - since) * 1000)
+        envelope = response.envelope
+        if response.is_error:
+            self.ended = "failed"
+            self.note("end", error=envelope.error, ms=took)
+        else:
+            self.ended = "done"
+            self.note("end", result=envelope.result or Raw(b"null"), ms=took)
+        self.touch()
+
+    def ask(self, frame: Frame) -> None:
+        """The agent asks people something."""
+        assert frame.id is not None
+        self._questions += 1
+        self.questions[self._questions] = Question(self._questions, frame.id, frame.method)
+        self.note("ask", q=self._questions, method=frame.method, params=frame.envelope.params or Raw(b"{}"))
+        self.touch()
+
+    def take_question(self, number: int) -> Question:
+        """A question that is open, which it is no more. Raises `RpcError`: somebody was faster."""
+        question = self.questions.pop(number, None)
+        if question is None:
+            by = self._answered_by.get(number)
+            text = f"answered by {by}" if by else "this is not asked any more"
+            raise RpcError(text, code=-32004)
+        return question
+
+    def note_answer(self, question: Question, *, by: str | None, result: object) -> None:
+        waited = int((time.monotonic() - question.asked) * 1000)
+        if by is not None:
+            self._answered_by[question.number] = by
+            if len(self._answered_by) > MAX_ANSWERED:
+                del self._answered_by[next(iter(self._answered_by))]
+        self.note("answered", q=question.number, by=by, result=result, ms=waited)
+        self.touch()
+
+
+class _PromptParams(msgspec.Struct):
+    prompt: Raw = Raw(b"[]")

@@ -1,0 +1,85 @@
+"""The page in a real browser: Debian's chromium, driven by Playwright."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from page_driver import PageDriver
+from web_server import OFFICIAL_AGENT, SHOW_AGENT, TOKENS, WebServer, running
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="module")
+def browser() -> "Iterator[Browser]":
+    """Only for a module: while Playwright is open, its loop runs, and no other test can have one."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("there is no chromium; `make system` installs it")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def shower(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
+    """A server with a hosted command that shows whatever a prompt names."""
+    import sys
+
+    server = WebServer(["--", sys.executable, SHOW_AGENT], tmp_path_factory.mktemp("shower"))
+    with running(server):
+        yield server
+
+
+@pytest.fixture(scope="module")
+def coder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
+    """A server with the built-in agent and its offline model."""
+    with running(WebServer([], tmp_path_factory.mktemp("coder"))) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def official(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
+    """A server with an agent on the official Python SDK."""
+    import sys
+
+    pytest.importorskip("acp", reason="the official Python SDK is not installed; `make unit` installs it")
+    with running(
+        WebServer(["--", sys.executable, OFFICIAL_AGENT], tmp_path_factory.mktemp("official"))
+    ) as server:
+        yield server
+
+
+OpenPage = Callable[..., PageDriver]
+
+
+@pytest.fixture
+def open_page(browser: "Browser") -> Iterator[OpenPage]:
+    """Opens pages in contexts of their own; at the end nothing may have been reported on any."""
+    opened: list[PageDriver] = []
+
+    def open_one(
+        server: WebServer, user: str = "mira", *, clean: bool = True, **options: object
+    ) -> PageDriver:
+        driver = PageDriver(browser, server, **options)
+        opened.append(driver)
+        if user:
+            driver.log_in(TOKENS[user])
+        driver.expects_clean = clean
+        return driver
+
+    yield open_one
+    for driver in opened:
+        driver.close()
+
+
+@pytest.fixture
+def project(shower: WebServer) -> Path:
+    return shower.directory / "project"

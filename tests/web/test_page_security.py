@@ -1,0 +1,199 @@
+"""Who gets in, from where, and what a hostile agent can do to the page: nothing."""
+
+import http.client
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from page_driver import PageDriver
+from playwright.sync_api import expect
+from web_server import TOKENS, WebServer, running
+
+from acpella.web.static_files import POLICY
+
+OpenPage = Callable[..., PageDriver]
+
+SHOT_AGENT = str(Path(__file__).parent / "payload_agent.py")
+
+ROUTES = (
+    "/acp",
+    "/acp/ticket",
+    "/acp/rpc",
+    "/acp/sse",
+    "/acp/ws",
+    "/message",
+    "/metrics",
+    "/inspect",
+    "/nowhere",
+)
+
+
+def ask(
+    server: WebServer, method: str, path: str, body: bytes | None = None, **headers: str
+) -> tuple[int, dict[str, str], str]:
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    try:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, path, body=body, headers=named)
+        answer = connection.getresponse()
+        return answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read().decode()
+    finally:
+        connection.close()
+
+
+UPGRADE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec_WebSocket_Version": "13",
+    "Sec_WebSocket_Key": "dGhlIHNhbXBsZSBub25jZQ==",
+}
+
+
+def test_nothing_but_the_page_answers_without_credentials(shower: WebServer) -> None:
+    for path in ROUTES:
+        for method in ("GET", "POST", "DELETE"):
+            status, _, _ = ask(shower, method, path)
+            assert status in (401, 404, 405), (method, path, status)
+            assert not (status == 404 and path.startswith("/acp")), (method, path)
+        status, _, _ = ask(shower, "GET", path, **UPGRADE)
+        assert status in (401, 403, 404), ("upgrade", path, status)
+    status, _, _ = ask(shower, "GET", "/", **UPGRADE)
+    assert status in (401, 403)
+
+
+def test_the_page_has_its_policy_and_no_secret(shower: WebServer) -> None:
+    status, headers, text = ask(shower, "GET", "/", Accept="text/html")
+    assert status == 200
+    assert headers["content-security-policy"] == POLICY
+    assert "unsafe" not in POLICY and "trusted-types 'none'" in POLICY
+    assert headers["cache-control"] == "no-store"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cross-origin-opener-policy"] == "same-origin"
+    assert headers["cross-origin-resource-policy"] == "same-origin"
+    assert not any(token in text for token in TOKENS.values())
+    script = text.split('type="module" src="')[1].split('"')[0]
+    status, headers, _ = ask(shower, "GET", script)
+    assert status == 200 and "immutable" in headers["cache-control"]
+    assert headers["content-security-policy"] == POLICY
+
+
+@pytest.mark.parametrize("path", ["/", "/static/manifest.json", "/acp/login", "/acp/ticket"])
+def test_other_names_and_other_origins_are_refused(shower: WebServer, path: str) -> None:
+    token = f"Bearer {TOKENS['mira']}"
+    method = "POST" if path.startswith("/acp") else "GET"
+    rebound = {"Host": f"evil.example:{shower.port}", "Accept": "text/html", "Authorization": token}
+    assert ask(shower, method, path, **rebound)[0] == 403
+    for origin in ("https://evil.example", "null", f"http://127.0.0.1:{shower.port + 1}", "file://"):
+        headers = {"Origin": origin, "Accept": "text/html", "Authorization": token}
+        assert ask(shower, method, path, **headers)[0] == 403, origin
+    sneaky = {"Sec_Fetch_Site": "cross-site", "Accept": "text/html", "Authorization": token}
+    assert ask(shower, method, path, **sneaky)[0] == 403
+
+
+def test_a_socket_of_another_origin_is_refused_even_with_a_ticket(shower: WebServer) -> None:
+    status, _, text = ask(shower, "POST", "/acp/ticket", Authorization=f"Bearer {TOKENS['mira']}")
+    assert status == 200
+    protocol = f"acpella.page, acpella.ticket.{json.loads(text)['ticket']}"
+    headers = {**UPGRADE, "Sec_WebSocket_Protocol": protocol, "Origin": "https://evil.example"}
+    assert ask(shower, "GET", "/acp", **headers)[0] == 403
+
+
+def test_a_path_cannot_leave_the_built_files(shower: WebServer) -> None:
+    for path in ("/static/../page.py", "/static/..%2fpage.py", "/static//etc/passwd", "/static/", "/page.py"):
+        assert ask(shower, "GET", path)[0] in (401, 404)
+
+
+def test_a_launch_code_logs_in_once_and_leaves_the_address(open_page: OpenPage, tmp_path: Path) -> None:
+    with running(WebServer(["--", sys.executable, SHOT_AGENT], tmp_path, tokens={})) as server:
+        code = server.link.split("#")[1]
+        assert len(code) >= 43  # 256 bits
+        driver = open_page(server, "")
+        driver.page.goto(server.link)
+        expect(driver.page.locator(".live.is-live")).to_be_attached()
+        assert code not in driver.page.url
+        assert code not in driver.page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])")
+        driver.page.reload()  # the token stays in this tab
+        expect(driver.page.locator(".live.is-live")).to_be_attached()
+        body = json.dumps({"code": code}).encode()
+        assert ask(server, "POST", "/acp/login", body)[0] == 401
+        assert ask(server, "POST", "/acp/login", b"{}")[0] == 400
+        assert ask(server, "POST", "/acp/ticket")[0] == 401  # on the same machine too
+        other = open_page(server, "")
+        other.page.goto(server.link)
+        expect(other.page.get_by_role("alert")).to_contain_text("used already")
+
+
+def test_a_token_that_is_revoked_ends_an_open_page(open_page: OpenPage, tmp_path: Path) -> None:
+    with running(WebServer(["--", sys.executable, SHOT_AGENT], tmp_path)) as server:
+        driver = open_page(server)
+        tokens = tmp_path / "tokens.txt"
+        kept = [line for line in tokens.read_text(encoding="utf-8").splitlines() if "mira" not in line]
+        tokens.write_text("\n".join(kept) + "\n", encoding="utf-8")
+        expect(driver.page.get_by_role("heading", name="Log in")).to_be_visible(timeout=20_000)
+
+
+# -- what an agent says ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
+    server = WebServer(["--", sys.executable, SHOT_AGENT, "hostile"], tmp_path_factory.mktemp("hostile"))
+    with running(server):
+        yield server
+
+
+def test_payloads_in_every_field_run_nothing_and_fetch_nothing(
+    open_page: OpenPage, hostile: WebServer
+) -> None:
+    driver = open_page(hostile)
+    page = driver.page
+    page.evaluate("window.ran = []")
+    page.expose_function("pwned", lambda *what: driver.errors.append(f"a script of the agent ran: {what}"))
+    driver.say("everything")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    expect(dialog.locator(".ghost").first).to_be_visible()  # hidden characters are shown by their number
+    expect(dialog).to_contain_text("invisible")
+    driver.answer("a")
+    expect(page.locator("dialog form")).to_be_visible()
+    page.locator("dialog").get_by_role("button", name="Decline").click(delay=500)
+    expect(page.locator("dialog .url")).to_be_visible()
+    expect(page.locator("dialog a.btn")).to_have_count(0)  # javascript: is not an address
+    page.locator("dialog").get_by_role("button", name="Decline").click(delay=500)
+    driver.wait_done()
+    for closed in (".log details:not([open]) > summary", '.log .tool-foot [aria-expanded="false"]'):
+        page.evaluate("(what) => document.querySelectorAll(what).forEach((one) => one.click())", closed)
+        page.wait_for_function("(what) => document.querySelector(what) === null", arg=closed)
+    forbidden = (
+        "script, iframe, object, embed, link, style, base, [onerror], [onload], [style*=fixed], "
+        'form[action], a[href^="javascript"], a[href^="data"], img:not([src^="blob:"])'
+    )
+    found = page.evaluate(
+        "(what) => [...document.querySelectorAll(`#app :is(${what})`)].map(e => e.outerHTML)", forbidden
+    )
+    assert found == []
+    assert page.evaluate("window.ran") == []
+    links = page.evaluate("[...document.querySelectorAll('#app a[href]')].map(a => new URL(a.href).protocol)")
+    assert set(links) <= {"http:", "https:", "mailto:"}
+
+
+def test_huge_and_broken_things_leave_the_page_usable(open_page: OpenPage, hostile: WebServer) -> None:
+    driver = open_page(hostile)
+    driver.say("huge")
+    expect(driver.page.locator(".turn-end")).to_have_count(1, timeout=60_000)
+    expect(driver.log.locator("pre.plain")).to_be_attached()  # 5 MB of text
+    expect(driver.log.locator(".diff-wrap")).to_contain_text("more lines")
+    driver.say("hello")
+    expect(driver.page.locator(".turn-end")).to_have_count(2)
+
+
+def test_updates_of_unknown_kinds_are_kept(open_page: OpenPage, hostile: WebServer) -> None:
+    driver = open_page(hostile)
+    driver.say("strange")
+    driver.wait_done()
+    names: list[Any] = driver.log.locator(".note-card.unknown header .mono").all_inner_texts()
+    assert "checkpoint_update" in names

@@ -1,0 +1,54 @@
+// What the inspector is told: rows of a recording, where the time went, and what is wrong.
+export interface Row {
+  n: number;
+  t: number;
+  kind: "req" | "ntf" | "res" | "err" | "text" | "stderr" | "event";
+  dir?: "in" | "out";
+  c?: number;
+  method?: string;
+  update?: string;
+  session?: string;
+  id?: string;
+  pair?: number;
+  took?: number;
+  size?: number;
+  preview?: string;
+  fold?: string;
+}
+
+export interface Batch {
+  rows: Row[];
+  rules: Record<string, string[]>;
+  total: number;
+  left_out: number;
+  live: boolean;
+  header: Record<string, unknown>;
+  name: string;
+}
+
+export interface Span {
+  lane: "turn" | "tool" | "person" | "silence";
+  start: number;
+  row: number;
+  end?: number;
+  label?: string;
+  turn?: number;
+  bad?: boolean;
+}
+
+export interface TurnTimes { turn: number; row: number; total: number | null; person: number; tools: number; silence: number; writing: number; stop_reason: string }
+export interface MethodTimes { method: string; requests: number; errors: number; unanswered: number; p50: number | null; p95: number | null; slowest: number | null }
+export interface Stats { frames: number; bytes: number; seconds: number; connections: number; sessions: number; methods: MethodTimes[]; dropped: number; hidden: number }
+export interface Finding { requirement: string; rule: string; level: string; side: string; text: string; sentence: string; link: string; rows: number[] }
+export interface Times { spans: Span[]; turns: TurnTimes[]; stats: Stats; findings: Finding[]; finding_count: number }
+export interface Note { path: string; text?: string; unknown?: boolean }
+export interface Line { line: unknown; notes: Note[] }
+
+/** Where it comes from: a server, or the file that the page is. */
+export interface Source {
+  rows(after: number): Promise<Batch>;
+  times(): Promise<Times>;
+  line(n: number): Promise<Line>;
+  search(query: string): Promise<number[]>;
+  save?(): Promise<void>;
+}

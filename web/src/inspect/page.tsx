@@ -1,0 +1,116 @@
+// The inspector: filter, where the time went, rows, one message.
+import { useEffect, useRef, useState, type ComponentChildren } from "../libraries";
+import { Icon } from "../view/icons";
+import { IconButton, Visible } from "../view/parts";
+import { Detail } from "./detail";
+import { List } from "./list";
+import { about, canSave, filter, folding, pairOf, paused, problem, query, rows, save, select, selected, setQuery, shown, step, times, toggleWord } from "./state";
+import { Waterfall } from "./waterfall";
+import { bytes } from "./words";
+
+const KEYS: [string, string][] = [
+  ["j  k", "next and previous row"], ["[  ]", "request and answer"], ["f  /", "filter"], ["g  G", "first and last row"],
+  ["z", "fold streams"], ["p", "pause"], ["Esc", "close the message"], ["?", "these keys"],
+];
+
+export function InspectorPage() {
+  const [help, setHelp] = useState(false);
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.target instanceof HTMLInputElement) {
+        if (event.key === "Escape" || event.key === "Enter") event.target.blur();
+        return;
+      }
+      const act: Record<string, () => void> = {
+        j: () => step(1), k: () => step(-1), f: () => input.current?.focus(), "/": () => input.current?.focus(), z: () => (folding.value = !folding.value),
+        "[": () => void select(pairOf(selected.value) || selected.value), "]": () => void select(pairOf(selected.value) || selected.value),
+        g: () => void select(shown.value[0]?.row.n ?? 0), G: () => void select(shown.value.at(-1)?.row.n ?? 0),
+        p: () => (paused.value = !paused.value), "?": () => setHelp((open) => !open),
+        Escape: () => (help ? setHelp(false) : void select(0)),
+        ArrowDown: () => step(1), ArrowUp: () => step(-1),
+      };
+      if (event.key.startsWith("Arrow") && !(event.target instanceof HTMLElement && event.target.closest("[data-list]"))) return;
+      const action = act[event.key];
+      if (action) {
+        event.preventDefault();
+        action();
+      }
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, [help]);
+  const { error } = filter.value;
+  const count = times.value?.finding_count ?? 0;
+  return (
+    <main class={`insp${selected.value > 0 || count > 0 ? " with-detail" : ""}`}>
+      <Bar />
+      {problem.value !== "" && <p class="banner err" role="alert">{problem.value}</p>}
+      <div class="filter">
+        <label class={`filter-in${error ? " wrong" : ""}`}>
+          <Icon name="search" size={14} /><span class="hide">Filter</span>
+          <input ref={input} value={query.value} onInput={(event) => setQuery(event.currentTarget.value)} spellcheck={false} autocomplete="off" placeholder="method:fs/* -kind:ntf ms>500 bad: or any text" aria-invalid={error !== ""} aria-describedby="filter-error" data-filter />
+          <kbd>f</kbd>
+        </label>
+        <Toggle on={/(^|\s)bad:(\s|$)/.test(query.value)} onClick={() => toggleWord("bad:")}><Icon name="alert" size={14} /> {count} {count === 1 ? "finding" : "findings"}</Toggle>
+        <Toggle on={/(^|\s)ms>500(\s|$)/.test(query.value)} onClick={() => toggleWord("ms>500")}>Slow</Toggle>
+        <Toggle on={folding.value} onClick={() => (folding.value = !folding.value)}>Fold streams</Toggle>
+        {error !== "" && <p class="filter-error" id="filter-error" role="alert">{error}</p>}
+      </div>
+      <Waterfall />
+      <List />
+      <Detail />
+      <Foot onHelp={() => setHelp(true)} />
+      {help && (
+        <div class="keys-box" role="dialog" aria-label="Keys">
+          <dl>{KEYS.map(([key, what]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{what}</dd></div>)}</dl>
+          <button type="button" class="btn small" autofocus onClick={() => setHelp(false)}>Close</button>
+        </div>
+      )}
+    </main>
+  );
+}
+
+function Toggle({ on, onClick, children }: { on: boolean; onClick: () => void; children: ComponentChildren }) {
+  return <button type="button" class="btn small" aria-pressed={on} onClick={onClick}>{children}</button>;
+}
+
+function Bar() {
+  const told = about.value;
+  const agent = (told?.header.agent ?? {}) as { command?: string[]; name?: string; url?: string };
+  // the directories of programs are in the first row; here they only take room
+  const name = agent.command?.map((word) => word.slice(word.lastIndexOf("/") + 1)).join(" ") ?? agent.url ?? agent.name ?? "";
+  return (
+    <header class="bar">
+      <span class="brand"><Icon name="logo" size={18} />acpella</span>
+      <span class="sep" />
+      <h1 class="cut"><Visible text={name || told?.name || "Inspector"} /></h1>
+      {told !== null && (told.live ? <span class="badge run">{paused.value ? "paused" : "live"}</span> : <span class="badge">recorded</span>)}
+      <span class="grow" />
+      {told?.live && <button type="button" class="btn quiet" aria-pressed={paused.value} onClick={() => (paused.value = !paused.value)}>{paused.value ? "Go on" : "Pause"}</button>}
+      {canSave() && <button type="button" class="btn" onClick={save}><Icon name="save" size={14} /> Save</button>}
+      <IconButton icon="theme" label="Light or dark" onClick={flipTheme} />
+    </header>
+  );
+}
+
+function flipTheme(): void {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  localStorage.setItem("acpella.theme", root.dataset.theme);
+}
+
+function Foot({ onHelp }: { onHelp: () => void }) {
+  const stats = times.value?.stats;
+  const told = about.value;
+  return (
+    <footer class="status-row">
+      <span>{rows.length} rows, {shown.value.length} shown</span>
+      {stats && <><span>{stats.frames} frames</span><span>{stats.dropped} dropped</span><span>{stats.hidden} values hidden</span><span>{bytes(stats.bytes)}</span><span>{stats.sessions} {stats.sessions === 1 ? "session" : "sessions"}</span></>}
+      {(told?.left_out ?? 0) > 0 && <span class="warned">{told!.left_out} rows more; `acpella inspect FILE --rows` shows all</span>}
+      <button type="button" class="end linkish" onClick={onHelp}><kbd>?</kbd> keys</button>
+    </footer>
+  );
+}

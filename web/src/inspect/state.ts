@@ -1,0 +1,136 @@
+// What the inspector knows and shows. Rows are folded and filtered here; the view only draws.
+import { batch, computed, signal } from "../libraries";
+import { parseFilter } from "./filter";
+import type { Batch, Line, Row, Source, Times } from "./model";
+import { LoginNeeded } from "./sources";
+
+/** What the list shows in one line: a row, or the first of several that are pieces of one thing. */
+export interface Shown { row: Row; count: number; size: number; last: Row }
+
+export const rows: Row[] = [];
+export const rules = new Map<number, string[]>();
+/** Of a request: how long its answer took, and which row that is. */
+export const answers = new Map<number, { took: number; row: number }>();
+export const version = signal(0);
+export const about = signal<Omit<Batch, "rows" | "rules"> | null>(null);
+export const times = signal<Times | null>(null);
+export const problem = signal("");
+export const paused = signal(false);
+export const folding = signal(true);
+export const query = signal("");
+export const selected = signal(0);
+export const line = signal<Line | null>(null);
+const matches = signal<Set<number> | null>(null);
+const opened = signal(new Set<number>());
+
+export const filter = computed(() => parseFilter(query.value));
+
+export const shown = computed<Shown[]>(() => {
+  version.value;
+  const { tests, words, error } = filter.value;
+  const text = words.length > 0 ? matches.value : null;
+  const list: Shown[] = [];
+  for (const row of rows) {
+    if (error === "" && !tests.every((test) => test(row, rules.get(row.n) ?? []))) continue;
+    if (text !== null && !text.has(row.n)) continue;
+    const before = list.at(-1);
+    if (folding.value && before && row.fold && row.fold === before.row.fold && row.c === before.row.c && !opened.value.has(before.row.n)) {
+      before.count += 1;
+      before.size += row.size ?? 0;
+      before.last = row;
+    } else list.push({ row, count: 1, size: row.size ?? 0, last: row });
+  }
+  return list;
+});
+
+let source: Source;
+
+export async function start(from: Source): Promise<void> {
+  source = from;
+  for (;;) {
+    try {
+      const got = await source.rows(rows.length);
+      problem.value = "";
+      take(got);
+      if (!got.live && rows.length >= got.total) {
+        await look();
+        return;
+      }
+      if (got.rows.length < 5000) await look();
+      while (paused.value) await new Promise((resolve) => setTimeout(resolve, 200));
+    } catch (error) {
+      problem.value = error instanceof Error ? error.message : String(error);
+      if (error instanceof LoginNeeded) return;
+      await new Promise((resolve) => setTimeout(resolve, 2000));
+    }
+  }
+}
+
+function take({ rows: more, rules: broken, ...rest }: Batch): void {
+  batch(() => {
+    for (const row of more) {
+      rows.push(row);
+      if (row.pair !== undefined) answers.set(row.pair, { took: row.took ?? 0, row: row.n });
+    }
+    for (const [n, some] of Object.entries(broken)) rules.set(Number(n), some);
+    about.value = rest;
+    if (more.length > 0) version.value += 1;
+  });
+  if (more.length > 0 && filter.value.words.length > 0) void search();
+}
+
+async function look(): Promise<void> {
+  times.value = await source.times();
+}
+
+let searches = 0;
+
+/** Text is searched where the messages are. */
+async function search(): Promise<void> {
+  const mine = ++searches;
+  const got = new Set(await source.search(query.value));
+  if (mine === searches) matches.value = got;
+}
+
+export function setQuery(text: string): void {
+  query.value = text;
+  if (filter.value.words.length === 0 || filter.value.error !== "") matches.value = null;
+  else void search();
+}
+
+/** Add a word to the filter, or take it away. */
+export function toggleWord(word: string): void {
+  const words = query.value.split(/\s+/).filter((each) => each !== "");
+  setQuery((words.includes(word) ? words.filter((each) => each !== word) : [...words, word]).join(" "));
+}
+
+export async function select(n: number): Promise<void> {
+  selected.value = n;
+  line.value = null;
+  if (n === 0) return;
+  const got = await source.line(n);
+  if (selected.value === n) line.value = got;
+}
+
+/** Show the pieces of a folded row one by one, or as one again. */
+export function unfold(n: number): void {
+  const next = new Set(opened.value);
+  if (!next.delete(n)) next.add(n);
+  opened.value = next;
+}
+
+/** Step through the rows that are shown. */
+export function step(by: number): void {
+  const list = shown.value;
+  const at = list.findIndex((each) => each.row.n <= selected.value && selected.value <= each.last.n);
+  const next = list[Math.min(list.length - 1, Math.max(0, at < 0 ? 0 : at + by))];
+  if (next) void select(next.row.n);
+}
+
+/** The other half of a request or a response. */
+export function pairOf(n: number): number {
+  return answers.get(n)?.row ?? rows[n - 1]?.pair ?? 0;
+}
+
+export const canSave = (): boolean => source?.save !== undefined;
+export const save = (): void => void source.save?.();

@@ -1,0 +1,218 @@
+// The connection to the server that this page came from, and to no other: logs in, speaks, comes back by itself.
+import { signal } from "../libraries";
+import { setHome } from "../text/times";
+import { asList, asObj, asText, isObj, type Json, type Obj, type Scope, type Welcome } from "./types";
+
+const TOKEN = "acpella.token";
+const HANDSHAKE_MS = 10_000;
+const STEADY_MS = 5_000;
+const FIRST_DELAY = 1_000;
+const LONGEST_DELAY = 30_000;
+
+export class WireError extends Error {
+  constructor(
+    readonly code: number,
+    message: string,
+    readonly data: Json = null,
+  ) {
+    super(message);
+  }
+}
+
+/** The connection broke before the answer came. */
+export class Lost extends Error {}
+
+export type Link =
+  | { state: "starting" }
+  | { state: "login"; why: string }
+  | { state: "live" }
+  | { state: "lost"; why: string; again: number }
+  | { state: "over"; why: string };
+
+type Waiting = { done: (result: Json) => void; failed: (error: Error) => void };
+
+/** A frame that passed, for those who want to see the wire. */
+export interface Passed {
+  out: boolean;
+  at: number;
+  text: string;
+  message: Obj;
+}
+
+export class Connection {
+  readonly link = signal<Link>({ state: "starting" });
+  readonly welcome = signal<Welcome | null>(null);
+  onNotification: (method: string, params: Obj) => void = () => {};
+  onReady: () => void = () => {};
+  onFrame: (frame: Passed) => void = () => {};
+
+  #socket: WebSocket | null = null;
+  #waiting = new Map<number, Waiting>();
+  #next = 0;
+  #delay = FIRST_DELAY;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #steady: ReturnType<typeof setTimeout> | undefined;
+
+  /** Log in with the code of the address if there is one; it leaves the address at once. */
+  async start(): Promise<void> {
+    const code = location.hash.slice(1);
+    const session = new URLSearchParams(code).get("session");
+    if (code && !session) {
+      history.replaceState(null, "", location.pathname);
+      const answer = await fetch("/acp/login", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ code }) });
+      if (answer.ok) {
+        sessionStorage.setItem(TOKEN, asText(asObj(await answer.json()).token));
+      } else if (!sessionStorage.getItem(TOKEN)) {
+        this.link.value = { state: "login", why: (await answer.text()).trim() };
+        return;
+      }
+    }
+    if (sessionStorage.getItem(TOKEN)) this.connect();
+    else this.link.value = { state: "login", why: "" };
+    addEventListener("online", () => this.retry());
+    document.addEventListener("visibilitychange", () => {
+      if (!document.hidden) this.retry();
+    });
+  }
+
+  /** Use a token that a person typed. */
+  logIn(token: string): void {
+    sessionStorage.setItem(TOKEN, token.trim());
+    this.link.value = { state: "starting" };
+    this.connect();
+  }
+
+  logOut(): void {
+    sessionStorage.removeItem(TOKEN);
+    this.#socket?.close(1000);
+    this.link.value = { state: "login", why: "" };
+  }
+
+  /** Do not wait any longer for the next attempt. */
+  retry(): void {
+    if (this.link.value.state === "lost") {
+      clearTimeout(this.#timer);
+      this.connect();
+    }
+  }
+
+  async request(method: string, params: Obj): Promise<Json> {
+    const socket = this.#socket;
+    const isLive = this.link.value.state === "live" || method === "initialize";
+    if (socket === null || socket.readyState !== WebSocket.OPEN || !isLive) throw new Lost("not connected");
+    const id = ++this.#next;
+    return new Promise((done, failed) => {
+      this.#waiting.set(id, { done, failed });
+      this.#send({ jsonrpc: "2.0", id, method, params });
+    });
+  }
+
+  notify(method: string, params: Obj): void {
+    this.#send({ jsonrpc: "2.0", method, params });
+  }
+
+  #send(message: Obj): void {
+    const text = JSON.stringify(message);
+    this.#socket?.send(text);
+    this.onFrame({ out: true, at: performance.now(), text, message });
+  }
+
+  private connect(): void {
+    void this.#attempt().catch((error: unknown) => this.#lost(error instanceof Error ? error.message : "the server cannot be reached"));
+  }
+
+  async #attempt(): Promise<void> {
+    const token = sessionStorage.getItem(TOKEN) ?? "";
+    const answer = await fetch("/acp/ticket", { method: "POST", headers: { Authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(HANDSHAKE_MS) });
+    if (answer.status === 401 || answer.status === 403) {
+      sessionStorage.removeItem(TOKEN);
+      this.link.value = { state: "login", why: answer.status === 401 ? "The token does not count here, or not any more." : (await answer.text()).trim() };
+      return;
+    }
+    if (!answer.ok) throw new Error((await answer.text()).trim() || `the server said ${answer.status}`);
+    const ticket = asText(asObj(await answer.json()).ticket);
+    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+    const socket = new WebSocket(`${scheme}//${location.host}/acp`, ["acpella.page", `acpella.ticket.${ticket}`]);
+    this.#socket?.close();
+    this.#socket = socket;
+    const limit = setTimeout(() => socket.close(), HANDSHAKE_MS);
+    socket.onopen = () => {
+      clearTimeout(limit);
+      void this.#greet(socket);
+    };
+    socket.onmessage = (event) => this.#take(String(event.data));
+    socket.onclose = (event) => {
+      clearTimeout(limit);
+      if (this.#socket === socket) this.#lost(event.reason);
+    };
+  }
+
+  async #greet(socket: WebSocket): Promise<void> {
+    try {
+      const result = asObj(
+        await this.request("initialize", {
+          protocolVersion: 1,
+          clientCapabilities: {},
+          clientInfo: { name: "acpella-page", version: "1" },
+          _meta: { acpella: { page: true } },
+        }),
+      );
+      const mine = asObj(asObj(result._meta).acpella);
+      this.welcome.value = {
+        agentCapabilities: asObj(result.agentCapabilities),
+        agentInfo: asObj(result.agentInfo),
+        authMethods: asList(result.authMethods),
+        user: asText(mine.user),
+        scopes: asList(mine.scopes) as Scope[],
+        agent: asText(mine.agent) || asText(asObj(result.agentInfo).title) || asText(asObj(result.agentInfo).name) || "the agent",
+        cwd: asText(mine.cwd),
+      };
+      setHome(asText(mine.home));
+      this.link.value = { state: "live" };
+      this.#steady = setTimeout(() => (this.#delay = FIRST_DELAY), STEADY_MS);
+      this.onReady();
+    } catch (error) {
+      if (error instanceof WireError) {
+        this.link.value = { state: "lost", why: error.message, again: Date.now() + this.#delay };
+        socket.close();
+      }
+    }
+  }
+
+  #lost(why: string): void {
+    clearTimeout(this.#steady);
+    this.#socket = null;
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const one of waiting) one.failed(new Lost(why || "the connection is lost"));
+    if (this.link.value.state === "login") return;
+    const delay = this.#delay * (0.75 + Math.random() / 2);
+    this.#delay = Math.min(this.#delay * 2, LONGEST_DELAY);
+    this.link.value = { state: "lost", why, again: Date.now() + delay };
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.connect(), delay);
+  }
+
+  #take(text: string): void {
+    let message: unknown;
+    try {
+      message = JSON.parse(text);
+    } catch {
+      return;
+    }
+    if (!isObj(message)) return;
+    this.onFrame({ out: false, at: performance.now(), text, message });
+    if (typeof message.method === "string") {
+      if (message.id === undefined) this.onNotification(message.method, asObj(message.params));
+      else this.#send({ jsonrpc: "2.0", id: message.id, error: { code: -32601, message: "pages answer through the log" } });
+      return;
+    }
+    const waiting = typeof message.id === "number" ? this.#waiting.get(message.id) : undefined;
+    if (waiting === undefined) return;
+    this.#waiting.delete(message.id as number);
+    if (message.error !== undefined) {
+      const error = asObj(message.error);
+      waiting.failed(new WireError(Number(error.code ?? 0), asText(error.message), error.data ?? null));
+    } else waiting.done(message.result ?? null);
+  }
+}
