@@ -1,0 +1,136 @@
+"""`acpella inspect`: look at what goes over the wire."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from ... import exits
+from ...terminal.output import say
+
+__all__ = ["declare", "parse", "run"]
+
+VIEWS = {
+    "rows": "a line for each message",
+    "stats": "counts and times by method",
+    "times": "where the time of each turn went",
+    "findings": "what is wrong, by the rules of `acpella check`; exit code 1 if anything is",
+}
+
+_EPILOG = """\
+Put `acpella inspect --` before the command of an agent in an editor's settings. Everything passes as it is
+and is recorded without secrets; nothing listens on the network. When you want to look, run `acpella inspect`:
+it opens a page on the conversation that runs now, and follows it.
+
+filter words: method:fs/* update:tool_call kind:err dir:in session:abc id:3 bad:* ms>500 size>10k "some text"
+              each may have a - before it; all of them must hold
+"""
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "Look at what goes over the wire: live, between an editor and an agent, or in a recording."
+    )
+    parser.usage = (
+        "acpella inspect [options] FILE\n"
+        "       acpella inspect [-o FILE] -- COMMAND [ARG...]\n"
+        "       acpella inspect [-o FILE] URL\n"
+        "       acpella inspect"
+    )
+    parser.epilog = _EPILOG
+    add = parser.add_argument
+    add(
+        "what",
+        nargs="?",
+        metavar="FILE|URL",
+        help="a recording, or the URL of an agent; default: what runs now",
+    )
+    views = parser.add_argument_group("views without a browser")
+    view = views.add_mutually_exclusive_group()
+    for name, sentence in VIEWS.items():
+        view.add_argument(f"--{name}", dest="view", action="store_const", const=name, help=sentence)
+    view.add_argument(
+        "--html", metavar="OUT", help="write one file with the inspector and the recording inside"
+    )
+    view.add_argument(
+        "--python", dest="view", action="store_const", const="python", help="a program that has it again"
+    )
+    views.add_argument("--filter", default="", metavar="WORDS", help="only rows that fit; with --rows")
+    views.add_argument("--json", action="store_true", help="JSON lines instead of a table")
+    page = parser.add_argument_group("the page")
+    page.add_argument("--no-open", action="store_true", help="print the link instead of opening the browser")
+    page.add_argument("--port", type=int, default=0, help="port to listen on; default: any free one")
+    tap = parser.add_argument_group("between an editor and an agent")
+    tap.add_argument(
+        "-o", "--output", metavar="FILE", help="record to this file; default: in the state directory"
+    )
+    tap.add_argument(
+        "--anonymize", action="store_true", help="leave out home, user, host, directories and session ids"
+    )
+    tap.add_argument(
+        "--no-media", action="store_true", help="keep size and SHA-256 of media, not their bytes"
+    )
+
+
+def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
+    """Options, then `--` and the agent."""
+    options, command = list(words), list[str]()
+    if "--" in words:
+        cut = options.index("--")
+        options, command = options[:cut], options[cut + 1 :]
+        if not command:
+            parser.error("say which agent to stand before: acpella inspect -- AGENT [ARG...]")
+    arguments = parser.parse_args(options)
+    if command and (arguments.what or arguments.view or arguments.html):
+        parser.error("either look at a recording, or stand before an agent")
+    if arguments.filter and arguments.view != "rows":
+        parser.error("--filter goes with --rows")
+    return argparse.Namespace(command=command, **vars(arguments))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; gives the exit code."""
+    what: str | None = arguments.what
+    if arguments.command or (what is not None and "://" in what):
+        from .tap import stand_between
+
+        return stand_between(arguments)
+    if what is None:
+        return _look_at_live(arguments)
+    if arguments.view or arguments.html:
+        from .views import show_view
+
+        return show_view(arguments, Path(what))
+    return _open_page(arguments, Path(what), live=True)
+
+
+def _look_at_live(arguments: argparse.Namespace) -> int:
+    from acpella.inspector.taps import live_taps
+
+    from ...state.paths import private, state
+
+    taps = live_taps(private(state() / "taps"))
+    if not taps:
+        say(
+            "Nothing is inspected now. Put `acpella inspect --` before the agent's command in your editor's "
+            "settings and start a conversation, or name a recording: acpella inspect FILE"
+        )
+        return exits.NOT_FOUND
+    for tap in taps[:-1]:
+        say(f"also runs: {' '.join(tap.command)} · acpella inspect {tap.path}")
+    return _open_page(arguments, Path(taps[-1].path), live=True)
+
+
+def _open_page(arguments: argparse.Namespace, path: Path, *, live: bool) -> int:
+    from .server import show_page
+
+    try:
+        return show_page(path, live=live, port=arguments.port, opens=not arguments.no_open)
+    except KeyboardInterrupt:
+        return exits.DONE
+    except ImportError as error:
+        say(f"{error}; the page needs pip install 'acpella[standard]'")
+        return exits.NOT_FOUND
+    except (OSError, ValueError) as error:
+        say(str(error))
+        return exits.USAGE

@@ -1,0 +1,36 @@
+"""Stands between an editor and an agent, and lets people look."""
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+from ... import exits
+from ...terminal.output import say
+
+__all__ = ["stand_between"]
+
+
+def stand_between(arguments: argparse.Namespace) -> int:
+    """Run the agent in this program's place; gives its exit code."""
+    from acpella.inspector.taps import Tap, registered
+
+    from ...session.recorded_program import place_for, run_recorded, started_as
+    from ...state.paths import private, state
+
+    if sys.stdin.isatty():
+        say(
+            "This waits for messages of an editor: put the same command into the editor's settings. "
+            "To talk with the agent yourself, use `acpella web` or `acpella chat`."
+        )
+        return exits.USAGE
+    command = started_as(arguments.command)
+    if not command:
+        command = [sys.executable, "-m", "acpella", "connect", arguments.what]
+    path = Path(arguments.output).absolute() if arguments.output else place_for(command)
+    tap = Tap(os.getpid(), command, str(path), time.time())
+    with registered(private(state() / "taps"), tap):
+        return run_recorded(
+            command, path, anonymize=arguments.anonymize, media=not arguments.no_media, raw=False
+        )

@@ -1,0 +1,119 @@
+"""What the fields of a message mean, by the types of the protocol."""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from acpella._plain_json import as_dict
+from acpella.schema.methods import METHODS
+
+__all__ = ["FieldNote", "notes_of"]
+
+MAX_NOTES = 500
+"""Of a message. A list of a thousand entries does not need a thousand explanations."""
+
+
+_BY_NAME = {method.name: method for method in METHODS}
+
+
+class FieldNote(msgspec.Struct, omit_defaults=True):
+    """About one field."""
+
+    path: str
+    """Such as `params.update.kind`; `[]` stands for each entry of a list."""
+    text: str = ""
+    unknown: bool = False
+    """The protocol does not know it."""
+
+
+def notes_of(message: Any, method: str) -> list[FieldNote]:
+    """What can be said of each field of a message; of a response, `method` is the one that it answers."""
+    fields = as_dict(message)
+    known = _BY_NAME.get(method)
+    if known is None:
+        return []
+    part, kind = ("result", known.result) if "result" in fields else ("params", known.params)
+    if part not in fields or not issubclass(kind, msgspec.Struct):
+        return []
+    found: dict[str, FieldNote] = {}
+    for note in _walk(part, fields[part], _info(kind)):
+        found.setdefault(note.path, note)
+        if len(found) >= MAX_NOTES:
+            break
+    return list(found.values())
+
+
+@cache
+def _info(kind: type) -> inspect.Type:
+    return inspect.type_info(kind)
+
+
+def _walk(path: str, value: Any, kind: inspect.Type) -> Iterator[FieldNote]:
+    if isinstance(value, list) and (item := _item_type(kind)) is not None:
+        for entry in value:  # pyright: ignore[reportUnknownVariableType]
+            yield from _walk(f"{path}[]", entry, item)
+    if not isinstance(value, dict) or (struct := _struct_for(value, kind)) is None:  # pyright: ignore[reportUnknownArgumentType]
+        return
+    sentence = (struct.cls.__doc__ or "").strip().partition("\n")[0]
+    if sentence:
+        yield FieldNote(path, sentence)
+    fields = {field.encode_name: field for field in struct.fields}
+    for name, entry in as_dict(value).items():
+        field = fields.get(name)
+        if field is not None:
+            yield from _walk(f"{path}.{name}", entry, field.type)  # a sentence says more than the type's name
+            required = "required" if field.required else "optional"
+            yield FieldNote(f"{path}.{name}", f"{_words(field.type)}, {required}")
+        elif name != struct.tag_field:
+            yield FieldNote(f"{path}.{name}", "the protocol does not know this field", unknown=True)
+
+
+def _choices(kind: inspect.Type) -> tuple[inspect.Type, ...]:
+    if isinstance(kind, inspect.Metadata):
+        return _choices(kind.type)
+    return kind.types if isinstance(kind, inspect.UnionType) else (kind,)
+
+
+def _item_type(kind: inspect.Type) -> inspect.Type | None:
+    for choice in _choices(kind):
+        if isinstance(choice, inspect.CollectionType | inspect.VarTupleType):
+            return choice.item_type
+    return None
+
+
+def _struct_for(value: dict[str, Any], kind: inspect.Type) -> inspect.StructType | None:
+    """The type that an object is of: by its tag, or the only one that it can be."""
+    structs = [choice for choice in _choices(kind) if isinstance(choice, inspect.StructType)]
+    tagged = [struct for struct in structs if struct.tag_field is not None]
+    for struct in tagged:
+        if value.get(str(struct.tag_field)) == struct.tag:
+            return struct
+    plain = [struct for struct in structs if struct.tag_field is None]
+    return plain[0] if len(plain) == 1 else None
+
+
+def _words(kind: inspect.Type) -> str:
+    """A type in words."""
+    words: list[str] = []
+    for choice in _choices(kind):
+        match choice:
+            case inspect.LiteralType(values):
+                words.append(" | ".join(map(str, values)))
+            case inspect.StrType():
+                words.append("text")
+            case inspect.IntType() | inspect.FloatType():
+                words.append("number")
+            case inspect.BoolType():
+                words.append("true or false")
+            case inspect.StructType(cls):
+                words.append(cls.__name__)
+            case inspect.CollectionType(item) | inspect.VarTupleType(item):
+                words.append(f"list of {_words(item)}")
+            case inspect.DictType():
+                words.append("object")
+            case _:
+                pass
+    return " or ".join(dict.fromkeys(words)) or "any value"

@@ -1,0 +1,101 @@
+"""The words to filter rows with: `method:fs/* -kind:ntf ms>500 "disk full"`.
+
+The page reads the same words (web/src/inspect/filter.ts); tests/inspector/filters.json holds both to that.
+"""
+
+import re
+from collections.abc import Callable
+from fnmatch import translate
+
+from .rows import Row
+
+__all__ = ["KEYS", "Filter", "FilterError"]
+
+KEYS = {
+    "method": "the method, of responses that which they answer; * stands for anything",
+    "update": "the kind of a session/update",
+    "kind": "req, ntf, res, err, text, stderr or event",
+    "dir": "in (from the agent) or out (to it)",
+    "session": "the session, or how its id begins or ends",
+    "id": "the id of a request and its response",
+    "c": "the connection, counted from 1",
+    "bad": "a rule that is broken, or * for any",
+}
+"""What can stand before a colon."""
+
+_WORD = re.compile(r'(-?)(?:"([^"]*)"|(\S+))')
+_NUMBER = re.compile(r"(ms|size)([<>])(\d+(?:\.\d+)?)([kM]?)$")
+_SCALE = {"": 1, "k": 1000, "M": 1_000_000}
+
+
+class FilterError(ValueError):
+    """A word that means nothing here."""
+
+
+class Filter:
+    """Which rows are wanted. Every word must hold."""
+
+    def __init__(self, text: str) -> None:
+        """Raises FilterError: a word cannot be understood."""
+        self.text_words: list[tuple[bool, str]] = []
+        """What to look for in the whole message, in lower case, and whether it must be there."""
+        self._tests: list[Callable[[Row, list[str]], bool]] = []
+        for sign, quoted, word in _WORD.findall(text):
+            self._add(word, quoted, wanted=not sign)
+
+    def _add(self, word: str, quoted: str, *, wanted: bool) -> None:
+        if quoted or not word:
+            if quoted:
+                self.text_words.append((wanted, quoted.lower()))
+            return
+        if number := _NUMBER.match(word):
+            self._tests.append(_number_test(*number.groups(), wanted=wanted))
+            return
+        key, colon, value = word.partition(":")
+        if not colon or key not in KEYS:
+            if colon and re.fullmatch(r"[a-z]+", key) and not value.startswith("//"):
+                raise FilterError(
+                    f"{key}: is not a filter; there are {', '.join(KEYS)}, ms>N, size>N, and text"
+                )
+            self.text_words.append((wanted, word.lower()))
+            return
+        pattern = re.compile(translate(value.lower()))
+        self._tests.append(_key_test(key, value.lower(), pattern, wanted=wanted))
+
+    def matches(self, row: Row, rules: list[str], body: Callable[[], str]) -> bool:
+        """Whether a row is wanted. `rules` are those that it breaks; `body` gives its text in lower case."""
+        if not all(test(row, rules) for test in self._tests):
+            return False
+        if not self.text_words:
+            return True
+        text = body()
+        return all((word in text) is wanted for wanted, word in self.text_words)
+
+
+def _number_test(
+    name: str, sign: str, digits: str, scale: str, *, wanted: bool
+) -> Callable[[Row, list[str]], bool]:
+    limit = float(digits) * _SCALE[scale]
+
+    def test(row: Row, rules: list[str]) -> bool:
+        value = row.took * 1000 if name == "ms" else row.size
+        holds = value >= 0 and (value > limit if sign == ">" else value < limit)
+        return holds is wanted
+
+    return test
+
+
+def _key_test(
+    key: str, value: str, pattern: "re.Pattern[str]", *, wanted: bool
+) -> Callable[[Row, list[str]], bool]:
+    def test(row: Row, rules: list[str]) -> bool:
+        if key == "bad":
+            holds = any(pattern.match(rule.lower()) for rule in rules) if value else bool(rules)
+        else:
+            actual = str(getattr(row, key)).lower()
+            holds = pattern.match(actual) is not None
+            if key == "session" and value and actual:
+                holds = holds or actual.startswith(value) or actual.endswith(value)
+        return holds is wanted
+
+    return test

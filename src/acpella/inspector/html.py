@@ -1,0 +1,87 @@
+"""A recording and the inspector in one file that opens anywhere, without a server and without the network."""
+
+import base64
+import hashlib
+import os
+from importlib.resources import files
+
+import msgspec
+
+from .log import RecordingLog
+from .spans import turn_times
+
+__all__ = ["MAX_EMBEDDED", "as_html"]
+
+MAX_EMBEDDED = 64 * 1024 * 1024
+"""Bytes of a recording that a browser opens in one piece without trouble."""
+
+
+def as_html(path: str | os.PathLike[str]) -> str:
+    """The page with the recording inside.
+
+    Raises:
+        ValueError: the recording is too long for one page.
+        OSError: it cannot be read.
+    """
+    size = os.stat(path).st_size
+    if size > MAX_EMBEDDED:
+        raise ValueError(
+            f"{path} has {size // 1_000_000} MB; a page holds {MAX_EMBEDDED // 1_000_000}. "
+            "Record with --no-media, or open it with acpella inspect"
+        )
+    log = RecordingLog(path)
+    try:
+        while log.read_more():
+            pass
+        data = {
+            "batch": {
+                "rows": log.rows,
+                "rules": {str(n): rules for n, rules in log.rules.items()},
+                "total": len(log.rows),
+                "left_out": log.left_out,
+                "live": False,
+                "header": log.header,
+                "name": log.path.name,
+            },
+            "times": {
+                "spans": list(log.spans.spans)[-5000:],
+                "turns": turn_times(log.spans.spans)[-500:],
+                "stats": log.stats.summary(),
+                "findings": log.findings.findings,
+                "finding_count": log.findings.count,
+            },
+            "lines": [log.explained(row.n) for row in log.rows],
+        }
+    finally:
+        log.close()
+    return _page(msgspec.json.encode(data).decode(), title=f"{log.path.name} · acpella")
+
+
+def _page(data: str, *, title: str) -> str:
+    root = files("acpella.web") / "static"
+    manifest: dict[str, str] = msgspec.json.decode((root / "manifest.json").read_bytes(), type=dict[str, str])
+
+    def text(name: str) -> str:
+        return (root / manifest[name]).read_text("utf-8")
+
+    script = text("standalone.js")
+    style = text("style.css")
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{_hash(script)}'; style-src 'sha256-{_hash(style)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    inside = data.replace("<", "\\u003c")  # no text of the recording can end the element
+    name = title.replace("&", "&amp;").replace("<", "&lt;")
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta name="color-scheme" content="light dark">\n<title>{name}</title>\n<style>{style}</style>\n'
+        '</head>\n<body>\n<div id="app"></div>\n'
+        f'<script type="application/json" id="recording">{inside}</script>\n'
+        f"<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

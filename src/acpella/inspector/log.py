@@ -1,0 +1,134 @@
+"""A recording that is looked at, and may still be written: small rows are kept, messages read on demand."""
+
+import os
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from acpella._plain_json import as_dict, as_int
+from acpella.recording import Begin, Event, Frame, Item
+from acpella.recording.reader import MAX_LINE, parse_line
+
+from .fields import notes_of
+from .filters import Filter
+from .findings import Findings
+from .rows import Row, Rows
+from .spans import Spans
+from .stats import Stats
+
+__all__ = ["MAX_ROWS", "RecordingLog", "searchable"]
+
+MAX_ROWS = 400_000
+"""Rows that are kept for a page. A browser cannot scroll over more, and `inspect --rows` has no limit."""
+
+
+class RecordingLog:
+    """Everything that a page shows of a recording. `read_more` reads what was added since the last time."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Raises OSError: the file cannot be read."""
+        self.path: Path = Path(path)
+        self.rows: list[Row] = []
+        self.rules: dict[int, list[str]] = {}
+        """The rules that a row breaks."""
+        self.spans: Spans = Spans()
+        self.stats: Stats = Stats()
+        self.findings: Findings = Findings()
+        self.header: dict[str, Any] = {}
+        self.left_out: int = 0
+        """Rows beyond the limit."""
+        self.ended: bool = False
+        """Whether the last connection has its last line."""
+        self._file = self.path.open("rb")
+        self._made = Rows()
+        self._offsets = array("Q")
+        self._lines = 0
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def read_more(self, limit: int = 5000) -> int:
+        """Read at most so many further lines; gives how many there were. An incomplete line waits."""
+        count = 0
+        while count < limit:
+            offset = self._file.tell()
+            line = self._file.readline(MAX_LINE)
+            if not line.endswith(b"\n"):
+                if len(line) == MAX_LINE:
+                    raise ValueError(f"{self.path}, line {self._lines + 1}: longer than {MAX_LINE} bytes")
+                self._file.seek(offset)
+                break
+            count += 1
+            self._lines += 1
+            if line.strip():
+                self._take(parse_line(line, self._lines, self.path), offset)
+        return count
+
+    def _take(self, item: Item, offset: int) -> None:
+        row = self._made.take(item)
+        if isinstance(item, Begin):
+            self.header = self.header or item.info
+            self.ended = False
+        elif isinstance(item, Event) and item.name == "end":
+            self.ended = True
+            self.stats.dropped += as_int(item.info.get("dropped"))
+            self.stats.hidden += as_int(item.info.get("hidden"))
+        self.stats.take(row)
+        if isinstance(item, Frame):
+            self.spans.take(row, item.message)
+        for number, rule in self.findings.take(row, item):
+            if number <= MAX_ROWS:
+                self.rules.setdefault(number, []).append(rule)
+        if len(self.rows) < MAX_ROWS:
+            self.rows.append(row)
+            self._offsets.append(offset)
+        else:
+            self.left_out += 1
+
+    def line(self, number: int) -> bytes:
+        """The line of the file that a row stands for.
+
+        Raises:
+            IndexError: there is no such row.
+        """
+        if not 0 < number <= len(self._offsets):
+            raise IndexError(number)
+        with self.path.open("rb") as file:
+            file.seek(self._offsets[number - 1])
+            return file.readline().rstrip(b"\n")
+
+    def explained(self, number: int) -> dict[str, Any]:
+        """That line, with what the protocol says of its fields. Raises IndexError, as `line`."""
+        data = self.line(number)
+        try:
+            entry = msgspec.json.decode(data)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return {"line": data.decode("utf-8", "replace"), "notes": []}
+        return {"line": entry, "notes": notes_of(as_dict(entry).get("msg"), self.rows[number - 1].method)}
+
+    def search(self, wanted: Filter) -> Iterator[int]:
+        """The rows that a filter wants, read from the file where it asks for text."""
+        with self.path.open("rb") as file:
+            for row, offset in zip(tuple(self.rows), tuple(self._offsets), strict=False):
+
+                def body(offset: int = offset) -> str:
+                    file.seek(offset)
+                    return searchable(file.readline())
+
+                if wanted.matches(row, self.rules.get(row.n, []), body):
+                    yield row.n
+
+
+def searchable(line: bytes) -> str:
+    """The text of a line as a person would search in it: characters, not their escapes."""
+    try:
+        entry = as_dict(msgspec.json.decode(line))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return line.decode("utf-8", "replace").lower()
+    body = entry.get("msg", entry.get("text", entry))
+    text = body if isinstance(body, str) else msgspec.json.encode(body).decode()
+    return text.lower()

@@ -1,0 +1,158 @@
+"""`acpella inspect`: between an editor and an agent, and at recordings."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import acpella
+from acpella.inspector.html import as_html
+from acpella.inspector.log import RecordingLog
+from acpella.inspector.taps import Tap, live_taps, registered
+
+AGENT = """
+import acpella
+
+async def reply(turn):
+    print("a stray line")
+    async with turn.tool("Read a.txt", kind="read") as call:
+        call.show("text </script><script>document.title='owned'</script>")
+    yield f"You said: {turn.text}"
+
+acpella.run(reply)
+"""
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Path:
+    path = tmp_path / "agent.py"
+    path.write_text(AGENT)
+    return path
+
+
+def inspect(*words: str, home: Path) -> "subprocess.CompletedProcess[str]":
+    environment = {**os.environ, "XDG_STATE_HOME": str(home)}
+    return subprocess.run(
+        [sys.executable, "-m", "acpella", "inspect", *words],
+        capture_output=True,
+        text=True,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def recording(agent: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "talk.jsonl"
+    command = [sys.executable, "-m", "acpella", "inspect", "-o", str(path), "--", str(agent)]
+    assert acpella.ask(command, "hello").text == "You said: hello"
+    return path
+
+
+def test_an_editor_notices_nothing_and_the_conversation_is_there(recording: Path, tmp_path: Path) -> None:
+    done = inspect(str(recording), "--rows", home=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "session/prompt" in done.stdout and "agent_message_chunk" in done.stdout
+    assert oct(recording.stat().st_mode & 0o777) == "0o600"
+
+
+def test_rows_as_json_fit_the_filter(recording: Path, tmp_path: Path) -> None:
+    done = inspect(str(recording), "--rows", "--json", "--filter", "kind:res method:session/*", home=tmp_path)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["method"] for row in rows] == ["session/new", "session/prompt"]
+    assert all(row["took"] >= 0 and row["pair"] > 0 for row in rows)
+
+
+def test_a_wrong_filter_is_explained(recording: Path, tmp_path: Path) -> None:
+    done = inspect(str(recording), "--rows", "--filter", "colour:red", home=tmp_path)
+    assert done.returncode == 2
+    assert "colour: is not a filter; there are method" in done.stderr
+
+
+def test_findings_are_those_of_check_and_decide_the_exit_code(recording: Path, tmp_path: Path) -> None:
+    clean = inspect(str(recording), "--findings", home=tmp_path)
+    assert (clean.returncode, clean.stdout) == (0, "")
+    lines = recording.read_text().splitlines()
+    stray = json.dumps({"n": 99, "t": 0.5, "dir": "in", "text": "Debug: this is not a message"})
+    recording.write_text("\n".join([*lines[:3], stray, *lines[3:]]) + "\n")
+    done = inspect(str(recording), "--findings", "--json", home=tmp_path)
+    assert done.returncode == 1
+    finding = json.loads(done.stdout.splitlines()[0])
+    assert finding["side"] == "agent" and finding["rows"] == [4] and finding["rule"].startswith("R-")
+
+
+def test_the_recorded_conversation_as_a_program(recording: Path, tmp_path: Path) -> None:
+    done = inspect(str(recording), "--python", home=tmp_path)
+    program = tmp_path / "again.py"
+    program.write_text(done.stdout)
+    again = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=60)
+    assert again.stdout == "You said: hello end_turn\n", again.stderr
+
+
+def test_a_recording_in_one_page_cannot_end_its_own_element(recording: Path) -> None:
+    page = as_html(recording)
+    assert page.count("<script") == page.count("</script>") == 2
+    assert "default-src 'none'" in page and "unsafe" not in page.partition("</head>")[0]
+
+
+def test_nothing_to_look_at_says_what_to_do(tmp_path: Path) -> None:
+    done = inspect(home=tmp_path)
+    assert done.returncode != 0
+    assert "Put `acpella inspect --` before the agent's command" in done.stderr
+    missing = inspect(str(tmp_path / "none.jsonl"), "--rows", home=tmp_path)
+    assert missing.returncode == 2 and "none.jsonl" in missing.stderr
+
+
+def test_taps_of_dead_programs_are_forgotten(tmp_path: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    (tmp_path / "1.json").write_text("garbage")
+    (tmp_path / "2.json").write_text(
+        json.dumps({"pid": dead.pid, "command": ["x"], "path": "/x", "started": 1.0})
+    )
+    with registered(tmp_path, Tap(os.getpid(), ["my-agent"], "/y", 2.0)):
+        assert [tap.path for tap in live_taps(tmp_path)] == ["/y"]
+    assert live_taps(tmp_path) == []
+
+
+@pytest.mark.anyio
+async def test_a_conversation_is_followed_while_it_runs(agent: Path, tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    command = [sys.executable, "-m", "acpella", "inspect", "-o", str(path), "--", str(agent)]
+    async with acpella.connect(command) as connected:
+        session = await connected.new_session(cwd=str(tmp_path))
+        await session.prompt("one")
+        log = RecordingLog(path)
+        try:
+            await _read_until(log, "session/prompt", 1)
+            assert not log.ended
+            await session.prompt("two")
+            await _read_until(log, "session/prompt", 2)
+        finally:
+            log.close()
+
+
+async def _read_until(log: RecordingLog, method: str, answers: int) -> None:
+    async with asyncio.timeout(30):
+        while sum(row.method == method and row.pair > 0 for row in log.rows) < answers:
+            log.read_more()
+            await asyncio.sleep(0.02)
+
+
+def test_a_line_is_read_when_it_is_complete(tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    whole = json.dumps({"n": 1, "t": 0, "dir": "in", "text": "hi"})
+    path.write_text(whole[:10])
+    log = RecordingLog(path)
+    try:
+        assert log.read_more() == 0
+        path.write_text(whole + "\n")
+        assert log.read_more() == 1
+        assert [row.preview for row in log.rows] == ["hi"]
+    finally:
+        log.close()
