@@ -370,7 +370,7 @@ async def test_questions_of_a_client_that_cannot_come_back_are_cancelled(
         (connection,) = server.app.connections
         await eventually(lambda: connection.readers == 0, "it is away")
         connection.check(connection.last_seen + 60)
-        assert len(connection.exchange.questions) == 1, "this one can come back and answer"
+        assert len(connection.pending.questions) == 1, "this one can come back and answer"
 
 
 async def test_a_server_that_stops_does_not_wait_for_clients_that_are_away() -> None:

@@ -8,6 +8,7 @@ from serving import Talker, serving
 
 import acpella
 from acpella.recording import Begin, Event, Frame, read
+from acpella.testing import ScriptedAgent, say, stderr
 
 pytestmark = pytest.mark.anyio
 
@@ -33,6 +34,16 @@ async def test_each_connection_has_a_recording_of_its_own(tmp_path: Path) -> Non
         assert len(chunks) == said
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
+
+
+async def test_the_stderr_of_a_command_is_recorded(tmp_path: Path) -> None:
+    agent = ScriptedAgent().on("", stderr("warming up; api_key=sk-ant-api03-abcdefghijklmnop"), say("hot"))
+    async with serving(agent.command, limits={"record": str(tmp_path / "recordings")}) as server:
+        async with acpella.connect(server.url) as client:
+            await (await client.new_session(tmp_path)).prompt("hi")
+    (path,) = (tmp_path / "recordings").iterdir()
+    (written,) = [item for item in read(path) if isinstance(item, Frame) and item.direction == "err"]
+    assert written.message.startswith("warming up") and "abcdefghij" not in path.read_text(encoding="utf-8")
 
 
 async def test_a_directory_that_cannot_be_made_is_told_at_the_start(tmp_path: Path) -> None:

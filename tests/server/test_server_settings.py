@@ -66,7 +66,7 @@ def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyP
         ("xyz = 1", "no setting 'xyz'; there are: path"),
         ("path = '/healthz'", "path cannot be /healthz"),
         ("command_stderr = 'file'", "command_stderr is log or off"),
-        ("= nonsense", "is no TOML"),
+        ("= nonsense", "is not valid TOML"),
         ("server = 1", "must be a table"),
     ],
 )

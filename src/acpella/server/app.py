@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 
+from acpella.sessions import StoreError
+
 from .access.credentials import TICKET_SECONDS, AuthHook, TooManyTickets
 from .access.gate import Gate, Refusal
 from .access.local_user import may_act_as_us, user_of_peer
@@ -15,20 +17,23 @@ from .access.proxies import Proxies, was_forwarded
 from .access.tokens import Tokens
 from .connection.table import Connections
 from .http import other_profiles, streamable
+from .http.pages import Pages
 from .http.posts import JSON, check_rate
 from .http.requests import LET_IN, ASGIReceive, ASGIScope, ASGISend, Request
 from .http.websocket import serve_socket, ticket_offered
 from .settings import ServerSettings
-from .targets import AgentTarget, CommandTarget, Target
+from .targets import AgentTarget, CommandTarget, SharedTarget, Target
 
 if TYPE_CHECKING:
     from acpella.agent import Agent
 
+    from .cluster.member import Member
+
 __all__ = ["Server", "asgi"]
 
-log = logging.getLogger(__name__)
-audit = logging.getLogger("acpella.audit")
-access = logging.getLogger("acpella.access")
+log: logging.Logger = logging.getLogger(__name__)
+audit: logging.Logger = logging.getLogger("acpella.audit")
+access: logging.Logger = logging.getLogger("acpella.access")
 
 UNKNOWN_USER = "this server cannot tell which user's program sent this"
 WITHOUT_USER = (
@@ -47,13 +52,15 @@ def asgi(
     settings: ServerSettings | None = None,
     auth: AuthHook | None = None,
     token: str | None = None,
+    pages: Pages | None = None,
 ) -> "Server":
     """An ASGI application that hosts an agent: an `Agent` object, or the command of any stdio agent.
 
     Run it by itself, or mount it in Starlette or FastAPI; then give them its `lifespan`, so that running
     turns can end when the program does. `token` asks every client for that bearer token; `auth` is
     a check of your own (see `AuthHook`) or `Tokens`. Without either, only programs of the user who runs this
-    are let in, and nobody where the ASGI server or the system does not tell whose they are.
+    are let in, and nobody where the ASGI server or the system does not tell whose they are. `pages` are
+    offered to browsers; then everybody is asked for credentials.
     """
     if token is not None and auth is not None:
         raise ValueError("give either a token or an auth hook")
@@ -63,7 +70,14 @@ def asgi(
         from .recorded import RecordedTarget
 
         hosted = RecordedTarget(hosted, settings.record)
-    return Server(hosted, settings, auth if token is None else Tokens.single(token))
+    auth = auth if token is None else Tokens.single(token)
+    if pages is not None:
+        if auth is None:
+            raise ValueError("a server with pages asks for credentials: any web page runs as the same user")
+        if settings.path != "/acp":
+            raise ValueError(f"pages find the protocol at /acp only, not at {settings.path}")
+        hosted = pages.around(hosted)
+    return Server(hosted, settings, auth, pages)
 
 
 def _target_of(target: Any, settings: ServerSettings) -> Target:
@@ -79,11 +93,19 @@ def _target_of(target: Any, settings: ServerSettings) -> Target:
 class Server:
     """An ASGI application. Made by `asgi`."""
 
-    def __init__(self, target: Target, settings: ServerSettings, auth: AuthHook | None) -> None:
+    def __init__(
+        self, target: Target, settings: ServerSettings, auth: AuthHook | None, pages: Pages | None = None
+    ) -> None:
         self.settings = settings
-        self.gate = Gate(settings, auth)
+        self._auth = auth
+        self._pages = pages
+        self.gate: Gate = Gate(settings, auth)
         self._proxies = Proxies(settings.trusted_proxies)
-        self.connections = Connections(target, settings, self.gate)
+        self.connections: Connections = Connections(target, settings, self.gate)
+        self._target = target
+        self._member: Member | None = None
+        self._opening = asyncio.Lock()
+        self._is_open = False
         self._closing: asyncio.Task[None] | None = None
         self._tell_unknown_at = float("-inf")
 
@@ -94,10 +116,35 @@ class Server:
     @asynccontextmanager
     async def lifespan(self, app: object = None) -> AsyncGenerator[None]:
         """For the application that it is mounted in: ends the agents when that ends."""
+        await self.open()
         try:
             yield
         finally:
             await self.close()
+
+    async def open(self) -> None:
+        """Join the other nodes, if sessions are kept where several can have them. Safe to call twice.
+
+        Raises:
+            StoreError: the store cannot be opened; says why.
+        """
+        async with self._opening:
+            if self._is_open:
+                return
+            target = self._target
+            if isinstance(target, SharedTarget) and (store := target.shared_store) is not None:
+                from acpella.sessions import cluster_of
+
+                from .cluster.member import Member
+
+                if self.settings.lease_seconds != ServerSettings.lease_seconds:
+                    store.lease_seconds = self.settings.lease_seconds
+                store.node_name = self.settings.node_name or store.node_name
+                await target.open()
+                member = Member(cluster_of(store), self.connections, lease_seconds=store.lease_seconds)
+                await member.open()
+                self._member = member
+            self._is_open = True
 
     async def close(self) -> None:
         """Wait for running turns, then end all connections. Safe to call twice."""
@@ -107,6 +154,9 @@ class Server:
 
     async def _close(self) -> None:
         await self.connections.drain()
+        await self.connections.end_all()
+        if self._member is not None:
+            await self._member.close()
         await self.connections.close()
 
     # -- ASGI ------------------------------------------------------------------------------------
@@ -122,6 +172,8 @@ class Server:
             await self._serve(request)
         except Refusal as refusal:
             await self._refuse(request, refusal)
+        except StoreError as error:
+            await self._refuse(request, _unavailable(error))
         finally:
             status = request.status
             labels = f'method="{_word(request)}",status="{status}"'
@@ -144,6 +196,11 @@ class Server:
         while True:
             event = await receive()
             if event["type"] == "lifespan.startup":
+                try:
+                    await self.open()
+                except StoreError as error:
+                    await send({"type": "lifespan.startup.failed", "message": str(error)})
+                    return
                 await send({"type": "lifespan.startup.complete"})
             elif event["type"] == "lifespan.shutdown":
                 await self.close()
@@ -158,7 +215,9 @@ class Server:
         if request.path in ("/healthz", "/readyz") and not request.is_websocket:
             await self._tell_health(request)
             return
-        self.gate.check_source(request.requester)
+        if not self._is_open:
+            await self.open()  # mounted without its lifespan
+        self.gate.check_source(request.requester, own_pages=self._pages is not None)
         origin = request.headers.get("origin")
         if origin is not None:
             request.extra_headers += [
@@ -169,11 +228,15 @@ class Server:
             if request.method == "OPTIONS" and "access-control-request-method" in request.headers:
                 await self._preflight(request)
                 return
+        if self._pages is not None and await self._pages.serve(request, self._auth):
+            return
         if not self.gate.asks_for_credentials:
             self._check_is_local(request)
         request.credential = await self.gate.credential_of(request.requester, ticket=self._ticket_of(request))
         if request.memory is not None:
             request.memory[LET_IN] = True
+        if self._pages is not None and await self._pages.serve_allowed(request):
+            return
         await self._dispatch(request)
 
     def _check_is_local(self, request: Request) -> None:
@@ -222,6 +285,9 @@ class Server:
         connections = self.connections
         path = self.settings.path
         where = request.path
+        if self.settings.node_name:
+            cookie = f"acpella_node={self.settings.node_name}; Path=/; HttpOnly; SameSite=Strict"
+            request.extra_headers.append((b"set-cookie", cookie.encode()))
         if not request.is_websocket and request.method != "POST":
             check_rate(connections, request)  # of a POST, what it says decides whether it counts
         if request.is_websocket:
@@ -297,8 +363,11 @@ class Server:
     async def _tell_health(self, request: Request) -> None:
         if request.method not in ("GET", "HEAD"):
             raise Refusal(405, "GET it", headers=[(b"allow", b"GET, HEAD")])
+        why = None if self._member is None else self._member.why_not_ready()
         if request.path == "/readyz" and self.connections.draining:
             await request.reply(503, "stopping\n")
+        elif request.path == "/readyz" and why is not None:
+            await request.reply(503, f"{why}\n", headers=[(b"retry-after", b"2")])
         else:
             await request.reply(200, "ok\n")
 
@@ -313,6 +382,14 @@ class Server:
             (b"access-control-max-age", b"600"),
         ]
         await request.reply(204, headers=headers)
+
+
+def _unavailable(error: StoreError) -> Refusal:
+    """What the client is told when the database does not do its part."""
+    log.warning("a request failed: %s", error)
+    return Refusal(
+        503, "the database cannot be reached; try again in a moment", headers=[(b"retry-after", b"2")]
+    )
 
 
 def _word(request: Request) -> str:

@@ -10,7 +10,7 @@ from .logs import MAX_LINE, one_line
 
 __all__ = ["CommandLog"]
 
-log = logging.getLogger("acpella.command")
+log: logging.Logger = logging.getLogger("acpella.command")
 
 AT_ONCE = 100
 PER_SECOND = 10.0

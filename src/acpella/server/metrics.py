@@ -19,6 +19,15 @@ _HELP = {
     "acpella_resumed_total": ("counter", "Clients that came back to their connection, by outcome."),
     "acpella_noise_total": ("counter", "Output of agents that was not a message."),
     "acpella_buffered_bytes": ("gauge", "Bytes that wait for clients."),
+    "acpella_cluster_connections": ("gauge", "Connections whose home this node is, for other nodes, too."),
+    "acpella_cluster_gateway_streams": ("gauge", "Streams read here whose connection is at another node."),
+    "acpella_cluster_lease_seconds": ("gauge", "Seconds until this node must renew its lease."),
+    "acpella_cluster_leases_lost_total": ("counter", "Times that the lease was not renewed in time."),
+    "acpella_cluster_takeovers_total": ("counter", "Connections that were taken over from other nodes."),
+    "acpella_cluster_commands_total": ("counter", "Commands of other nodes' clients that were run here."),
+    "acpella_cluster_command_wait_seconds_total": ("counter", "Seconds that those commands had waited."),
+    "acpella_cluster_appends_total": ("counter", "Commits of what connections said."),
+    "acpella_cluster_append_seconds_total": ("counter", "Seconds that those commits took."),
 }
 
 

@@ -6,14 +6,17 @@ import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from acpella.recording.background import BackgroundWriter
 from acpella.recording.channel import Tap
 from acpella.recording.writer import Filters
 from acpella.rpc import Channel, ChannelInfo, Receiver
 
-from .targets import RunningAgent, Target
+from .targets import RunningAgent, SharedTarget, Target
+
+if TYPE_CHECKING:
+    from acpella.sessions import PostgresStore
 
 __all__ = ["RecordedTarget"]
 
@@ -29,7 +32,7 @@ class RecordedTarget:
         """
         self._target = target
         self._directory = Path(directory)
-        self.checks_owners = target.checks_owners
+        self.checks_owners: bool = target.checks_owners
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not os.access(self._directory, os.W_OK):
             raise PermissionError(f"recordings cannot be written to {self._directory}")
@@ -49,6 +52,14 @@ class RecordedTarget:
             await writer.close()
             raise
         return _Recorded(started, writer)
+
+    @property
+    def shared_store(self) -> "PostgresStore | None":
+        return self._target.shared_store if isinstance(self._target, SharedTarget) else None
+
+    async def open(self) -> None:
+        if isinstance(self._target, SharedTarget):
+            await self._target.open()
 
     async def close(self) -> None:
         await self._target.close()

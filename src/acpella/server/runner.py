@@ -22,11 +22,12 @@ from .settings import ServerSettings
 if TYPE_CHECKING:
     from acpella.agent import Agent
 
+    from .http.pages import Pages
     from .targets import Target
 
 __all__ = ["Runner", "serve"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 MOST_SILENT = 32_767.0
 """Seconds that TCP takes for a time between questions."""
@@ -71,6 +72,7 @@ class Runner:
         settings: ServerSettings | None = None,
         auth: AuthHook | None = None,
         token: str | None = None,
+        pages: "Pages | None" = None,
         **uvicorn_options: Any,
     ) -> None:
         settings = settings or ServerSettings.load()
@@ -97,8 +99,8 @@ class Runner:
         if host not in ("0.0.0.0", "::", "") and host not in settings.allowed_hosts:
             settings = settings.but(allowed_hosts=(*settings.allowed_hosts, host))
         self.host = host
-        self.port = port
-        self.app: Server = asgi(target, settings=settings, auth=auth)
+        self.port: int = port
+        self.app: Server = asgi(target, settings=settings, auth=auth, pages=pages)
         self._socket: Listener | None = None
         pings = settings.ping_seconds or None
         options: dict[str, Any] = {
@@ -121,7 +123,7 @@ class Runner:
         hide_secrets()
         self._config = uvicorn.Config(self.app, **{**options, **uvicorn_options})
         self._server: _Uvicorn | None = None
-        self.started = asyncio.Event()
+        self.started: asyncio.Event = asyncio.Event()
 
     @property
     def url(self) -> str:

@@ -2,6 +2,7 @@
 
 import difflib
 import os
+import re
 import tomllib
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -26,174 +27,183 @@ class ServerSettings:
     """
 
     path: str = "/acp"
-    """Where the protocol is spoken."""
+    """The path of the URL under which the protocol is served."""
 
     # -- who may come in ---------------------------------------------------------------------
 
     allowed_hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "::1")
-    """Names in the `Host` header that are answered, without ports; `*` is any. Without it, a web page could
-    reach a server on this machine under a name of its own (DNS rebinding)."""
+    """Host names, without ports, that the server answers to; `*` means any. Without this list, a web page
+    could reach a server on this machine under a name of its own (DNS rebinding)."""
 
     allowed_origins: tuple[str, ...] = ()
-    """Web pages that may connect, such as `https://app.example.com`; all others are refused."""
+    """Web pages that may connect, such as `https://app.example.com`. All others are refused."""
 
     plain_http: bool = False
-    """Whether tokens may come without TLS from other machines. Yes only if something else encrypts them: a
-    proxy on the way, or a private network."""
+    """Accept tokens without TLS from other machines. Set it only if something else encrypts them: a proxy on
+    the way, or a private network."""
 
     trusted_proxies: tuple[str, ...] = ()
-    """Addresses or networks of proxies that are believed when they say in `X-Forwarded-For` who their client
-    is. Anybody else's word does not count."""
+    """Addresses or networks of proxies whose `X-Forwarded-For` header is believed. Anybody else's is
+    ignored."""
 
     local_users: str = "own"
-    """Whose programs on this machine are let in while nobody is asked for credentials: `own`, those of the
-    user who runs the server (and root's), or `all`. Whoever is let in acts as that user."""
+    """Whose programs on this machine may connect while the server asks for no credentials: `own` (the user
+    who runs the server, and root) or `all`. Whoever connects acts as the user who runs the server."""
 
     roots: tuple[str, ...] = ()
-    """Directories that sessions may work in; none named: any."""
+    """Directories that sessions may work in; an empty list allows any."""
 
     mcp_commands: str = "auto"
-    """Whether clients may name MCP servers that are programs, to be started here: `yes`, `no`, or `auto`,
-    which is yes only while nobody is asked for credentials. Any command is theirs to run then."""
+    """Whether clients may name MCP servers that are programs to start here: `yes`, `no`, or `auto` (yes only
+    while the server asks for no credentials). A client that may do so can run any command."""
 
     mcp_urls: str = "auto"
-    """Whether clients may name MCP servers by URL, for the agent to connect to from here: `yes`, `no`, or
-    `auto`, as above. They reach whatever this machine reaches then, its own network included."""
+    """Whether clients may name MCP servers by URL, which the agent then reaches from here: `yes`, `no`, or
+    `auto` (yes only while the server asks for no credentials). Such a client reaches whatever this machine
+    reaches, including its private network."""
 
     session_owners: str = ""
-    """A file that remembers which user made which session of a hosted command; none: memory."""
+    """A file that remembers which user made which session of a hosted command; empty keeps it in memory."""
 
     record: str = ""
-    """A directory that gets a recording of each connection, without secrets; none: no recordings. They hold
+    """A directory for recordings of all connections, without secrets; empty records nothing. Recordings hold
     what users and agents say (`docs/how-to/recordings.md`)."""
 
     # -- how much they may ask -----------------------------------------------------------------
 
     max_sockets: int = 4096
-    """Sockets that are open, whoever has them; fewer if the system allows fewer files. Then one that asks for
-    nothing makes room for the next."""
+    """The most open sockets in all; fewer if the system allows fewer files. At the limit, an idle socket
+    makes room for the next."""
 
     max_connections: int = 1024
-    """Connections in all, those waiting for their client included."""
+    """The most connections in all, including those that wait for their client to come back."""
 
     max_connections_per_user: int = 512
-    """Connections of one user."""
+    """The most connections of one user."""
 
     max_sessions: int = 1024
-    """Sessions of one connection that have a stream."""
+    """The most sessions with a stream in one connection."""
 
     max_body: int = 16 * MIB
-    """Bytes of one message from a client."""
+    """The largest message from a client, in bytes."""
 
     max_message: int = 32 * MIB
-    """Bytes of one message from an agent."""
+    """The largest message from an agent, in bytes."""
 
     max_id: int = 1024
-    """Characters of an id in a header or in a message."""
+    """The longest id in a header or a message, in characters."""
 
     max_depth: int = 64
-    """How deep the JSON of a client's message may be nested. Deeper ones cost agents their stack."""
+    """How deeply the JSON of a client's message may be nested. Deeper JSON could overflow a stack."""
 
     max_header: int = 32 * 1024
-    """Bytes of the header lines of a request."""
+    """The most bytes in the headers of one request."""
 
     max_pending: int = 1024
-    """Requests of one connection that wait for their answer."""
+    """The most requests of one connection that wait for an answer."""
 
     max_prompts: int = 5
-    """Prompts of one session that are not over. Agents take one at a time, or let the next wait."""
+    """The most unfinished prompts in one session. Agents take one at a time, or let the next one wait."""
 
     max_delayed: int = 128
-    """Requests of one connection that wait because its client does not read."""
+    """The most requests of one connection that wait because its client does not read."""
 
     requests_per_second: float = 100.0
-    """Requests that one user may send in the long run; 0 = any number."""
+    """How many requests per second one user may send in the long run; 0 means no limit."""
 
     request_burst: int = 1000
-    """Requests that one user may send at once."""
+    """How many requests one user may send at once."""
 
     failures_per_minute: int = 30
-    """Wrong credentials from one address before it is told to wait; 0 = any number."""
+    """How many wrong credentials per minute one address may send before it has to wait; 0 means no limit."""
 
     # -- what a hosted command may have ---------------------------------------------------------
 
     environment: tuple[str, ...] = ("*",)
-    """Variables of the server's environment that a hosted command gets, by name or pattern (`ANTHROPIC_*`);
-    those that every program needs (`PATH`, `HOME`, …) besides. What is the server's own never passes."""
+    """Variables that a hosted command gets from the server's environment, by name or pattern (`ANTHROPIC_*`),
+    besides those that every program needs (`PATH`, `HOME`, …). The server's own secrets are never among
+    them."""
 
     command_core: int = 0
-    """Bytes of the core dump of a hosted command that crashes, and of what it started. It holds what the
-    command knew."""
+    """The largest core dump of a hosted command that crashes, in bytes. A core dump holds what the command
+    knew."""
 
     command_memory: int = 0
-    """Bytes of data of each process of a hosted command (`RLIMIT_DATA`); 0 = any number."""
+    """The most bytes of data in each process of a hosted command (`RLIMIT_DATA`); 0 means no limit."""
 
     command_address_space: int = 0
-    """Bytes of addresses of each such process (`RLIMIT_AS`); 0 = any number. Programs such as node reserve
-    far more than they use, and do not start with less."""
+    """The most bytes of address space in each process of a hosted command (`RLIMIT_AS`); 0 means no limit.
+    Programs such as node reserve far more than they use, and do not start with less."""
 
     command_files: int = 0
-    """Files that each such process may have open; 0 = as many as the server may."""
+    """The most open files in each process of a hosted command; 0 means the server's own limit."""
 
     command_processes: int = 0
-    """Processes and threads of the user that the server runs as (`RLIMIT_NPROC`, which root is free of);
-    0 = as many as the server may."""
+    """The most processes and threads of the user that the server runs as (`RLIMIT_NPROC`, which does not bind
+    root); 0 means the server's own limit."""
 
     command_stderr: str = "log"
-    """Where what a hosted command writes to stderr goes: `log`, as lines of the logger `acpella.command`,
-    cut, without secrets, and not too many; or `off`."""
+    """What happens to the stderr of a hosted command: `log` writes its lines to the logger `acpella.command`,
+    shortened, without secrets and at a limited rate; `off` drops them."""
 
     # -- what is kept for them -----------------------------------------------------------------
 
     stream_bytes: int = 1 * MIB
-    """Bytes that wait for a client that reads slowly before its agent has to wait."""
+    """How many bytes may wait for a slow client before its agent has to wait."""
 
     buffer_bytes: int = 64 * MIB
-    """Bytes that wait for streams which the client has not opened, or for a client that will come back,
-    before its agent has to wait."""
+    """How many bytes may wait for a stream that is not open, or for a client that will come back, before the
+    agent has to wait."""
 
     window_frames: int = 1024
-    """Messages kept after they were sent, for a client whose connection breaks."""
+    """How many messages are kept after they were sent, in case the client's connection breaks."""
 
     window_bytes: int = 2 * MIB
-    """The same in bytes."""
+    """How many bytes of such messages are kept."""
 
     # -- how long things may take ----------------------------------------------------------------
 
     header_seconds: float = 10.0
-    """For a client to send the header lines of a request, or its first message over a WebSocket."""
+    """How long a client may take to send the headers of a request, or its first message over a WebSocket."""
 
     body_seconds: float = 30.0
-    """For a client to send the body of a request."""
+    """How long a client may take to send the body of a request."""
 
     initialize_seconds: float = 30.0
-    """For an agent to answer `initialize`."""
+    """How long an agent may take to answer `initialize`."""
 
     stall_seconds: float = 60.0
-    """After which a client that reads nothing, although its agent waits for it, loses its connection."""
+    """How long a client may read nothing while its agent waits for it; then it loses its connection."""
 
     keepalive_seconds: float = 15.0
-    """Between signs of life on a silent stream."""
+    """How often a silent stream carries a sign of life."""
 
     ping_seconds: float = 20.0
-    """Between pings on a WebSocket; a client that leaves two of them unanswered is gone."""
+    """How often a WebSocket is pinged; a client that leaves two pings unanswered counts as gone."""
 
     silent_seconds: float = 60.0
-    """After which a client whose machine answers nothing counts as gone, also on a stream that has nothing to
-    say: TCP asks it now and then. 0 = as the system has it, which is hours."""
+    """How long a client's machine may leave TCP's own probes unanswered before the client counts as gone; 0
+    leaves it to the system, which takes hours."""
 
     finish_turns: bool = True
-    """Whether a turn goes on when its client is gone."""
+    """Let a turn go on when its client is gone."""
 
     idle_seconds: float = 0.0
-    """That a client may be there without asking for anything, while no request of its runs; 0 = any time.
-    Pings do not count as asking."""
+    """How long a client may stay without sending a request while none of its requests runs; 0 means no limit.
+    Pings do not count as requests."""
 
     detach_seconds: float = 1800.0
-    """That a connection is kept without its client."""
+    """How long a connection is kept without its client."""
 
     drain_seconds: float = 30.0
-    """For running turns to end when the server is told to stop."""
+    """How long running turns may take to end after the server is told to stop."""
+
+    node_name: str = ""
+    """How this node is called among those with the same store. Responses have it in the cookie
+    `acpella_node`, so that a load balancer can keep clients at the node that started their agent."""
+
+    lease_seconds: float = 15.0
+    """Other nodes on the same PostgreSQL store take over when one was not heard for so long."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -221,6 +231,8 @@ class ServerSettings:
             raise ValueError(f"local_users is own or all, not {self.local_users!r}")
         if not self.path.startswith("/") or self.path.endswith("/"):
             raise ValueError(f"path begins with a slash and ends without one, unlike {self.path!r}")
+        if not re.fullmatch(r"[A-Za-z0-9._-]{0,64}", self.node_name):
+            raise ValueError(f"node_name has up to 64 letters, digits and . _ -, unlike {self.node_name!r}")
         if self.path in _OTHER_PATHS:
             raise ValueError(f"path cannot be {self.path}, where something else is served")
 
@@ -295,7 +307,7 @@ def _read(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is no TOML: {error}") from None
+        raise ValueError(f"{path} is not valid TOML: {error}") from None
     table = values.get("server", values)
     if not isinstance(table, dict):
         raise ValueError(f"{path}: [server] must be a table")

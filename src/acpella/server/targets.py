@@ -7,8 +7,9 @@ import os
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from acpella._processes import is_own_secret
 from acpella.errors import AcpellaError, ConnectionClosed
 from acpella.local.guard import Guard
 from acpella.rpc import Channel, Receiver
@@ -19,10 +20,11 @@ from .settings import ServerSettings
 
 if TYPE_CHECKING:
     from acpella.agent import Agent
+    from acpella.sessions import PostgresStore
 
-__all__ = ["AgentTarget", "CommandTarget", "RunningAgent", "Target", "command_environment"]
+__all__ = ["AgentTarget", "CommandTarget", "RunningAgent", "SharedTarget", "Target", "command_environment"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 WRITE_HIGH = 256 * 1024
 """Bytes that may wait for an agent before its client has to wait."""
@@ -59,6 +61,20 @@ class Target(Protocol):
         ...
 
 
+@runtime_checkable
+class SharedTarget(Protocol):
+    """A target whose sessions other nodes may serve, too."""
+
+    @property
+    def shared_store(self) -> "PostgresStore | None":
+        """Where they are kept; None if that is this node's alone."""
+        ...
+
+    async def open(self) -> None:
+        """Open the store before the first connection needs it. Raises `StoreError`."""
+        ...
+
+
 class AgentTarget:
     """One `Agent` for all connections; each is served over memory."""
 
@@ -75,6 +91,18 @@ class AgentTarget:
         agent = _InProcessAgent(partial(self._serve, principal=principal, is_detached=is_detached), receiver)
         await agent.start()
         return agent
+
+    @property
+    def shared_store(self) -> "PostgresStore | None":
+        """The store that other nodes may have, too."""
+        from acpella.sessions import PostgresStore
+
+        store = self._agent.store
+        return store if isinstance(store, PostgresStore) else None
+
+    async def open(self) -> None:
+        """Open the store before the first connection needs it. Raises `StoreError`."""
+        await self._agent.open()
 
     async def close(self) -> None:
         await self._agent.close()
@@ -127,15 +155,17 @@ class CommandTarget:
         cwd: str | os.PathLike[str] | None = None,
         on_stderr: Callable[[bytes], None] | None = None,
         settings: ServerSettings | None = None,
+        env: Mapping[str, str] | None = None,
     ) -> None:
-        """`settings` say what the command may have: its environment and its limits. `on_stderr` gets what it
-        writes there, instead of the log."""
+        """`settings` say what the command may have: its environment and its limits; `env` is added to the
+        former. `on_stderr` gets what it writes there, instead of the log."""
         if isinstance(command, str) or not command:
             raise ValueError("a command is a list of words: the program and its arguments")
-        self.command = [os.fspath(word) for word in command]
+        self.command: list[str] = [os.fspath(word) for word in command]
         self._cwd = cwd
         self._on_stderr = on_stderr
         self._settings = settings or ServerSettings()
+        self._env = dict(env or {})
 
     async def start(
         self, receiver: Receiver, principal: str, is_detached: Callable[[], bool]
@@ -145,9 +175,9 @@ class CommandTarget:
         channel = ProcessChannel(
             self.command,
             cwd=self._cwd,
-            env=command_environment(os.environ, settings.environment),
+            env={**command_environment(os.environ, settings.environment), **self._env},
             inherit_env=False,
-            on_stderr=self._on_stderr or command_log,
+            on_stderr=_each(self._on_stderr or command_log, getattr(receiver, "stderr", None)),
             limits=ProcessLimits(
                 core=settings.command_core,
                 memory=settings.command_memory or None,
@@ -161,6 +191,19 @@ class CommandTarget:
 
     async def close(self) -> None:
         pass
+
+
+def _each(*listeners: Callable[[bytes], None] | None) -> Callable[[bytes], None] | None:
+    """Whoever wants to know what a command writes to its stderr: its log, its recording."""
+    wanted = [listener for listener in listeners if listener is not None]
+    if len(wanted) < 2:
+        return wanted[0] if wanted else None
+
+    def tell(data: bytes) -> None:
+        for listener in wanted:
+            listener(data)
+
+    return tell
 
 
 class _CommandAgent:
@@ -186,7 +229,6 @@ ALWAYS_PASSED = (
 """What hardly a program works without."""
 
 WITHHELD = (
-    "ACPELLA_TOKEN*",
     "ACPELLA_SERVER_*",
     *(f"ACPELLA*{word}*" for word in ("DSN", "DATABASE", "SECRET")),
 )
@@ -200,7 +242,10 @@ def command_environment(environment: Mapping[str, str], allowed: Sequence[str]) 
     return {
         name: value
         for name, value in environment.items()
-        if wanted(name.upper()) and not withheld(name.upper()) and not _has_address(name.upper(), value)
+        if wanted(name.upper())
+        and not withheld(name.upper())
+        and not is_own_secret(name, value)
+        and not _has_address(name.upper(), value)
     }
 
 

@@ -33,7 +33,7 @@ class Hints:
                 del self._waiting[topic]
 
     def wake(self, stream: str) -> None:
-        """Something happened to this stream here."""
+        """Wake those who wait for this stream."""
         if self._waiting:
             self._set(topic_of(stream))
 

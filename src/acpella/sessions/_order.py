@@ -1,4 +1,4 @@
-"""What lists are ordered by: time stamps that only grow, and the cursors that point between them."""
+"""The order of lists: time stamps that only grow, and cursors that point between them."""
 
 import base64
 import time
@@ -54,7 +54,7 @@ def _text(moment: datetime) -> str:
 
 
 def encode_cursor(updated_at: str, session_id: str) -> str:
-    """Points behind this session."""
+    """A cursor that points behind this session."""
     data = msgspec.json.encode((_CURSOR_VERSION, updated_at, session_id))
     return base64.urlsafe_b64encode(data).decode("ascii").rstrip("=")
 

@@ -10,20 +10,23 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import asyncpg
 
 from ._hints import Hints, topic_of
+from ._postgres_address import Address
+from ._postgres_errors import explain
 from ._postgres_node import Node
-from ._postgres_pool import Connections
+from ._postgres_pool import Connections, hang_up
 from ._postgres_rows import check_owner, checked, find, is_text, piece
+from ._postgres_schema import is_prepared
 from ._postgres_writer import SESSIONS, STREAMS, Table, Writer
-from .cluster import CONNECTION, Command, Cursor, NodeStatus, Resync, StreamRecord
+from .cluster import CONNECTION, MAX_SEQ, Command, Cursor, NodeStatus, Resync, StreamRecord
 from .local_cluster import check_name
 from .store import Events, Fenced, Lease, SessionExists, SessionNotFound, Store, StoreError
 
 if TYPE_CHECKING:
     AnyConnection: TypeAlias = asyncpg.Connection[Any]
 
-__all__ = ["PostgresCluster"]
+__all__ = ["PostgresCluster", "read_nodes"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 1.0
 """How often a node looks at what it watches, all in one statement. A hint that was lost costs that much."""
@@ -63,6 +66,18 @@ _BEGIN = """UPDATE commands SET state = 'running', epoch = $3
 
 _BEGUN = "SELECT id FROM commands WHERE target = $1 AND id = $2 AND state = 'running' AND epoch = $3"
 
+_START = """INSERT INTO commands (target, id, kind, body, trace, state, epoch)
+    SELECT id, $2, $3, $4, $5, 'running', $6 FROM streams WHERE id = $1 AND epoch = $6 AND owner = $7
+    ON CONFLICT DO NOTHING RETURNING id"""
+
+_ABANDONED = """
+SELECT s.id FROM streams s
+WHERE s.updated_at < clock_timestamp() - make_interval(secs => $1)
+AND NOT EXISTS (SELECT FROM nodes n WHERE n.incarnation = s.owner AND n.lease_until > clock_timestamp())
+AND NOT EXISTS (SELECT FROM commands c WHERE c.target = s.id AND c.state <> 'done')
+LIMIT $2 FOR UPDATE SKIP LOCKED
+"""
+
 _ORPHANS = """
 SELECT target FROM (SELECT DISTINCT target FROM commands WHERE state <> 'done') AS open
 WHERE NOT EXISTS (
@@ -81,7 +96,8 @@ SELECT n.name, n.lease_until > clock_timestamp(),
     (SELECT count(*) FROM streams s WHERE s.owner = n.incarnation),
     (SELECT count(*) FROM commands c WHERE c.state = 'running' AND EXISTS (
         SELECT FROM sessions s WHERE s.id = c.target AND s.owner = n.incarnation UNION ALL
-        SELECT FROM streams s WHERE s.id = c.target AND s.owner = n.incarnation))
+        SELECT FROM streams s WHERE s.id = c.target AND s.owner = n.incarnation)),
+    n.incarnation
 FROM nodes n ORDER BY n.name
 """
 
@@ -124,8 +140,15 @@ class PostgresCluster:
         return self._me.name
 
     @property
+    def life(self) -> str:
+        return str(self._me.incarnation)
+
+    @property
     def gen(self) -> str:
         return self._gen
+
+    def seconds_left(self) -> float:
+        return self._me.remaining()
 
     async def open(self) -> None:
         await self._read_generation()
@@ -158,17 +181,7 @@ class PostgresCluster:
 
     async def nodes(self) -> list[NodeStatus]:
         async def nodes(connection: "AnyConnection", again: bool) -> list[NodeStatus]:
-            return [
-                NodeStatus(
-                    name=name,
-                    alive=alive,
-                    silent_seconds=silent,
-                    sessions=sessions,
-                    connections=streams,
-                    running=running,
-                )
-                for name, alive, silent, sessions, streams, running in await connection.fetch(_NODES)
-            ]
+            return await _nodes(connection)
 
         return await self._run(nodes)
 
@@ -206,6 +219,16 @@ class PostgresCluster:
             return StreamRecord(
                 id=stream, principal=principal, facts=facts or b"", last_seq=last_seq, node=node
             )
+
+        return await self._run(look)
+
+    async def principal_of(self, stream: str) -> str:
+        async def look(connection: "AnyConnection", again: bool) -> str:
+            query = f"SELECT principal FROM {_table(stream).heads} WHERE id = $1"
+            found = await connection.fetchval(query, stream) if is_text(stream) else None
+            if found is None:
+                raise SessionNotFound(stream)
+            return found
 
         return await self._run(look)
 
@@ -255,12 +278,26 @@ class PostgresCluster:
         self._hints.wake(name)
         return last
 
-    async def drop(self, lease: Lease, through: int) -> None:
+    async def drop(self, lease: Lease, through: int, *, others: Sequence[int] = ()) -> None:
         async def drop(connection: "AnyConnection", again: bool) -> None:
             key = await self._held(connection, lease)
-            await connection.execute("DELETE FROM frames WHERE sid = $1 AND seq <= $2", key, through)
+            if through:
+                await connection.execute("DELETE FROM frames WHERE sid = $1 AND seq <= $2", key, through)
+            if others:
+                await connection.execute("DELETE FROM frames WHERE sid = $1 AND seq = ANY($2)", key, others)
 
         await self._run(drop)
+
+    async def kept(self, lease: Lease) -> AsyncIterator[Events]:
+        after = 0
+
+        async def some(connection: "AnyConnection", again: bool) -> Events:
+            key = await self._held(connection, lease)
+            return await piece(connection, key, after, MAX_SEQ, table=STREAMS.entries)
+
+        while events := await self._run(some):
+            yield events
+            after = events[-1].seq
 
     async def remove_stream(self, lease: Lease) -> None:
         async def remove(connection: "AnyConnection", again: bool) -> None:
@@ -278,10 +315,25 @@ class PostgresCluster:
         await self._run(remove)
         self._hints.wake(lease.session_id)
 
+    async def remove_abandoned(self, seconds: float, *, limit: int = 100) -> int:
+        async def remove(connection: "AnyConnection", again: bool) -> int:
+            async with connection.transaction():
+                found = [row[0] for row in await connection.fetch(_ABANDONED, seconds, limit)]
+                if found:
+                    keys = "SELECT k FROM streams WHERE id = ANY($1)"
+                    await connection.execute(f"DELETE FROM frames WHERE sid IN ({keys})", found)
+                    await connection.execute("DELETE FROM commands WHERE target = ANY($1)", found)
+                    await connection.execute("DELETE FROM streams WHERE id = ANY($1)", found)
+            return len(found)
+
+        return await self._run(remove)
+
     async def head(self, stream: str, *, principal: str = "") -> Cursor:
         return Cursor(self._gen, (await self.stream(stream, principal=principal)).last_seq)
 
-    async def tail(self, stream: str, after: Cursor, *, principal: str = "") -> AsyncIterator[Events]:
+    async def tail(
+        self, stream: str, after: Cursor, *, principal: str = "", gaps: bool = False
+    ) -> AsyncIterator[Events]:
         self._check()
         if after.gen != self._gen:
             raise Resync(f"the cursor {str(after)[:60]!r} is of another generation; load the session again")
@@ -292,7 +344,7 @@ class PostgresCluster:
             if seq > last:
                 raise Resync(f"the stream {stream!r} ends before the cursor; load the session again")
             events = await piece(connection, key, seq, last, table=table.entries)
-            if seq < last and (not events or events[0].seq != seq + 1):
+            if not gaps and seq < last and (not events or events[0].seq != seq + 1):
                 raise Resync(f"what the cursor points to in {stream!r} was dropped; load the session again")
             return last, events
 
@@ -303,6 +355,8 @@ class PostgresCluster:
                 if events:
                     seq = events[-1].seq
                     yield events
+                elif gaps:
+                    seq = last
                 if seq < last:
                     continue
                 self._seen[stream] = min(seq, self._seen.get(stream, seq))
@@ -317,7 +371,7 @@ class PostgresCluster:
             if not is_text(stream, principal):
                 raise SessionNotFound(stream)
             values = (checked(stream, command.id), checked(stream, command.kind), command.body, command.trace)
-            hint = (self._me.channel, topic_of(stream))
+            hint = (self._me.channel, topic_of(_inbox(stream)))
             there, added, _ = await connection.fetchrow(query, stream, principal, *values, *hint) or (0, 0, 0)
             if not there:
                 raise SessionNotFound(stream)
@@ -325,7 +379,7 @@ class PostgresCluster:
             return bool(added) or again
 
         added = await self._run(submit)
-        self._hints.wake(stream)
+        self._hints.wake(_inbox(stream))
         return added
 
     async def pending(self, lease: Lease) -> list[Command]:
@@ -350,19 +404,42 @@ class PostgresCluster:
 
         return await self._run(begin)
 
-    async def settle(self, lease: Lease, command_id: str) -> None:
+    async def start(self, lease: Lease, command: Command) -> bool:
+        stream = lease.session_id
+
+        async def start(connection: "AnyConnection", again: bool) -> bool:
+            values = (checked(stream, command.id), checked(stream, command.kind), command.body, command.trace)
+            if await connection.fetchval(_START, stream, *values, lease.epoch, self._me.incarnation):
+                return True
+            await self._held(connection, lease)
+            # One that an attempt of ours left there is ours, not a repetition.
+            return again and bool(await connection.fetchval(_BEGUN, stream, command.id, lease.epoch))
+
+        return await self._run(start)
+
+    async def settle(self, lease: Lease, command_id: str, *, forget: bool = False) -> None:
+        change = "DELETE FROM commands" if forget else "UPDATE commands SET state = 'done', body = ''"
+
         async def settle(connection: "AnyConnection", again: bool) -> None:
             async with connection.transaction():
                 await self._held(connection, lease, lock=True)
-                query = "UPDATE commands SET state = 'done' WHERE target = $1 AND id = $2"
+                query = f"{change} WHERE target = $1 AND id = $2"
                 await connection.execute(query, lease.session_id, command_id)
 
         await self._run(settle)
 
+    async def command_ids(self, lease: Lease) -> list[str]:
+        async def ids(connection: "AnyConnection", again: bool) -> list[str]:
+            await self._held(connection, lease)
+            query = "SELECT id FROM commands WHERE target = $1"
+            return [row[0] for row in await connection.fetch(query, lease.session_id)]
+
+        return await self._run(ids)
+
     async def commands(self, lease: Lease) -> AsyncIterator[Command]:
         seen: set[str] = set()
         stream = lease.session_id
-        with self._hints.watch(stream) as changed, self._watching(self._inboxes, stream):
+        with self._hints.watch(_inbox(stream)) as changed, self._watching(self._inboxes, stream):
             while True:
                 changed.clear()
                 waiting = await self.pending(lease)
@@ -430,12 +507,12 @@ class PostgresCluster:
     async def _poll(self) -> None:
         """Look at all that is watched, for hints that did not come."""
 
-        async def look(connection: "AnyConnection", again: bool) -> list[str]:
+        async def look(connection: "AnyConnection", again: bool) -> tuple[list[str], list[str]]:
             seen = {name: seq for name, seq in self._seen.items() if name in self._tails}
-            rows = await connection.fetch(_CHANGED, list(seen), list(seen.values())) if seen else []
+            changed = await connection.fetch(_CHANGED, list(seen), list(seen.values())) if seen else []
             inboxes = list(self._inboxes)
-            rows += await connection.fetch(_WAITING, inboxes) if inboxes else []
-            return [row[0] for row in rows]
+            waiting = await connection.fetch(_WAITING, inboxes) if inboxes else []
+            return [row[0] for row in changed], [row[0] for row in waiting]
 
         while True:
             await asyncio.sleep(POLL_SECONDS)
@@ -444,9 +521,12 @@ class PostgresCluster:
             try:
                 if self._connects != self._me.connects:
                     await self._read_generation()
-                for stream in await self._connections.run(look):
+                changed, waiting = await self._connections.run(look)
+                for stream in changed:
                     self._seen.pop(stream, None)
                     self._hints.wake(stream)
+                for stream in waiting:
+                    self._hints.wake(_inbox(stream))
             except StoreError as exc:
                 log.info("could not look for changes: %s", exc)
                 self._hints.heard("")  # those who wait shall find out themselves
@@ -466,6 +546,44 @@ class PostgresCluster:
             except StoreError as exc:
                 log.info("could not clear away old commands: %s", exc)
             await asyncio.sleep(SWEEP_SECONDS)
+
+
+async def read_nodes(address: Address) -> list[NodeStatus]:
+    """All nodes of a database, told to somebody who is none. Raises `StoreError`."""
+    connections = Connections(address, limit=1, patience=lambda: 0.0)
+    connection = None
+    try:
+        connection = await connections.connect()
+        if not await is_prepared(connection, address):
+            raise StoreError(f"no node has used {address.where} yet, in the schema {address.schema}")
+        return await _nodes(connection)
+    except StoreError:
+        raise
+    except Exception as exc:
+        raise explain(address, exc) from None
+    finally:
+        if connection is not None:
+            await hang_up(connection)
+
+
+async def _nodes(connection: "AnyConnection") -> list[NodeStatus]:
+    return [
+        NodeStatus(
+            name=name,
+            alive=alive,
+            silent_seconds=silent,
+            sessions=sessions,
+            connections=streams,
+            running=running,
+            life=str(life),
+        )
+        for name, alive, silent, sessions, streams, running, life in await connection.fetch(_NODES)
+    ]
+
+
+def _inbox(stream: str) -> str:
+    """What hints of new commands name: entries come far more often, and do not concern whoever runs them."""
+    return f"{stream}!"
 
 
 def _table(stream: str) -> Table:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Node", "now"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 SHORTEST_LEASE = 0.5
 """Seconds; below that, a busy machine loses its lease for nothing."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ANSWER_SECONDS", "LONG_SECONDS", "Connections", "Retry", "hang_up", "time_limit"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 5.0
 """Seconds for one attempt to connect."""
@@ -106,7 +106,7 @@ class Connections:
         return await asyncio.shield(task)
 
     async def close(self) -> None:
-        """Let what runs come to its end, for a while, and hang up."""
+        """Wait a while for what runs to finish, then close all connections."""
         self._closed = True
         if self._running:
             await asyncio.wait(self._running, timeout=ANSWER_SECONDS)
@@ -173,7 +173,7 @@ class Connections:
 
 
 async def hang_up(connection: "AnyConnection") -> None:
-    """Close a connection politely, or at least close it."""
+    """Close a connection in good order, or by force if that fails."""
     with suppress(Exception), time_limit(connection, 1.0):
         await connection.close()
     connection.terminate()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     AnyConnection: TypeAlias = Connection[Any]
 
-__all__ = ["VERSION", "prepare"]
+__all__ = ["VERSION", "is_prepared", "prepare"]
 
 VERSION = 2
 """The layout of the tables below. A database with a greater number is left alone."""
@@ -123,6 +123,11 @@ async def prepare(connection: "AnyConnection", address: Address) -> int:
                 await connection.execute(statement.replace("{gen}", secrets.token_hex(4)))
             await connection.execute("UPDATE meta SET version = $1", step)
     return version
+
+
+async def is_prepared(connection: "AnyConnection", address: Address) -> bool:
+    """Whether the tables are there as they are needed. Raises `StoreError` if they are not ours to use."""
+    return await _version(connection, address) == VERSION
 
 
 async def _check_server(connection: "AnyConnection", address: Address) -> None:

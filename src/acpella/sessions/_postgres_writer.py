@@ -57,7 +57,7 @@ def append_statement(table: Table, *, changes: bool = False, settle: bool = Fals
         f", {name} = coalesce(h.{name}, s.{name})" for name, _ in (table.columns if changes else ())
     )
     settled = """, settled AS (
-        UPDATE commands c SET state = 'done' FROM held h WHERE c.target = h.id AND c.id = h.settle
+        UPDATE commands c SET state = 'done', body = '' FROM held h WHERE c.target = h.id AND c.id = h.settle
     )"""
     told = 10 + len(columns)
     return f"""

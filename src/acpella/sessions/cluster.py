@@ -103,6 +103,8 @@ class NodeStatus:
     connections: int
     running: int
     """Commands that it runs."""
+    life: str = ""
+    """As `Cluster.life` of that node."""
 
 
 class Cluster(Protocol):
@@ -118,8 +120,17 @@ class Cluster(Protocol):
         ...
 
     @property
+    def life(self) -> str:
+        """Names this life of the node: another one after a restart, or after the others have forgotten it."""
+        ...
+
+    @property
     def gen(self) -> str:
         """The generation of all cursors; another one after a failover, which may have lost entries."""
+        ...
+
+    def seconds_left(self) -> float:
+        """Until this node must count itself as dead, unless its heartbeat gets through."""
         ...
 
     async def open(self) -> None:
@@ -148,6 +159,13 @@ class Cluster(Protocol):
         """`SessionNotFound`."""
         ...
 
+    async def principal_of(self, stream: str) -> str:
+        """Whose stream it is; for nodes that look after what others left, not for clients.
+
+        Raises `SessionNotFound`.
+        """
+        ...
+
     async def take(self, stream: str, *, principal: str = "") -> Lease:
         """Become the home of a stream that has none, or whose home is dead or is this node.
 
@@ -174,21 +192,35 @@ class Cluster(Protocol):
         """
         ...
 
-    async def drop(self, lease: Lease, through: int) -> None:
-        """Forget the entries of a connection up to this number: its client has them."""
+    async def drop(self, lease: Lease, through: int, *, others: Sequence[int] = ()) -> None:
+        """Forget the entries of a connection up to this number, and others after it: its client has them."""
+        ...
+
+    def kept(self, lease: Lease) -> AsyncIterator[Events]:
+        """The entries of a connection that were not dropped. `Fenced`."""
         ...
 
     async def remove_stream(self, lease: Lease) -> None:
         """Forget a connection for good, with its entries and commands."""
         ...
 
+    async def remove_abandoned(self, seconds: float, *, limit: int = 100) -> int:
+        """Forget connections that have no home and nothing to do, and that nothing was written to for so
+        long; gives how many."""
+        ...
+
     async def head(self, stream: str, *, principal: str = "") -> Cursor:
         """The end of a stream as it is now. `SessionNotFound`."""
         ...
 
-    def tail(self, stream: str, after: Cursor, *, principal: str = "") -> AsyncIterator[Events]:
+    def tail(
+        self, stream: str, after: Cursor, *, principal: str = "", gaps: bool = False
+    ) -> AsyncIterator[Events]:
         """The entries after a cursor, then those that are added, each once and in order, for as long as the
-        stream is there. Raises `Resync`, and `SessionNotFound` when it is gone."""
+        stream is there. Raises `Resync`, and `SessionNotFound` when it is gone.
+
+        With `gaps`, what was dropped is left out without a word.
+        """
         ...
 
     # -- commands ------------------------------------------------------------------------------
@@ -208,8 +240,18 @@ class Cluster(Protocol):
         """Start a command; False if it was started before: it must not run twice. `Fenced`."""
         ...
 
-    async def settle(self, lease: Lease, command_id: str) -> None:
-        """A command is done, without entries of its own. `Fenced`."""
+    async def start(self, lease: Lease, command: Command) -> bool:
+        """Submit and begin a command in one step, as the home does with what reaches it directly; False if
+        its id was submitted before. `Fenced`."""
+        ...
+
+    async def settle(self, lease: Lease, command_id: str, *, forget: bool = False) -> None:
+        """A command is done, without entries of its own. One to `forget` cannot come again, so its id need
+        not be remembered. `Fenced`."""
+        ...
+
+    async def command_ids(self, lease: Lease) -> list[str]:
+        """The ids of all commands that are remembered, done or not. `Fenced`."""
         ...
 
     def commands(self, lease: Lease) -> AsyncIterator[Command]:

@@ -53,8 +53,16 @@ class LocalCluster:
         return self._node
 
     @property
+    def life(self) -> str:
+        return self._gen
+
+    @property
     def gen(self) -> str:
         return self._gen
+
+    def seconds_left(self) -> float:
+        """There is nobody to lose anything to."""
+        return float("inf")
 
     async def open(self) -> None:
         self._opened = True
@@ -86,6 +94,7 @@ class LocalCluster:
                 sessions=sum(1 for _, lasts in self._leases.values() if lasts),
                 connections=held,
                 running=len(running),
+                life=self.life,
             )
         ]
 
@@ -116,6 +125,13 @@ class LocalCluster:
             last_seq=found.last_seq,
             node=self._node if found.held else None,
         )
+
+    async def principal_of(self, stream: str) -> str:
+        self._check()
+        found = self._streams.get(stream)
+        if found is None:
+            raise SessionNotFound(stream)
+        return found.principal
 
     async def take(self, stream: str, *, principal: str = "") -> Lease:
         self._check()
@@ -178,10 +194,18 @@ class LocalCluster:
         found.last_seq += len(entries)
         return found.last_seq
 
-    async def drop(self, lease: Lease, through: int) -> None:
+    async def drop(self, lease: Lease, through: int, *, others: Sequence[int] = ()) -> None:
         self._check()
         found = self._held(lease)
         del found.entries[: bisect_right(found.entries, through, key=lambda event: event.seq)]
+        if others:
+            gone = set(others)
+            found.entries[:] = [event for event in found.entries if event.seq not in gone]
+
+    async def kept(self, lease: Lease) -> AsyncIterator[Events]:
+        self._check()
+        if entries := list(self._held(lease).entries):
+            yield entries
 
     async def remove_stream(self, lease: Lease) -> None:
         self._check()
@@ -190,10 +214,16 @@ class LocalCluster:
         self._commands.pop(lease.session_id, None)
         self._hints.wake(lease.session_id)
 
+    async def remove_abandoned(self, seconds: float, *, limit: int = 100) -> int:
+        self._check()
+        return 0  # they end with the process
+
     async def head(self, stream: str, *, principal: str = "") -> Cursor:
         return Cursor(self._gen, (await self.stream(stream, principal=principal)).last_seq)
 
-    async def tail(self, stream: str, after: Cursor, *, principal: str = "") -> AsyncIterator[Events]:
+    async def tail(
+        self, stream: str, after: Cursor, *, principal: str = "", gaps: bool = False
+    ) -> AsyncIterator[Events]:
         self._check()
         if after.gen != self._gen:
             raise Resync(f"the cursor {str(after)[:60]!r} is of another generation; load the session again")
@@ -201,14 +231,14 @@ class LocalCluster:
             seq = after.seq
             while True:
                 changed.clear()
-                pieces = self._pieces(stream, seq, principal)
+                pieces = self._pieces(stream, seq, principal, gaps=gaps)
                 async for piece in pieces:
                     seq = piece[-1].seq
                     yield piece
                 await _wait(changed)
                 self._check()
 
-    async def _pieces(self, stream: str, after: int, principal: str) -> AsyncIterator[Events]:
+    async def _pieces(self, stream: str, after: int, principal: str, *, gaps: bool) -> AsyncIterator[Events]:
         last = (await self.stream(stream, principal=principal)).last_seq
         if after > last:
             raise Resync(f"the stream {stream!r} ends before the cursor; load the session again")
@@ -220,7 +250,9 @@ class LocalCluster:
             entries = self._find(stream, principal).entries
             start = bisect_right(entries, after, key=lambda event: event.seq)
             piece = entries[start : start + PIECE_EVENTS]
-            if not piece or piece[0].seq != after + 1:
+            if gaps and not piece:
+                return
+            if not gaps and (not piece or piece[0].seq != after + 1):
                 raise Resync(f"what the cursor points to in {stream!r} was dropped; load the session again")
             yield piece
             after = piece[-1].seq
@@ -253,10 +285,27 @@ class LocalCluster:
         inbox[command_id] = replace(found, state="running")
         return True
 
-    async def settle(self, lease: Lease, command_id: str) -> None:
+    async def start(self, lease: Lease, command: Command) -> bool:
+        self._check()
+        self._held(lease)
+        inbox = self._commands.setdefault(lease.session_id, {})
+        if command.id in inbox:
+            return False
+        self._numbers += 1
+        inbox[command.id] = replace(command, number=self._numbers, state="running")
+        return True
+
+    async def settle(self, lease: Lease, command_id: str, *, forget: bool = False) -> None:
         self._check()
         self._held(lease)
         self._settle(lease.session_id, command_id)
+        if forget:
+            self._commands.get(lease.session_id, {}).pop(command_id, None)
+
+    async def command_ids(self, lease: Lease) -> list[str]:
+        self._check()
+        self._held(lease)
+        return list(self._commands.get(lease.session_id, {}))
 
     async def commands(self, lease: Lease) -> AsyncIterator[Command]:
         seen: set[str] = set()

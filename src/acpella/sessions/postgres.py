@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ._postgres_node import Node
     from ._postgres_pool import Connections
     from ._postgres_writer import Writer
-    from .cluster import Cluster
+    from .cluster import Cluster, NodeStatus
 
     AnyConnection: TypeAlias = asyncpg.Connection[Any]
 
@@ -77,15 +77,17 @@ class PostgresStore:
         if max_connections < FEWEST_CONNECTIONS:
             raise ValueError(f"max_connections must be at least {FEWEST_CONNECTIONS}, not {max_connections}")
         self._address = Address(dsn, schema=schema)
-        self._node_name = node_name
-        self._lease_seconds = lease_seconds
+        self.node_name = node_name
+        """How this node is called; may be chosen until the store is opened, as `lease_seconds`."""
+        self.lease_seconds = lease_seconds
+        """Seconds after which others take what a node that is not heard any more had."""
         self._limit = max_connections
         self._hints = Hints()
         self._node: Node | None = None
         self._writer: Writer | None = None
         self._connections: Connections | None = None
         self._closed = False
-        self.layout_before = 0
+        self.layout_before: int = 0
         """The layout of the tables that were there when it was opened; 0 if there were none."""
 
     def __repr__(self) -> str:
@@ -107,7 +109,7 @@ class PostgresStore:
                 "a PostgreSQL store needs asyncpg, which is not installed: pip install 'acpella[postgres]'"
             ) from None
         connections = Connections(self._address, limit=self._limit - 2, patience=self._patience)
-        node = Node(connections, name=self._node_name, seconds=self._lease_seconds, hint=self._hints.heard)
+        node = Node(connections, name=self.node_name, seconds=self.lease_seconds, hint=self._hints.heard)
         self._connections = connections
         connection = None
         try:
@@ -303,6 +305,15 @@ class PostgresStore:
         return PostgresCluster(
             self, connections=self._connections, node=self._node, hints=self._hints, sessions=self._writer
         )
+
+    async def nodes(self) -> "Sequence[NodeStatus]":
+        """The nodes that share this database, without joining them: for people who look after them.
+
+        The store need not be open. Raises `StoreError`.
+        """
+        from ._postgres_cluster import read_nodes
+
+        return await read_nodes(self._address)
 
     @property
     def _incarnation(self) -> int:

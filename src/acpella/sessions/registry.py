@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 __all__ = ["LiveSessions"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 LOOKS = 8
 """Busy sessions that one `add` passes over in search of an idle one. Without it, adding gets slower the more

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, cast
 
 __all__ = ["Decision", "RememberedPermissions"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 Decision: TypeAlias = Literal["allow", "deny"]
 

@@ -30,7 +30,7 @@ from .store import (
 
 __all__ = ["SqliteStore"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 PIECE_EVENTS = 500
 """Events in one piece of a log. Without it, a long replay holds the reader and the memory."""
@@ -64,7 +64,7 @@ class SqliteStore:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(os.path.abspath(os.path.expanduser(path)))
+        self.path: Path = Path(os.path.abspath(os.path.expanduser(path)))
         self._node = Node(self.path)
         self._clock = Clock()  # the writer's
         self._writer: WriteThread | None = None
@@ -74,7 +74,9 @@ class SqliteStore:
     async def open(self) -> None:
         if self._closed or self._writer is not None:
             raise StoreError("the store is closed" if self._closed else "the store is open already")
-        writer = WriteThread(self.path, name="store writer", connect=self._enter, finish=self._leave)
+        writer = WriteThread(
+            self.path, name="store writer", connect=self._enter, finish=self._give_back_sessions
+        )
         reader = ReadThread(self.path, name="store reader", connect=lambda: open_reader(self.path))
         await writer.start()
         try:
@@ -259,7 +261,7 @@ class SqliteStore:
             raise
         return connection
 
-    def _leave(self, connection: sqlite3.Connection) -> None:
+    def _give_back_sessions(self, connection: sqlite3.Connection) -> None:
         try:
             connection.execute("PRAGMA busy_timeout = 1000")
             connection.execute("UPDATE sessions SET owner = NULL WHERE owner = ?", (self._node.id,))

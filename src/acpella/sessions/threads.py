@@ -13,7 +13,7 @@ rests but often lets go of the interpreter for a moment starves the threads of t
 
 @contextmanager
 def quick_thread_switches() -> Generator[None]:
-    """Let the threads of a store have their turn soon, beside an event loop that never rests.
+    """Give a store's threads their turn sooner when the event loop is always busy.
 
     This holds for the whole interpreter, so it is for programs to decide, not for libraries: `Agent.run` and
     `acpella serve` do.

@@ -25,7 +25,7 @@ class InvalidDocument(StoreError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedSession:
-    """What a document says of its session; the id is for the importer to choose."""
+    """The session in a document. The importer chooses its id."""
 
     cwd: str
     title: str | None

@@ -58,10 +58,8 @@ class Streaming:
         self.flow = Flow(most=most, changed=lambda: None)
         self.streams = Streams(self._new, profile, max_sessions=max_sessions)
 
-    def _new(self, *, confirmed: bool | None = None) -> Outbox:
-        return MemoryOutbox(
-            self.flow, high=1000, window_frames=100, window_bytes=10_000, lossless=bool(confirmed)
-        )
+    def _new(self, session_id: str | None = None, *, is_answer: bool = False) -> Outbox:
+        return MemoryOutbox(self.flow, high=1000, window_frames=100, window_bytes=10_000, lossless=False)
 
     def on(self, session_id: str | None) -> list[bytes]:
         """What is on a stream."""

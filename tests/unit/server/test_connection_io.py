@@ -8,9 +8,9 @@ from acpella.rpc.relay import Frame
 from acpella.server import Scope, ServerSettings
 from acpella.server.connection.agent_output import AgentOutput
 from acpella.server.connection.client_input import ClientInput
-from acpella.server.connection.exchange import Exchange
 from acpella.server.connection.liveness import Liveness
 from acpella.server.connection.messages import Message
+from acpella.server.connection.pending import PendingTables
 from acpella.server.connection.profile import HTTP, Profile
 from unit.server.parts import Streaming, audit, lines, notification, request, response, services, update
 
@@ -27,12 +27,12 @@ class Joined:
         self.replies: list[Any] = []
         self.turns_ended = 0
         self.refused: list[int] = []
-        self.exchange = Exchange(self.to_agent.append, may_approve="approve" in scopes)
+        self.pending = PendingTables(self.to_agent.append, may_approve="approve" in scopes)
         self.liveness = Liveness(profile, self.services.settings, now=0)
         self.output = AgentOutput(
             self.services,
             self.streaming.streams,
-            self.exchange,
+            self.pending,
             audit=audit(),
             label="c",
             principal="ada",
@@ -42,7 +42,7 @@ class Joined:
         self.input = ClientInput(
             self.services,
             self.streaming.streams,
-            self.exchange,
+            self.pending,
             audit=audit(),
             liveness=self.liveness,
             principal="ada",

@@ -4,10 +4,10 @@ import pytest
 
 from acpella.rpc.relay import Frame
 from acpella.server import Credential
-from acpella.server.connection.exchange import Exchange
 from acpella.server.connection.hosted import UnknownSession
 from acpella.server.connection.messages import Message
 from acpella.server.connection.outbox import OutboxReader, OutOfWindow, Taken
+from acpella.server.connection.pending import PendingTables
 from acpella.server.connection.profile import HTTP, SESSION_HEADER, Profile
 from acpella.server.connection.readers import LocalAnswer, Readers
 from unit.server.parts import Streaming, audit, request, services, update
@@ -21,9 +21,9 @@ class Reading:
     def __init__(self, profile: Profile = HTTP) -> None:
         self.streaming = Streaming(profile)
         self.streams = self.streaming.streams
-        self.exchange = Exchange(lambda data: None)
+        self.pending = PendingTables(lambda data: None)
         self.services = services()
-        self.readers = Readers(self.services, self.streams, self.exchange, profile, audit=audit())
+        self.readers = Readers(self.services, self.streams, self.pending, profile, audit=audit())
 
     def attach(
         self, session_id: str | None = None, cursor: str | None = None, *, confirms: bool = False
@@ -141,14 +141,14 @@ def test_an_answer_whose_stream_broke_waits_for_a_client_that_comes_back() -> No
     reading = Reading(SESSION_HEADER)
     prompt = request(1, "session/prompt", {"sessionId": "s"})
     answer = reading.answer(prompt)
-    reading.exchange.forward(prompt, lambda response: answer.answered(response.data))
+    reading.pending.forward(prompt, lambda response: answer.answered(response.data))
     reading.streams.stream_for("s").put([b"one", b"two"])
     assert messages(answer.reader) == [b"one", b"two"]
     # it comes back and says that it has one of them, before anybody noticed that it had gone
     reader = reading.attach(cursor=f"gen-{answer.number}.1")
     assert messages(reader) == [b"two"]
     response = Frame(b"done", "response", id=b"1")
-    pending = reading.exchange.answered(response)
+    pending = reading.pending.answered(response)
     assert pending is not None
     pending.reply(response)
     assert messages(reader) == [b"done"]

@@ -3,28 +3,36 @@
 import argparse
 import asyncio
 import errno
-import importlib
-import importlib.util
 import os
+import secrets
 import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from acpella._references import is_reference
+
 from .. import exits
 
 if TYPE_CHECKING:
+    from acpella.client.settings import AgentServer
     from acpella.server import AuthHook, ServerSettings
 
 __all__ = ["declare", "run"]
+
+LINK_SECONDS = 600.0
+"""That the link to the page is good for, which works once."""
 
 _EPILOG = """\
 examples:
   acpella serve                                 the built-in agent
   acpella serve myagent:agent                   the object `agent` of the module `myagent`
-  acpella serve ./hello.py:agent                the same from a file
+  acpella serve ./hello.py:agent                the same from a file; an acpella.Agent, or an agent of
+                                                LangChain, pydantic-ai and other frameworks
   acpella serve hello.py                        a program that speaks ACP on stdio when it is run
   acpella serve -- npx some-agent --acp         any agent that speaks ACP on stdio; a process per connection
+  acpella serve --web --token-file tokens.txt   with a page for browsers, which people open with their token
+  acpella serve --store env:DATABASE_URL --node-name n1 myagent:agent       one of several nodes
   ACPELLA_TOKEN=$(openssl rand -hex 32) acpella serve --host 0.0.0.0 --certfile c.pem --keyfile k.pem my:agent
 
 what is served (below the address that is printed):
@@ -32,6 +40,7 @@ what is served (below the address that is printed):
   /acp/ws, /message    plain WebSockets
   /acp/rpc, /acp/sse   POST and events by ?client_id=
   /acp/ticket          POST for a ticket, with which a web page can connect without its token in a URL
+  /, /static, /acp/login   the page, with --web
   /healthz, /readyz    for load balancers; no credentials needed
   /metrics             for Prometheus; needs the scope `admin`
 
@@ -44,13 +53,23 @@ SIGTERM and Ctrl-C let running turns end first; a second Ctrl-C does not wait.
 def declare(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     parser.description = "Host an agent over HTTP, server-sent events and WebSocket."
-    parser.usage = "acpella serve [options] [MODULE:NAME | FILE.py:NAME | -- COMMAND ARG...]"
+    parser.usage = "acpella serve [options] [MODULE:NAME | FILE.py:NAME | AGENT | -- COMMAND ARG...]"
     parser.epilog = _EPILOG
     add = parser.add_argument
-    add("target", nargs="*", metavar="TARGET", help="what to host; default: the built-in agent")
+    add(
+        "target",
+        nargs="*",
+        metavar="TARGET",
+        help="what to host, also an agent that the registry has installed; default: the built-in one",
+    )
     add("--host", default="127.0.0.1", help="address to listen on; default: %(default)s, this machine only")
     add(
         "--port", type=_port, default=8000, help="port to listen on, 0 for any free one; default: %(default)s"
+    )
+    add(
+        "--web",
+        action="store_true",
+        help="offer a page to browsers at the same address; everybody needs a token then, here too",
     )
     who = parser.add_argument_group("who may connect")
     who.add_argument(
@@ -114,9 +133,28 @@ def declare(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--config", metavar="PATH", help="settings in TOML; the environment and options take precedence"
     )
-    how.add_argument("--log-format", choices=("text", "json"), default="text", help="default: %(default)s")
-    how.add_argument("--log-level", default="INFO", choices=("DEBUG", "INFO", "WARNING", "ERROR"))
+    how.add_argument(
+        "--log-format",
+        choices=("text", "json"),
+        default="text",
+        help="how log lines look; default: %(default)s",
+    )
+    how.add_argument(
+        "--log-level",
+        default="INFO",
+        choices=("DEBUG", "INFO", "WARNING", "ERROR"),
+        help="the least important lines to log; default: %(default)s",
+    )
     how.add_argument("--no-finish-turns", action="store_true", help="cancel a turn when its client goes away")
+    how.add_argument(
+        "--store",
+        metavar="STORE",
+        help="where sessions are kept, instead of the agent's own choice: a file, postgresql://…, or "
+        "env:NAME for what that variable says; nodes on one PostgreSQL store serve the same clients",
+    )
+    how.add_argument(
+        "--node-name", metavar="NAME", help="how this node is called among those with the same store"
+    )
     how.add_argument("--cwd", metavar="PATH", help="working directory of a hosted command")
     how.add_argument(
         "--record",
@@ -166,12 +204,28 @@ def _run(arguments: argparse.Namespace) -> int:
     settings = _settings(arguments)
     auth = _auth(arguments)
     target = _target(arguments.target, arguments.cwd, settings)
+    _choose_store(target, arguments.store)
     options: dict[str, Any] = {}
     if arguments.certfile or arguments.keyfile:
         options = {"ssl_certfile": arguments.certfile, "ssl_keyfile": arguments.keyfile}
-    runner = Runner(target, host=arguments.host, port=arguments.port, settings=settings, auth=auth, **options)
+    page = token = None
+    if arguments.web:
+        from acpella.server import Tokens
+        from acpella.web import Page
+
+        page = Page(name="" if arguments.target else "coder", cwd=str(Path(arguments.cwd or ".").absolute()))
+        if auth is None:
+            token = secrets.token_hex(32)
+            auth = Tokens({token: "you"})
+    runner = Runner(
+        target, host=arguments.host, port=arguments.port, settings=settings, auth=auth, pages=page, **options
+    )
     runner.bind()
     _say(f"acpella serves {_name(arguments.target)} at {runner.url}  ({describe(auth)})")
+    if page is not None:
+        home = runner.url.removesuffix(settings.path)
+        link = f"{home}/#{page.codes.issue(token, seconds=LINK_SECONDS)}" if token else f"{home}/"
+        _say(f"  the page: {link}")
     if not is_loopback(arguments.host):
         if not options:
             _say("  without TLS, tokens can be read on the way, unless a proxy or the network encrypts them")
@@ -209,6 +263,8 @@ def _settings(arguments: argparse.Namespace) -> "ServerSettings":
         changes["mcp_urls"] = arguments.mcp_urls
     if arguments.record:
         changes["record"] = str(Path(arguments.record).absolute())
+    if arguments.node_name is not None:
+        changes["node_name"] = arguments.node_name
     if arguments.no_finish_turns:
         changes["finish_turns"] = False
     return settings.but(**changes)
@@ -233,6 +289,33 @@ def _auth(arguments: argparse.Namespace) -> "AuthHook | None":
     return Tokens.single(token) if token else None
 
 
+def _choose_store(target: Any, given: str | None) -> None:
+    """Keep the agent's sessions there. Raises `ValueError`."""
+    if given is None:
+        return
+    from acpella.agent import Agent
+    from acpella.sessions import open_store
+
+    if not isinstance(target, Agent):
+        raise ValueError(
+            "--store is for an agent that is imported, such as module:agent; a hosted command keeps its "
+            "sessions itself, and its connections stay on the node that started it"
+        )
+    store = open_store(_store_named(given), name=target.name)
+    assert store is not None
+    target.store = store
+
+
+def _store_named(given: str) -> str:
+    """A password does not belong on a command line, where other users of the machine see it."""
+    if not given.startswith("env:"):
+        return given
+    value = os.environ.get(given.removeprefix("env:"), "")
+    if not value:
+        raise ValueError(f"the environment variable {given.removeprefix('env:')} names no store")
+    return value
+
+
 def _name(words: list[str]) -> str:
     return "the built-in agent" if not words else words[0]
 
@@ -242,24 +325,25 @@ def _target(words: list[str], cwd: str | None, settings: "ServerSettings") -> An
 
     if not words:
         return _built_in()
-    if len(words) == 1 and _is_reference(words[0]):
+    if len(words) == 1 and is_reference(words[0]):
         return _imported(words[0])
     if len(words) == 1 and words[0].endswith(".py"):
         if not Path(words[0]).is_file():
             raise ImportError(f"there is no file {words[0]}")
         words = [sys.executable, str(Path(words[0]).absolute())]
+    elif len(words) == 1 and (named := _by_name(words[0])) is not None:
+        return CommandTarget([named.command, *named.args], cwd=cwd, settings=settings, env=named.env)
     elif shutil.which(words[0], path=None if os.sep not in words[0] else cwd or ".") is None:
         raise ValueError(f"{words[0]} is not a program that can be started here; check the name or the path")
     return CommandTarget(words, cwd=cwd, settings=settings)
 
 
-def _is_reference(word: str) -> bool:
-    module, colon, name = word.rpartition(":")
-    return bool(colon) and name.isidentifier() and (module.endswith(".py") or _is_dotted(module))
+def _by_name(word: str) -> "AgentServer | None":
+    """An agent that was installed from the registry, or is known by name and on the PATH."""
+    from acpella.client.names import find_by_name
 
-
-def _is_dotted(name: str) -> bool:
-    return all(part.isidentifier() for part in name.split("."))
+    named = find_by_name(word)
+    return None if named is None else named.server
 
 
 def _built_in() -> Any:
@@ -270,38 +354,6 @@ def _built_in() -> Any:
 
 def _imported(reference: str) -> Any:
     """The agent that `module:name` or `file.py:name` means."""
-    where, _, name = reference.rpartition(":")
-    module: Any = _module_of_file(Path(where)) if where.endswith(".py") else _module(where)
-    agent = getattr(module, name, None)
-    if agent is None:
-        names = [str(name) for name in dir(module)]
-        known = [name for name in names if callable(getattr(getattr(module, name), "serve_on", None))]
-        hint = f"; it has: {', '.join(known)}" if known else ""
-        if where.endswith(".py") and not known:
-            hint = f"; `acpella serve {where}` hosts it as a program, if it is one"
-        raise ValueError(f"{where} has no {name!r}{hint}")
-    if not callable(getattr(agent, "serve_on", None)):
-        raise ValueError(f"{reference} is a {type(agent).__name__}, not an acpella.Agent")
-    return agent
+    from acpella.adapters import adapt_target
 
-
-def _module(name: str) -> Any:
-    sys.path.insert(0, os.getcwd())
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
-            raise ImportError(f"there is no module {name!r} here or among the installed ones") from None
-        raise ImportError(f"{name} cannot be imported: {error}") from error
-
-
-def _module_of_file(path: Path) -> Any:
-    if not path.is_file():
-        raise ImportError(f"there is no file {path}")
-    sys.path.insert(0, str(path.parent.absolute()))
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
+    return adapt_target(reference)

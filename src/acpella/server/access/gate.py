@@ -25,7 +25,7 @@ __all__ = [
     "is_loopback",
 ]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 HOOK_SECONDS = 10.0
 """Seconds for the author's own check."""
@@ -44,7 +44,7 @@ class Refusal(Exception):
     def __init__(self, status: int, text: str, *, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
         self.status = status
         self.text = text
-        self.headers = list(headers)
+        self.headers: list[tuple[bytes, bytes]] = list(headers)
         super().__init__(text)
 
 
@@ -54,7 +54,7 @@ class Gate:
     def __init__(self, settings: ServerSettings, auth: AuthHook | None) -> None:
         self._settings = settings
         self._auth = auth
-        self.tickets = Tickets()
+        self.tickets: Tickets = Tickets()
         self._failures = RateLimit(settings.failures_per_minute / 60, settings.failures_per_minute)
         self._any_host = "*" in settings.allowed_hosts
         self._hosts = {host.strip("[]").lower() for host in settings.allowed_hosts}
@@ -73,12 +73,16 @@ class Gate:
         """Whether everybody who gets in is the same user."""
         return self._auth is None or (isinstance(self._auth, Tokens) and len(self._auth.users) == 1)
 
-    def check_source(self, request: Requester) -> None:
-        """Names and web pages that are not ours are refused, on every method."""
+    def check_source(self, request: Requester, *, own_pages: bool = False) -> None:
+        """Names and web pages that are not ours are refused, on every method.
+
+        With `own_pages` this server offers pages itself, which come from the very name that they ask.
+        """
         if not self._any_host and _name_of(request.headers.get("host", "")) not in self._hosts:
             raise Refusal(403, "this server does not answer to that name; --allow-host would let it")
         origin = request.headers.get("origin")
-        if origin is not None and origin.lower().rstrip("/") not in self._origins:
+        is_own = own_pages and origin is not None and _is_same(origin, request.headers.get("host", ""))
+        if origin is not None and not is_own and not self.allows_origin(origin):
             raise Refusal(403, "web pages of that origin may not connect; --allow-origin would let them")
         # images, scripts and links of a page say not whose they are, but that they are of some other one
         if origin is None and request.headers.get("sec-fetch-site", "").lower() in (
@@ -169,6 +173,12 @@ def _name_of(host: str) -> str:
     """A Host header without its port; empty for what cannot be one."""
     match = _HOST_HEADER.fullmatch(host.strip(" \t").lower())
     return "" if match is None else match[1] or match[2]
+
+
+def _is_same(origin: str, host: str) -> bool:
+    """Whether a page comes from the name and port that it asks. A proxy may have taken off its TLS."""
+    scheme, _, name = origin.lower().partition("://")
+    return scheme in ("http", "https") and bool(name) and name == host.strip(" \t").lower()
 
 
 def describe(auth: Any) -> str:

@@ -29,7 +29,7 @@ __all__ = [
     "read_params",
 ]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 OWNERS = 100_000
 """Sessions whose owner is remembered. Without it, the table of a busy server grows without end."""
@@ -42,7 +42,7 @@ REOPENING = frozenset({"session/load", "session/resume"})
 WITHOUT_SESSION = frozenset({"session/new", "session/list"})
 """Methods `session/…` that are about no session that is there."""
 
-CHECKED = {
+CHECKED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(OPENING, ("cwd", "additionalDirectories", "mcpServers")),
     "_agent/working_dir/update": ("path",),
     "_agent/mcp/add": ("server",),
@@ -59,6 +59,9 @@ READING = REOPENING | {
     "session/list",
     "session/status",
     "$/cancel_request",
+    "_acpella/sessions",
+    "_acpella/session/watch",
+    "_acpella/session/unwatch",
 }
 """What needs no more than the scope `read`. Not `logout`, which logs out the user's other clients too."""
 
@@ -224,7 +227,9 @@ class Policy:
         one_user: Callable[[], bool],
         asks_for_credentials: bool,
         owners: Owners | None,
+        is_shared: Callable[[str, str], bool] | None = None,
     ) -> None:
+        """`is_shared` tells whether a user was let into somebody else's session."""
         self._roots = [Path(os.path.realpath(os.path.expanduser(root))) for root in settings.roots]
         for root, real in zip(settings.roots, self._roots, strict=True):
             if not real.is_dir():
@@ -233,6 +238,7 @@ class Policy:
         self._commands = _decided(settings.mcp_commands, asks_for_credentials)
         self._urls = _decided(settings.mcp_urls, asks_for_credentials)
         self._owners = owners
+        self._is_shared = is_shared
 
     @property
     def is_strict(self) -> bool:
@@ -281,7 +287,9 @@ class Policy:
     def may_use(self, session_id: str, principal: str) -> bool:
         if self._owners is None or self._one_user():
             return True
-        return self._owners.owner(session_id) == principal
+        if self._owners.owner(session_id) == principal:
+            return True
+        return self._is_shared is not None and self._is_shared(session_id, principal)
 
     def made(self, session_id: str, principal: str) -> None:
         if self._owners is not None:

@@ -15,7 +15,7 @@ from .credentials import SCOPES, Credential, Requester, Scope, scopes_of
 
 __all__ = ["SUBPROTOCOL", "Token", "Tokens", "end_of", "read_line"]
 
-log = logging.getLogger("acpella.server.auth")  # `tokens: …` would be taken for a secret
+log: logging.Logger = logging.getLogger("acpella.server.auth")  # `tokens: …` would be taken for a secret
 
 SHORTEST_TOKEN = 32
 """Characters of a token. Shorter ones can be guessed."""

@@ -13,8 +13,8 @@ from acpella.server.access.policy import REOPENING, Policy, Violation, check_for
 from acpella.server.access.rate_limit import RateLimit
 from acpella.server.settings import ServerSettings
 
-from .exchange import OVERLOADED, PROMPT
 from .messages import Message
+from .pending import OVERLOADED, PROMPT
 
 __all__ = ["Admission", "DelayedMessages", "Drop", "MessageNumbers", "Refuse", "Verdict"]
 
@@ -192,3 +192,7 @@ class MessageNumbers:
             del self._taken[oldest]
             self._all_before = max(self._all_before, oldest)
         return True
+
+    def forget(self, number: int) -> None:
+        """The message of this number was not taken after all."""
+        self._taken.pop(number, None)

@@ -9,14 +9,14 @@ from acpella.rpc.relay import Frame, Pending, read_frame, with_id
 from acpella.server.access.policy import Violation, read_params
 
 from .audit import ConnectionAudit
-from .exchange import PROMPT, Exchange
 from .messages import can_load, outcome_of_request
+from .pending import PROMPT, PendingTables
 from .services import Services
 from .streams import Streams, TooManyStreams
 
 __all__ = ["AgentOutput"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 MAKING = frozenset({"session/new", "session/fork", "_session/import"})
 """Requests whose answer names a new session."""
@@ -29,7 +29,7 @@ class AgentOutput:
         self,
         services: Services,
         streams: Streams,
-        exchange: Exchange,
+        pending: PendingTables,
         *,
         audit: ConnectionAudit,
         label: str,
@@ -41,14 +41,14 @@ class AgentOutput:
         self._policy = services.policy
         self._metrics = services.metrics
         self._streams = streams
-        self._exchange = exchange
+        self._pending = pending
         self._audit = audit
         self._label = label
         self._principal = principal
         self._on_greeting = on_greeting
         self._on_turn_end = on_turn_end
         self._framer = Framer(max_frame=services.settings.max_message, framing="lines")
-        self.can_load = False
+        self.can_load: bool = False
         """Whether the agent opens sessions that it did not make on this connection."""
 
     def feed(self, data: bytes) -> None:
@@ -80,7 +80,7 @@ class AgentOutput:
         request_id, is_response = guess(block.head, block.tail)
         if request_id is not None and is_response:
             error = read_frame(write_error(request_id, -32603, "the agent's answer is too long"))
-            pending = self._exchange.answered(error)
+            pending = self._pending.answered(error)
             if pending is not None:
                 self._note_end(pending)
                 pending.reply(with_id(error, pending.id))
@@ -102,13 +102,13 @@ class AgentOutput:
 
     def _may_ask(self, question: Frame, session_id: str | None) -> bool:
         """Whether a question goes to the client."""
-        asked = self._exchange.ask(question, session_id)
+        asked = self._pending.ask(question, session_id)
         if asked == "rejected":
             self._audit.permission_refused(session_id)
         return asked == "open"
 
     def _settle(self, response: Frame) -> None:
-        pending = self._exchange.answered(response)
+        pending = self._pending.answered(response)
         if pending is None:
             self._streams.main.put((response.data,))  # an error without an id, or an answer nobody asked for
             return

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 __all__ = ["ConnectionAudit", "short_name"]
 
-log = logging.getLogger("acpella.audit")
+log: logging.Logger = logging.getLogger("acpella.audit")
 
 AUDITED = ("session/", "_session/", "_agent/")
 """How the methods begin whose requests and outcomes are told."""

@@ -10,10 +10,10 @@ from acpella.server.access.credentials import Scope
 from .admission import Admission, DelayedMessages, Drop, Refuse
 from .audit import ConnectionAudit
 from .cursor import read_cursor
-from .exchange import OVERLOADED, PERMISSION, Exchange
 from .liveness import Liveness
 from .messages import Message, outcome_of, read_ack
 from .outbox import OutOfWindow
+from .pending import OVERLOADED, PERMISSION, PendingTables
 from .services import Services
 from .streams import Streams
 
@@ -27,7 +27,7 @@ class ClientInput:
         self,
         services: Services,
         streams: Streams,
-        exchange: Exchange,
+        pending: PendingTables,
         *,
         audit: ConnectionAudit,
         liveness: Liveness,
@@ -40,7 +40,7 @@ class ClientInput:
         self._metrics = services.metrics
         self._generation = services.generation
         self._streams = streams
-        self._exchange = exchange
+        self._pending = pending
         self._audit = audit
         self._liveness = liveness
         self._on_refusal = on_refusal
@@ -51,7 +51,7 @@ class ClientInput:
             policy=services.policy,
             rate=services.rate,
             settings=services.settings,
-            requests=exchange.requests,
+            requests=pending.requests,
             has_turn=has_turn,
         )
         self.stalled = False
@@ -103,7 +103,7 @@ class ClientInput:
             if message.method == "initialize":
                 self._liveness.greeted(now)
             self._audit.asked(message.method, message.session)
-        self._exchange.forward(message, reply)
+        self._pending.forward(message, reply)
 
     # -- admission -----------------------------------------------------------------------------
 
@@ -126,7 +126,7 @@ class ClientInput:
     def _admits_response(self, message: Message) -> bool:
         verdict = self._admission.judge_response(message)
         if verdict == "pass" and message.id is not None:
-            question = self._exchange.question_of(message.frame)
+            question = self._pending.question_of(message.frame)
             if question is None:
                 verdict = Drop("answer", "no question of that id is open")
             elif question.method == PERMISSION:

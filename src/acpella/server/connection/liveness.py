@@ -59,7 +59,7 @@ class Liveness:
     def __init__(self, profile: Profile, settings: ServerSettings, *, now: float) -> None:
         self._profile = profile
         self._settings = settings
-        self.last_seen = now
+        self.last_seen: float = now
         self._used = False  # after initialize
         self._greeted_at: float | None = None
         self._stalled_since: float | None = None

@@ -1,6 +1,6 @@
 """A connection whose agent runs in this process, or as its child.
 
-It joins parts that decide without I/O: `ClientInput` what may pass, `Exchange` who waits for whom,
+It joins parts that decide without I/O: `ClientInput` what may pass, `PendingTables` who waits for whom,
 `AgentOutput` and `Streams` where a message goes, `Flow` who is behind, `Liveness` when it is over. Messages
 pass as the bytes they are.
 """
@@ -8,25 +8,26 @@ pass as the bytes they are.
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from acpella.errors import ConnectionClosed
 from acpella.rpc.relay import Reply
-from acpella.server.access.credentials import Credential
+from acpella.server.access.credentials import Credential, Scope
 
 from .admission import MessageNumbers
 from .agent_output import AgentOutput
 from .audit import ConnectionAudit, short_name
 from .client_input import ClientInput
-from .exchange import PERMISSION, Exchange
 from .flow import Flow
+from .home import Home
 from .hosted import Answered, Overflow
 from .liveness import Circumstances, End, Liveness
 from .memory_outbox import MemoryOutbox
 from .messages import ACK, Message
 from .outbox import Outbox, OutboxReader
+from .pending import PERMISSION, PendingTables
 from .profile import Profile
 from .readers import LocalAnswer, Readers
 from .services import Services, Table
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalConnection"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 CLOSE_WORDS = {1008: "stalled", 1011: "agent", 1001: "shutdown"}
 """What the metrics call the end of a connection, by its close code; others are the client's doing."""
@@ -56,37 +57,42 @@ class LocalConnection:
         connection_id: str | None = None,
         resumable: bool = False,
         address: str = "",
+        home: Home | None = None,
     ) -> None:
-        """`address`: where its client came from when it was opened."""
+        """`address`: where its client came from when it was opened. `home`: where other nodes find it."""
         settings = services.settings
-        self.id = connection_id or secrets.token_hex(16)
-        self.label = short_name(self.id)
-        self.principal = credential.principal
-        self.scopes = credential.scopes - {"admin"}
+        self.id: str = connection_id or secrets.token_hex(16)
+        self.label: str = short_name(self.id)
+        self.principal: str = credential.principal
+        self.scopes: frozenset[Scope] = credential.scopes - {"admin"}
         """What may be done on it; whoever comes back to it needs as much."""
         self.profile = profile
-        self.resumable = resumable
-        self.initialized = False
+        self.resumable: bool = resumable
+        self.initialized: bool = False
         self.messages_received = 0
         self.closed: ConnectionClosed | None = None
-        self.close_code = 1000
+        self.close_code: int = 1000
         self._services = services
         self._table = table
         self._address = address
+        self.home = home
+        if home is not None:
+            home.bind(self)
+        self._stays = False  # it ends here, but goes on elsewhere
         self._starting: asyncio.Task[None] | None = None
         self._agent: RunningAgent | None = None
         self._writable = asyncio.Event()  # the agent reads what is written to it
         self._writable.set()
         self._audit = ConnectionAudit(label=self.label, principal=self.principal, profile=profile.name)
         self._liveness = Liveness(profile, settings, now=self._now())
-        self.flow = Flow(most=settings.buffer_bytes, changed=self._on_flow)
-        self.streams = Streams(self._new_outbox, profile, max_sessions=settings.max_sessions)
-        self.exchange = Exchange(self._write, may_approve="approve" in self.scopes)
-        self._readers = Readers(services, self.streams, self.exchange, profile, audit=self._audit)
+        self.flow: Flow = Flow(most=settings.buffer_bytes, changed=self._on_flow)
+        self.streams: Streams = Streams(self._new_outbox, profile, max_sessions=settings.max_sessions)
+        self.pending: PendingTables = PendingTables(self._write, may_approve="approve" in self.scopes)
+        self._readers = Readers(services, self.streams, self.pending, profile, audit=self._audit)
         self._output = AgentOutput(
             services,
             self.streams,
-            self.exchange,
+            self.pending,
             audit=self._audit,
             label=self.label,
             principal=self.principal,
@@ -96,7 +102,7 @@ class LocalConnection:
         self._input = ClientInput(
             services,
             self.streams,
-            self.exchange,
+            self.pending,
             audit=self._audit,
             liveness=self._liveness,
             principal=self.principal,
@@ -106,16 +112,17 @@ class LocalConnection:
         )
         self._numbers = MessageNumbers()
 
-    def _new_outbox(self, *, confirmed: bool | None = None) -> Outbox:
+    def _new_outbox(self, session_id: str | None = None, *, is_answer: bool = False) -> Outbox:
         settings = self._services.settings
         keeps = self.resumable or self.profile.comes_back
-        return MemoryOutbox(
-            self.flow,
-            high=settings.stream_bytes,
-            window_frames=settings.window_frames if keeps else 0,
-            window_bytes=settings.window_bytes if keeps else 0,
-            lossless=self.resumable if confirmed is None else confirmed,
-        )
+        high = settings.stream_bytes
+        frames = settings.window_frames if keeps else 0
+        size = settings.window_bytes if keeps else 0
+        lossless = self.resumable and not is_answer
+        new = MemoryOutbox
+        if self.home is not None and not is_answer:
+            new = partial(self.home.new_outbox, session_id)
+        return new(self.flow, high=high, window_frames=frames, window_bytes=size, lossless=lossless)
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
@@ -168,8 +175,8 @@ class LocalConnection:
             closed=self.closed is not None,
             resumable=self.resumable,
             buffered=self.flow.buffered,
-            pending=len(self.exchange.requests),
-            questions=len(self.exchange.questions),
+            pending=len(self.pending.requests),
+            questions=len(self.pending.questions),
             draining=self._table.draining,
         )
 
@@ -184,7 +191,7 @@ class LocalConnection:
         elif action == "forget":
             self._table.forget(self.id)
         elif action == "cancel questions":
-            for question in self.exchange.cancel_questions():
+            for question in self.pending.cancel_questions():
                 if question.method == PERMISSION:
                     self._audit.permission_cancelled(question.session)
 
@@ -197,7 +204,7 @@ class LocalConnection:
 
     def _needs_turns(self) -> bool:
         """Whether a turn needs this connection: one begun here, or taken over from another."""
-        return self.exchange.turns > 0 or any(map(self._has_turn, self.streams.known))
+        return self.pending.turns > 0 or any(map(self._has_turn, self.streams.known))
 
     def close(self, reason: str, *, code: int = 1000, abort: bool = False) -> None:
         """End the agent and every stream; with `abort`, the client is dropped without a word."""
@@ -208,10 +215,45 @@ class LocalConnection:
                 outbox.abort()
         self._table.forget(self.id)
 
+    def leave(self, reason: str) -> None:
+        """End it here without a word to the agent's client but this: it may go on at another node."""
+        if self.closed is not None:
+            return
+        self._stays = True
+        self.closed = ConnectionClosed(reason)
+        self.close_code = 1012
+        self._liveness.seen(self._now())
+        self._writable.set()
+        if self._starting is not None:
+            self._starting.cancel()
+        self._table.turn_ended()
+        self._readers.end_all()
+        self._audit.closed(reason)
+        self._table.forget(self.id)
+
     async def stop(self) -> None:
         """Let go of the agent. Called once, by the table."""
-        if self._agent is not None:
-            await self._agent.close()
+        try:
+            if self._agent is not None:
+                await self._agent.close()
+        finally:
+            if self.home is not None:
+                await self.home.close(keep=self._stays)
+
+    async def restore(self, greeting: Message, reopening: Iterable[Message]) -> None:
+        """Start the agent of a connection that was at another node, and tell it what it was told there.
+
+        Raises `AcpellaError` when it cannot be.
+        """
+        self.initialized = True
+        await self.start()
+        answered = asyncio.get_running_loop().create_future()
+        for message in (greeting, *reopening):
+            answered = asyncio.get_running_loop().create_future()
+            self.pending.forward(message, answered.set_result)
+            await asyncio.wait([answered], timeout=self._services.settings.initialize_seconds)
+            if not answered.done():
+                raise ConnectionClosed("the agent did not answer when it was told of its sessions again")
 
     def _finish(self, reason: ConnectionClosed, code: int) -> None:
         if self.closed is not None:
@@ -223,10 +265,12 @@ class LocalConnection:
         if self._starting is not None:
             self._starting.cancel()
         why = f"the connection ended: {reason.reason}"
-        self.exchange.end(why)
+        self.pending.end(why)
         self._input.end(why)
         self._table.turn_ended()
         self.streams.close()
+        if self.home is not None:
+            self.home.ended(reason.reason, code)
         self._count("acpella_connections_closed_total", f'reason="{CLOSE_WORDS.get(code, "client")}"')
         self._audit.closed(reason.reason)
 
@@ -264,6 +308,8 @@ class LocalConnection:
     def _be_resumable(self) -> None:
         if not self.resumable:
             self.resumable = True
+            if self.home is not None:
+                self.home.resumable()
             for outbox in self.streams.by_session.values():
                 outbox.be_lossless()
 
@@ -273,9 +319,9 @@ class LocalConnection:
             return
         self._liveness.seen(self._now())
         if not self._services.settings.finish_turns:
-            for session_id in self.exchange.prompted.union(self.streams.known):
+            for session_id in self.pending.prompted.union(self.streams.known):
                 if self._has_turn(session_id):
-                    self.exchange.cancel_turn(session_id)
+                    self.pending.cancel_turn(session_id)
         if self._agent is None:
             self.close("it was never used")
         elif self.is_gone_for_good:
@@ -293,9 +339,17 @@ class LocalConnection:
     # -- from the client -----------------------------------------------------------------------
 
     async def submit(
-        self, message: Message, *, number: int | None = None, answered: Answered | None = None
+        self,
+        message: Message,
+        *,
+        number: int | None = None,
+        answered: Answered | None = None,
+        command: str | None = None,
     ) -> None:
-        """Take a message of the client. Raises `Overflow` and `ConnectionClosed`."""
+        """Take a message of the client. Raises `Overflow` and `ConnectionClosed`.
+
+        `command` is the one that brought it from another node.
+        """
         if message.method != ACK and not self._writable.is_set():
             try:
                 async with asyncio.timeout(self._services.settings.stall_seconds):
@@ -310,9 +364,37 @@ class LocalConnection:
         elif self.closed is not None:
             self._liveness.seen(now)
             raise self.closed.again()
-        elif number is None or self._numbers.take(number):
+        elif self._is_new(message, number, command):
+            if self.home is not None and not await self._is_recorded(message, number, command):
+                return
             self._liveness.seen(now, used=message.method != "initialize")
             self._input.take(message, reply, now=now)
+
+    def _is_new(self, message: Message, number: int | None, command: str | None) -> bool:
+        """Whether a message was not taken before."""
+        if number is None or self._numbers.take(number):
+            return True
+        # A command runs once: the same number came here as well, and was left to the command.
+        return command is not None and message.is_request
+
+    async def _is_recorded(self, message: Message, number: int | None, command: str | None) -> bool:
+        """Keep a message; False if it is known. Raises `StoreError` and `ConnectionClosed`."""
+        assert self.home is not None
+        try:
+            ordinal = self.messages_received
+            is_new = await self.home.record(message, number=number, ordinal=ordinal, command=command)
+        except BaseException:
+            if number is not None:
+                self._numbers.forget(number)
+            raise
+        if self.closed is not None:  # meanwhile
+            raise self.closed.again()
+        return is_new
+
+    def know_numbers(self, numbers: Iterable[int]) -> None:
+        """Messages of these numbers were taken at another node."""
+        for number in numbers:
+            self._numbers.take(number)
 
     def _reply_to(self, message: Message, answered: Answered | None) -> Reply:
         if answered is None:
@@ -385,5 +467,5 @@ class LocalConnection:
 
     def _on_turn_end(self) -> None:
         self._table.turn_ended()
-        if not self._readers and not self.exchange.turns:
+        if not self._readers and not self.pending.turns:
             self._table.check_soon(self.check)

@@ -60,15 +60,15 @@ class MemoryOutbox:
         self._taken_bytes = 0  # bytes taken and kept
         self._reader: MemoryReader | None = None
         self._drained: list[Callable[[], None]] = []
-        self.lossless = lossless
-        self.last = 0
+        self.lossless: bool = lossless
+        self.last: int = 0
         """The number of the newest message."""
-        self.taken = 0
+        self.taken: int = 0
         """The number of the last message that a reader took."""
-        self.acked = 0
+        self.acked: int = 0
         """The number of the last message that the reader confirmed."""
-        self.closed = False
-        self.discards = False
+        self.closed: bool = False
+        self.discards: bool = False
         """Nobody can come back for what is put in."""
 
     @property
@@ -200,6 +200,27 @@ class MemoryOutbox:
         self._changed()
         return batch
 
+    @property
+    def base(self) -> int:
+        """The number of the message before the first that is kept."""
+        return self._base
+
+    def restore(self, base: int, frames: Sequence[bytes], *, taken: int | None = None) -> None:
+        """Begin with the messages after that number, which were kept elsewhere; of these, those up to `taken`
+        were read, or as far as they were confirmed."""
+        self._base = self.taken = self.acked = base
+        self.last = base + len(frames)
+        self._frames.extend(frames)
+        self._unread_bytes = sum(map(len, frames))
+        self._ledger.buffered += self._unread_bytes
+        if taken is not None and not self.lossless and base < taken <= self.last:
+            self._rewind(taken)
+
+    def skip(self, number: int) -> None:
+        """The reader, which reads elsewhere, has taken everything up to that number."""
+        while self.taken < number and self._unread_bytes:
+            self.take(1)
+
     def _prune(self) -> None:
         frames = self._frames
         if self.lossless:
@@ -236,17 +257,23 @@ class MemoryOutbox:
 class MemoryReader:
     """The reading end of an outbox."""
 
-    __slots__ = ("_abort", "_outbox", "_waiter", "ended", "taken_over", "why")
+    __slots__ = ("_abort", "_outbox", "_waiter", "ended", "on_end", "taken_over", "why")
 
     def __init__(self, outbox: MemoryOutbox, abort: Callable[[], None] | None) -> None:
         self._outbox = outbox
         self._abort = abort
         self._waiter: asyncio.Future[bool] | None = None
-        self.ended = False
+        self.ended: bool = False
         """Nothing more is to be read, though the outbox may go on."""
-        self.taken_over = False
-        self.why = ""
+        self.on_end: Callable[[], None] | None = None
+        """Hears that it was ended by somebody else."""
+        self.taken_over: bool = False
+        self.why: str = ""
         """Why its client is not to read any more, although it would."""
+
+    @property
+    def outbox(self) -> MemoryOutbox:
+        return self._outbox
 
     @property
     def over(self) -> bool:
@@ -271,6 +298,8 @@ class MemoryReader:
             self.taken_over = taken_over
             self.why = why
             self.wake()
+            if self.on_end is not None:
+                self.on_end()
 
     def abort(self) -> None:
         """The client does not read: cut it off without a word."""

@@ -33,7 +33,7 @@ class NotAMessage(Exception):
     def __init__(self, code: int, text: str, *, key: bytes | None = None, is_array: bool = False) -> None:
         self.code = code
         self.text = text
-        self.key = key or b"null"
+        self.key: bytes = key or b"null"
         """The JSON of its id, if it is a request that has a proper one."""
         self.is_array = is_array
         super().__init__(text)

@@ -10,10 +10,10 @@ from acpella.server.access.credentials import Credential
 
 from .audit import ConnectionAudit
 from .cursor import read_cursor
-from .exchange import Exchange
 from .hosted import UnknownSession
 from .messages import Message
 from .outbox import OutboxReader, OutOfWindow, Taken
+from .pending import PendingTables
 from .profile import Profile
 from .services import Services
 from .streams import AnswerStream, Streams
@@ -36,7 +36,7 @@ class Readers:
         self,
         services: Services,
         streams: Streams,
-        exchange: Exchange,
+        pending: PendingTables,
         profile: Profile,
         *,
         audit: ConnectionAudit,
@@ -44,7 +44,7 @@ class Readers:
         self._metrics = services.metrics
         self._generation = services.generation
         self._streams = streams
-        self._exchange = exchange
+        self._pending = pending
         self._profile = profile
         self._audit = audit
         self._open: dict[OutboxReader, _Open] = {}
@@ -117,7 +117,7 @@ class Readers:
 
     def _drop_unopened(self, session_id: str | None) -> None:
         """The client that has left a stream may have made up its session."""
-        if not any(pending.session == session_id for pending in self._exchange.requests.values()):
+        if not any(pending.session == session_id for pending in self._pending.requests.values()):
             self._streams.drop_unopened(session_id)
 
     # -- streams of single answers -------------------------------------------------------------
@@ -134,15 +134,20 @@ class Readers:
 
     def end_answer(self, stream: AnswerStream, *, complete: bool) -> None:
         """The stream of one answer is over; should the answer still come, it goes where others go."""
-        pending = self._exchange.requests.get(id_key(stream.request))
+        pending = self._pending.requests.get(id_key(stream.request))
         if pending is not None and self._streams.answer(stream.number) is not None:
             reply = partial(self.answer_on_stream, pending.method, pending.session)
-            self._exchange.redirect(stream.request, reply)
+            self._pending.redirect(stream.request, reply)
         self._streams.end_answer(stream, complete=complete)
 
     def answer_on_stream(self, method: str, session_id: str | None, response: Frame) -> None:
         """Put the response to a client's request where the client looks for it."""
         self._streams.put_answer(method, session_id, response.data)
+
+    def end_all(self) -> None:
+        """No stream goes on here."""
+        for reader in list(self._open):
+            reader.end()
 
     # -- credentials ---------------------------------------------------------------------------
 
@@ -174,7 +179,7 @@ class LocalAnswer:
         self._readers = readers
         self._stream = stream
         self._detach = detach
-        self.number = stream.number
+        self.number: int = stream.number
         self.reader = reader
 
     def answered(self, response: bytes) -> None:

@@ -25,8 +25,9 @@ class TooManyStreams(Exception):
 class NewOutbox(Protocol):
     """Makes an outbox."""
 
-    def __call__(self, *, confirmed: bool | None = None) -> Outbox:
-        """`confirmed`: whether its reader confirms what it gets; None: as the connection's client does."""
+    def __call__(self, session_id: str | None = None, *, is_answer: bool = False) -> Outbox:
+        """For a session, or the connection itself; `is_answer`: for what concerns one request, which no
+        reader confirms."""
         ...
 
 
@@ -64,7 +65,8 @@ class Streams:
         self._max_sessions = max_sessions
         self.by_session: dict[str | None, Outbox] = {}
         """None is the connection's own."""
-        self.main = self.by_session[None] = new_outbox()
+        self.main: Outbox = new_outbox()
+        self.by_session[None] = self.main
         self.known: dict[str, None] = {}
         """Sessions that were opened on this connection, oldest first."""
         self._by_session_bytes: dict[bytes, Outbox] = {}
@@ -88,7 +90,7 @@ class Streams:
         if outbox is None:
             if len(self.by_session) > self._max_sessions and not self._drop_idle():
                 raise TooManyStreams
-            outbox = self.by_session[session_id] = self._new_outbox()
+            outbox = self.by_session[session_id] = self._new_outbox(session_id)
             self._by_session_bytes[session_id.encode()] = outbox
             if self._closed:
                 outbox.close()
@@ -136,7 +138,7 @@ class Streams:
     def open_answer(self, session_id: str | None, request_id: bytes) -> AnswerStream:
         """A stream for what concerns one request."""
         self._answers_opened += 1
-        outbox = self._new_outbox(confirmed=False)  # its client has nothing to confirm it by
+        outbox = self._new_outbox(is_answer=True)  # its client has nothing to confirm it by
         stream = AnswerStream(self._answers_opened, outbox, session_id, request_id)
         self._answers.append(stream)
         return stream

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acpella.server.access.credentials import Credential
@@ -13,6 +14,7 @@ from acpella.server.access.rate_limit import RateLimit
 from acpella.server.metrics import Metrics
 from acpella.server.settings import ServerSettings
 
+from .home import Home, Node
 from .hosted import HostedConnection
 from .local import LocalConnection
 from .profile import Profile
@@ -23,10 +25,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Connections"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 CHECK_EVERY = 0.25
 """Seconds between checks of all connections."""
+
+HAND_OVER_EVERY = 0.05
+"""Seconds between looks for connections that another node can go on with."""
 
 CHECK_CREDENTIALS_EVERY = 1.0
 """Seconds between checks of what their clients were let in with."""
@@ -37,20 +42,23 @@ class Connections:
 
     def __init__(self, target: "Target", settings: ServerSettings, gate: Gate) -> None:
         self.settings = settings
-        self.metrics = Metrics()
-        self.generation = secrets.token_hex(6)
+        self.metrics: Metrics = Metrics()
+        self.generation: str = secrets.token_hex(6)
         """Changes with every start, so that earlier numbers are not taken for current ones."""
-        self.rate = RateLimit(settings.requests_per_second, settings.request_burst)
+        self.rate: RateLimit = RateLimit(settings.requests_per_second, settings.request_burst)
         """Messages and requests, by user."""
         policy = Policy(
             settings,
             one_user=lambda: gate.one_user,
             asks_for_credentials=gate.asks_for_credentials,
             owners=None if target.checks_owners else Owners(settings.session_owners),
+            is_shared=getattr(target, "is_shared_with", None),  # of a target that shares sessions
         )
         self._target = target
         self._services = Services(target, settings, policy, self.rate, self.metrics, self.generation)
-        self.draining = False
+        self.draining: bool = False
+        self.node: Node | None = None
+        """This node among others; None for a server of one process."""
         self._connections: dict[str, LocalConnection] = {}
         self._by_user: dict[str, int] = {}
         self._ending: set[asyncio.Task[None]] = set()
@@ -73,7 +81,7 @@ class Connections:
     @property
     def turns(self) -> int:
         """Turns that are running."""
-        return sum(connection.exchange.turns for connection in self._connections.values())
+        return sum(connection.pending.turns for connection in self._connections.values())
 
     def new(
         self,
@@ -103,6 +111,11 @@ class Connections:
         if self._by_user.get(principal, 0) >= self.settings.max_connections_per_user:
             self.metrics.add("acpella_refused_total", 'reason="connections"')
             raise Refusal(429, "you have too many connections", headers=[(b"retry-after", b"30")])
+        connection_id = connection_id or secrets.token_hex(16)
+        home = None
+        if self.node is not None:
+            self.node.check_ready()
+            home = self.node.new_home(connection_id, credential, profile, resumable=resumable)
         connection = LocalConnection(
             self._services,
             self,
@@ -111,18 +124,37 @@ class Connections:
             connection_id=connection_id,
             resumable=resumable,
             address=address,
+            home=home,
         )
+        self.admit(connection)
+        return connection
+
+    def adopt(
+        self, credential: Credential, profile: Profile, *, connection_id: str, resumable: bool, home: Home
+    ) -> LocalConnection:
+        """A connection that was at another node; nobody finds it before it is given to `admit`."""
+        return LocalConnection(
+            self._services,
+            self,
+            credential,
+            profile,
+            connection_id=connection_id,
+            resumable=resumable,
+            home=home,
+        )
+
+    def admit(self, connection: LocalConnection) -> None:
+        """Let it be found."""
         self._connections[connection.id] = connection
-        self._by_user[principal] = self._by_user.get(principal, 0) + 1
+        self._by_user[connection.principal] = self._by_user.get(connection.principal, 0) + 1
         if self._checking is None:
             self._checking = asyncio.get_running_loop().create_task(self._check_all())
-        return connection
 
     def _make_room(self, principal: str) -> None:
         """End the connection of this user's that is missed least: those of clients that are there stay."""
         away = [c for c in self._connections.values() if not c.readers and c.principal == principal]
         if away:
-            away.sort(key=lambda c: (not c.is_gone_for_good, c.exchange.turns > 0, c.last_seen))
+            away.sort(key=lambda c: (not c.is_gone_for_good, c.pending.turns > 0, c.last_seen))
             away[0].close("its client was away, and another connection needed the room")
 
     def __iter__(self) -> Iterator[LocalConnection]:
@@ -133,12 +165,19 @@ class Connections:
         found = self._connections.get(connection_id)
         return found if found is not None and found.principal == principal else None
 
+    def has(self, connection_id: str) -> bool:
+        """Whether there is a connection of this id here, whosever it is."""
+        return connection_id in self._connections
+
     async def reach(self, connection_id: str, credential: Credential) -> HostedConnection | None:
         """A connection of this user's, with a credential that may do what it may.
 
-        One that may less would take over its streams, or end its turns. Raises `Refusal`.
+        One that may less would take over its streams, or end its turns. Raises `Refusal`, and `StoreError` if
+        it cannot be told where it is.
         """
         found = self.find(connection_id, credential.principal)
+        if found is None and self.node is not None and not self.has(connection_id):
+            return await self.node.reach(connection_id, credential)
         if found is not None and (missing := found.scopes - credential.scopes):
             raise Refusal(403, f"this connection needs a token with the scope {min(missing)!r}, as it began")
         return found
@@ -146,16 +185,19 @@ class Connections:
     def has_turn(self, session_id: str, principal: str) -> bool:
         """Whether a turn of this user's runs in that session."""
         every = self._connections.values()
-        return any(c.principal == principal and c.exchange.has_turn(session_id) for c in every)
+        return any(c.principal == principal and c.pending.has_turn(session_id) for c in every)
 
     def forget(self, connection_id: str) -> None:
         """Forget a connection and let its agent go. Safe to call twice."""
         connection = self._connections.pop(connection_id, None)
         if connection is None:
             return
+        self._let_go(connection)
         left = self._by_user[connection.principal] = self._by_user[connection.principal] - 1
         if not left:
             del self._by_user[connection.principal]
+
+    def _let_go(self, connection: LocalConnection) -> None:
         task = asyncio.get_running_loop().create_task(self._stop(connection))
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
@@ -190,11 +232,21 @@ class Connections:
                 except Exception:
                     log.exception("connection %s could not be looked after", connection.label)
 
+    # -- a node among others -----------------------------------------------------------------------
+
+    def set_generation(self, generation: str) -> None:
+        """Numbers mean the same at all nodes."""
+        if generation != self.generation:
+            self.generation = generation
+            self._services = replace(self._services, generation=generation)
+
     # -- the end ---------------------------------------------------------------------------------
 
     async def drain(self, seconds: float | None = None) -> None:
         """Take no new connections and wait for running turns."""
         self.draining = True
+        if self.node is not None:
+            await self._hand_over(self.settings.drain_seconds if seconds is None else seconds)
         if not self.turns:
             return
         log.info("waiting for %d turns to end", self.turns)
@@ -205,7 +257,20 @@ class Connections:
         except TimeoutError:
             log.warning("%d turns did not end in time and are cancelled", self.turns)
 
-    async def close(self) -> None:
+    async def _hand_over(self, seconds: float) -> None:
+        """Leave each connection that another node can go on with, as soon as nothing is under way in it."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + seconds
+        while waiting := [c for c in self._connections.values() if c.home is not None]:
+            for connection in waiting:
+                is_idle = not connection.pending.requests and not connection.flow.buffered
+                if is_idle or clock() > deadline:
+                    connection.leave("this node is stopping")
+            await asyncio.sleep(HAND_OVER_EVERY)
+        if self._ending:
+            await asyncio.wait(list(self._ending), timeout=15)
+
+    async def end_all(self) -> None:
         """End all connections."""
         self.draining = True
         if self._checking is not None:
@@ -215,4 +280,8 @@ class Connections:
             connection.close("the server is stopping", code=1001)
         if self._ending:
             await asyncio.wait(list(self._ending), timeout=15)
+
+    async def close(self) -> None:
+        """End all connections, and let go of what their agents share."""
+        await self.end_all()
         await self._target.close()

@@ -10,7 +10,7 @@ from typing import Any
 
 __all__ = ["Listener", "raise_file_limit"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 WANTED_FILES = 65_536
 """Open files that the system is asked for. The usual 1,024 are gone with as many idle sockets."""

@@ -13,11 +13,14 @@ from .requests import Request
 
 __all__ = ["JSON", "check_rate", "read_post", "reply_error", "start_agent", "submit"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 JSON = b"application/json"
 
 NOT_STARTED = "the agent could not be started"
+
+GONE_ELSEWHERE = 1012
+"""The close code of a connection that goes on at another node."""
 
 
 async def read_post(connections: Connections, request: Request) -> Message | None:
@@ -70,6 +73,8 @@ async def submit(
     except Overflow:
         raise Refusal(503, "the agent takes no messages", headers=[(b"retry-after", b"5")]) from None
     except ConnectionClosed as closed:
+        if connection.close_code == GONE_ELSEWHERE:
+            raise Refusal(503, "another node goes on with it", headers=[(b"retry-after", b"1")]) from None
         raise Refusal(404, f"the connection has ended: {closed.reason}") from None
 
 

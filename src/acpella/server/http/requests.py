@@ -50,13 +50,13 @@ class Request:
         self, scope: ASGIScope, receive: ASGIReceive, send: ASGISend, *, proxies: Proxies | None = None
     ) -> None:
         self.receive = receive
-        self.is_websocket = scope["type"] == "websocket"
+        self.is_websocket: Any = scope["type"] == "websocket"
         self.method: str = "GET" if self.is_websocket else scope["method"]
-        self.path = _path_of(scope)
+        self.path: str = _path_of(scope)
         self.headers: dict[str, str] = {}
         self.query_string: bytes = scope.get("query_string", b"")
         # with the line before them, which is read in the same way
-        self.header_size = len(scope.get("raw_path") or self.path) + len(self.query_string)
+        self.header_size: int = len(scope.get("raw_path") or self.path) + len(self.query_string)
         for name, value in scope["headers"]:
             self.header_size += len(name) + len(value)
             key = name.decode("latin-1").lower()
@@ -64,12 +64,12 @@ class Request:
             self.headers[key] = f"{self.headers[key]}, {text}" if key in self.headers else text
         self.subprotocols: tuple[str, ...] = tuple(scope.get("subprotocols") or ())
         self.credential = NOBODY
-        self.http_1 = str(scope.get("http_version", "1.1")).startswith("1")
-        self.body_read = False
-        self.status = 0
+        self.http_1: bool = str(scope.get("http_version", "1.1")).startswith("1")
+        self.body_read: bool = False
+        self.status: int = 0
         """What was answered."""
         extensions: Any = scope.get("extensions") or {}
-        self.can_refuse_upgrade = "websocket.http.response" in extensions
+        self.can_refuse_upgrade: bool = "websocket.http.response" in extensions
         self.send_many: Callable[[list[bytes]], Awaitable[None]] | None = extensions.get(RAW_SEND)
         self.abort: Callable[[], None] | None = extensions.get(RAW_ABORT)
         self.peer: tuple[str, int] | None = _end(scope.get("client"))
@@ -80,7 +80,7 @@ class Request:
         address = self.peer[0] if self.peer else ""
         if proxies is not None:
             address = proxies.client_of(address, self.headers)
-        self.requester = Requester(self.headers, self.subprotocols, address, self.path)
+        self.requester: Requester = Requester(self.headers, self.subprotocols, address, self.path)
         self.extra_headers: list[tuple[bytes, bytes]] = []
         """Sent with every answer."""
         if self.http_1 and "content-length" in self.headers and "transfer-encoding" in self.headers:

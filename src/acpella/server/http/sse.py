@@ -9,7 +9,7 @@ from .requests import Request
 
 __all__ = ["stream_events"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 BATCH = 256 * 1024
 """Bytes of messages in one write."""

@@ -5,7 +5,7 @@ import logging
 
 from msgspec import json
 
-from acpella.errors import AcpellaError
+from acpella.errors import AcpellaError, ConnectionClosed
 from acpella.server.access.gate import Refusal
 from acpella.server.access.policy import needs_session
 from acpella.server.connection.hosted import HostedConnection, UnknownSession
@@ -14,6 +14,7 @@ from acpella.server.connection.outbox import OutOfWindow, Taken
 from acpella.server.connection.profile import HTTP
 from acpella.server.connection.streams import TooManyStreams
 from acpella.server.connection.table import Connections
+from acpella.sessions import StoreError
 
 from .posts import JSON, NOT_STARTED, read_post, reply_error, submit
 from .requests import Request
@@ -21,7 +22,7 @@ from .sse import stream_events
 
 __all__ = ["CONNECTION", "RESUME", "SESSION", "delete", "get", "open_stream", "post"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 CONNECTION = "acp-connection-id"
 SESSION = "acp-session-id"
@@ -119,6 +120,9 @@ async def _initialize(connections: Connections, request: Request, message: Messa
         connection.close("the agent did not answer initialize", code=1011)
         await reply_error(request, 504, message, -32603, "the agent did not answer initialize in time")
         return
+    except StoreError:
+        connection.close("the database cannot be reached", code=1013)
+        raise
     except AcpellaError as error:
         log.error("connection %s: %s: %s", connection.label, NOT_STARTED, error)
         connection.close(NOT_STARTED, code=1011)
@@ -162,6 +166,8 @@ async def open_stream(
             reader = await connection.attach(
                 request.credential, session_id=session_id, take_over=confirms, abort=request.abort
             )
+    except ConnectionClosed:
+        raise Refusal(404, "no such connection") from None
     except Taken:
         raise Refusal(409, "this stream has a reader") from None
     except UnknownSession:

@@ -196,7 +196,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     def handle_cont(self, event: Any) -> None:
         count = len(self.frames)
         if count and count % FRAGMENTS == 0 and sum(map(len, self.frames)) < count * SMALL_FRAGMENT:
-            self.frames = []
+            self.frames.clear()
             self._fail("a message in too many fragments")
         if not self.close_sent:
             super().handle_cont(event)

@@ -14,6 +14,7 @@ from acpella.server.connection.messages import ACK, NotAMessage, read_message
 from acpella.server.connection.outbox import OutboxReader, OutOfWindow
 from acpella.server.connection.profile import WEBSOCKET
 from acpella.server.connection.table import Connections
+from acpella.sessions import StoreError
 
 from .posts import NOT_STARTED, check_rate
 from .requests import Request
@@ -21,7 +22,7 @@ from .streamable import CONNECTION, RESUME
 
 __all__ = ["serve_socket", "ticket_offered"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 BATCH = 256 * 1024
 """Bytes of messages in one write."""
@@ -56,6 +57,7 @@ async def serve_socket(connections: Connections, request: Request, *, binary: bo
         if (await request.receive())["type"] != "websocket.connect":
             return
         request.status = 101
+        headers += [header for header in request.extra_headers if header[0] == b"set-cookie"]
         await request.send(
             {"type": "websocket.accept", "headers": headers, "subprotocol": _chosen(request.subprotocols)}
         )
@@ -76,6 +78,8 @@ async def _rejoin(
         reader = await connection.attach(
             request.credential, cursor=cursor, take_over=True, abort=request.abort
         )
+    except ConnectionClosed:
+        raise Refusal(404, "no such connection") from None
     except OutOfWindow:
         raise Refusal(410, "what was missed is not kept any more; load the sessions again") from None
     return connection, reader
@@ -248,6 +252,10 @@ class _Socket:
             raise _Stop(1008, "the agent takes no messages", is_fault=True) from None
         except ConnectionClosed:
             pass  # the writer tells
+        except StoreError as error:
+            connection.messages_received -= 1  # it was not taken, so it comes again with the client
+            log.warning("connection %s: a message could not be kept: %s", connection.label, error)
+            raise _Stop(1013, "the database cannot be reached; try again in a moment") from None
 
     async def _start(self, request_id: bytes) -> None:
         try:

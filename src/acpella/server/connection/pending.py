@@ -8,7 +8,7 @@ from acpella.rpc.relay import Frame, Pending, Reply, Side
 
 from .messages import Message, rejection
 
-__all__ = ["PERMISSION", "PROMPT", "Asked", "Exchange"]
+__all__ = ["PERMISSION", "PROMPT", "Asked", "PendingTables"]
 
 PROMPT = "session/prompt"
 PERMISSION = "session/request_permission"
@@ -21,7 +21,7 @@ OVERLOADED = -32001
 Asked: TypeAlias = Literal["open", "rejected", "too many"]
 
 
-class Exchange:
+class PendingTables:
     """Both tables of a connection. What it says to the agent, it writes; the client hears it on streams."""
 
     def __init__(self, write_to_agent: Callable[[bytes], None], *, may_approve: bool = True) -> None:

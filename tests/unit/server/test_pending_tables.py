@@ -6,64 +6,64 @@ import pytest
 
 from acpella.rpc.message import write_error, write_request, write_result
 from acpella.rpc.relay import Frame, read_frame
-from acpella.server.connection import exchange as module
-from acpella.server.connection.exchange import Exchange
+from acpella.server.connection import pending as module
+from acpella.server.connection.pending import PendingTables
 from unit.server.parts import request, response
 
 
 class Between:
-    """An exchange, what its agent was sent, and what its client's requests were answered."""
+    """The tables, what its agent was sent, and what its client's requests were answered."""
 
     def __init__(self, *, may_approve: bool = True) -> None:
         self.to_agent: list[bytes] = []
         self.replies: list[Frame] = []
-        self.exchange = Exchange(self.to_agent.append, may_approve=may_approve)
+        self.pending = PendingTables(self.to_agent.append, may_approve=may_approve)
 
     def ask(self, request_id: str, method: str) -> str:
         question = read_frame(write_request(request_id.encode(), method, {"sessionId": "s"}))
-        return self.exchange.ask(question, "s")
+        return self.pending.ask(question, "s")
 
 
 def test_requests_pass_as_they_are_and_are_answered_once() -> None:
     between = Between()
     prompt = request(1, "session/prompt", {"sessionId": "s"})
-    between.exchange.forward(prompt, between.replies.append)
+    between.pending.forward(prompt, between.replies.append)
     assert between.to_agent == [prompt.data]
-    assert between.exchange.turns == 1
-    assert between.exchange.has_turn("s") and not between.exchange.has_turn("other")
-    assert between.exchange.prompted == {"s"}
+    assert between.pending.turns == 1
+    assert between.pending.has_turn("s") and not between.pending.has_turn("other")
+    assert between.pending.prompted == {"s"}
     answer = read_frame(write_result(b"1.0", {}))
-    pending = between.exchange.answered(answer)
+    pending = between.pending.answered(answer)
     assert pending is not None and (pending.method, pending.id) == ("session/prompt", b"1")
-    assert between.exchange.answered(answer) is None
-    assert between.exchange.turns == 0
+    assert between.pending.answered(answer) is None
+    assert between.pending.turns == 0
 
 
 def test_when_the_agent_is_gone_every_request_is_answered() -> None:
     between = Between()
     for number in (1, 2):
-        between.exchange.forward(request(number, "a"), between.replies.append)
+        between.pending.forward(request(number, "a"), between.replies.append)
     assert between.ask("7", "fs/read_text_file") == "open"
-    between.exchange.end("it is gone")
+    between.pending.end("it is gone")
     assert [json.loads(reply.data)["id"] for reply in between.replies] == [1, 2]
     assert json.loads(between.replies[0].data)["error"] == {"code": -32603, "message": "it is gone"}
-    assert not between.exchange.requests and not between.exchange.questions
+    assert not between.pending.requests and not between.pending.questions
 
 
 def test_a_question_is_answered_once() -> None:
     between = Between()
     assert between.ask('"q"', "session/request_permission") == "open"
     assert between.to_agent == [], "the client hears it on a stream"
-    question = between.exchange.question_of(response('"q"').frame)
+    question = between.pending.question_of(response('"q"').frame)
     assert question is not None and question.session == "s"
-    assert between.exchange.question_of(response('"q"').frame) is None
+    assert between.pending.question_of(response('"q"').frame) is None
 
 
 def test_a_client_that_may_not_approve_is_not_asked() -> None:
     between = Between(may_approve=False)
     options = [{"optionId": "yes", "kind": "allow_once"}, {"optionId": "no", "kind": "reject_once"}]
     question = write_request(b"5", "session/request_permission", {"options": options})
-    assert between.exchange.ask(read_frame(question), "s") == "rejected"
+    assert between.pending.ask(read_frame(question), "s") == "rejected"
     assert json.loads(between.to_agent[0]) == {
         "jsonrpc": "2.0",
         "id": 5,
@@ -86,7 +86,7 @@ def test_questions_that_nobody_will_answer_are_cancelled_in_their_own_words() ->
         ("session/request_permission", "elicitation/create", "fs/read_text_file")
     ):
         between.ask(str(number), method)
-    assert [question.method for question in between.exchange.cancel_questions()] == [
+    assert [question.method for question in between.pending.cancel_questions()] == [
         "session/request_permission",
         "elicitation/create",
         "fs/read_text_file",
@@ -96,21 +96,21 @@ def test_questions_that_nobody_will_answer_are_cancelled_in_their_own_words() ->
         write_result(b"1", {"action": "cancel"}),
         write_error(b"2", -32603, "the client is gone"),
     ]
-    assert between.exchange.cancel_questions() == []
+    assert between.pending.cancel_questions() == []
 
 
 def test_an_answer_can_go_elsewhere() -> None:
     between = Between()
     elsewhere: list[Frame] = []
-    between.exchange.forward(request(1, "a"), between.replies.append)
-    assert between.exchange.redirect(b"1", elsewhere.append)
-    between.exchange.end("gone")
+    between.pending.forward(request(1, "a"), between.replies.append)
+    assert between.pending.redirect(b"1", elsewhere.append)
+    between.pending.end("gone")
     assert (len(between.replies), len(elsewhere)) == (0, 1)
 
 
 def test_a_turn_is_cancelled_with_a_notification() -> None:
     between = Between()
-    between.exchange.cancel_turn("s")
+    between.pending.cancel_turn("s")
     assert json.loads(between.to_agent[0]) == {
         "jsonrpc": "2.0",
         "method": "session/cancel",

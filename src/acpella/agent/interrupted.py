@@ -1,0 +1,69 @@
+"""Closes the turn that was running when its process went away: in the log, and for whoever looks on."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from acpella.schema import PromptResponse, ToolCallProgress, encode
+from acpella.sessions import Event, EventKind, Lease, Store
+
+__all__ = ["close_interrupted", "closing_events"]
+
+LOOK_BACK = 1000
+"""Entries of a log that are looked at. Of a turn with more, the first tool calls stay as they are."""
+
+INTERRUPTED = {"acpella": {"reason": "interrupted"}}
+"""What the end of such a turn says, beside `cancelled`."""
+
+
+class _Update(msgspec.Struct):
+    kind: str = msgspec.field(default="", name="sessionUpdate")
+    call: Any = msgspec.field(default=None, name="toolCallId")
+    status: Any = None
+
+
+_read = msgspec.json.Decoder(_Update).decode
+
+
+async def close_interrupted(
+    store: Store, lease: Lease, last_seq: int, *, principal: str
+) -> tuple[int, list[bytes]]:
+    """Close the last turn if nobody did; gives the new end of the log, and the updates that were added.
+
+    To be called by a new holder of the session: nobody else can be running a turn in it. Raises `StoreError`.
+    """
+    after = max(0, last_seq - LOOK_BACK)
+    pieces = store.read(lease.session_id, after=after, principal=principal)
+    added = closing_events([event async for piece in pieces for event in piece])
+    if added:
+        last_seq = await store.append(lease, last_seq, added)
+    return last_seq, [body for kind, body in added if kind == "update"]
+
+
+def closing_events(events: Iterable[Event]) -> list[tuple[EventKind, bytes]]:
+    """What is missing at the end of a log: of each open tool call that it failed, and that the turn ended."""
+    prompted = False
+    calls: dict[str, None] = {}
+    for event in events:
+        if event.kind == "turn":
+            prompted = False
+            calls.clear()
+            continue
+        try:
+            update = _read(event.body)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            continue
+        if update.kind == "user_message_chunk":
+            prompted = True
+        elif update.kind in ("tool_call", "tool_call_update") and isinstance(update.call, str):
+            prompted = True
+            if update.status in ("completed", "failed"):
+                calls.pop(update.call, None)
+            elif update.kind == "tool_call" or update.status is not None:
+                calls[update.call] = None
+    if not prompted:
+        return []
+    failed = [ToolCallProgress(tool_call_id=call, status="failed") for call in calls]
+    ended = PromptResponse(stop_reason="cancelled", meta=INTERRUPTED)
+    return [*(("update", encode(update)) for update in failed), ("turn", encode(ended))]

@@ -1,0 +1,130 @@
+"""What nodes write for each other: the facts of a connection, entries of its stream, bodies of commands."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from acpella.server.connection.profile import HTTP, WEBSOCKET, Profile
+
+__all__ = [
+    "PROFILES",
+    "Attach",
+    "Closed",
+    "Facts",
+    "Frames",
+    "Joined",
+    "Left",
+    "Progress",
+    "Sent",
+    "decode",
+    "encode",
+]
+
+PROFILES: dict[str, Profile] = {profile.name: profile for profile in (HTTP, WEBSOCKET)}
+"""The ways to connect whose connections any node can serve."""
+
+T = TypeVar("T")
+
+encode: Callable[[Any], bytes] = msgspec.msgpack.Encoder().encode
+
+
+def decode(body: bytes, kind: type[T]) -> T:
+    """What was encoded. Raises `msgspec.MsgspecError` for anything else."""
+    return msgspec.msgpack.decode(body, type=kind)
+
+
+class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What a new home must know of a connection."""
+
+    profile: str
+    scopes: list[str]
+    resumable: bool = False
+    initialize: bytes = b""
+    """The client's first message."""
+    sessions: dict[str, bytes] = {}
+    """How each open session is opened again: the JSON of cwd, directories and MCP servers."""
+    questions: dict[str, str | None] = {}
+    """What the agent asked and the client has not answered, by the JSON of its id, with its session."""
+    numbers: dict[str, int] = {}
+    """Of each stream, the number of the last message that is not kept; the connection's own is ""."""
+    taken: dict[str, int] = {}
+    """Of each stream, the number of the last message that was read, as far as was noted."""
+    received: int = 0
+    """Messages that came on sockets."""
+
+
+# -- entries of a connection's stream ------------------------------------------------------------------------
+
+
+class Frames(msgspec.Struct, array_like=True):
+    """`frames`: messages of the agent, numbered without gaps."""
+
+    session: str | None
+    first: int
+    messages: list[bytes]
+
+
+class Joined(msgspec.Struct, array_like=True):
+    """`joined`: what became of a gateway's wish to read a stream."""
+
+    reader: str
+    error: str = ""
+    """What the home raised, by name."""
+    after: int = 0
+    """The number of the message before the first that is to be read."""
+    seq: int = 0
+    """The entry after which those messages are found."""
+    received: int = 0
+    """Messages that came on sockets so far."""
+
+
+class Left(msgspec.Struct, array_like=True):
+    """`left`: a gateway's reader is to end."""
+
+    reader: str
+    taken_over: bool = False
+    why: str = ""
+
+
+class Closed(msgspec.Struct, array_like=True):
+    """`closed`: the connection is over."""
+
+    reason: str
+    code: int
+
+
+# -- bodies of commands --------------------------------------------------------------------------------------
+
+
+class Sent(msgspec.Struct, array_like=True):
+    """`message`: the client sent something. `tell`: what the gateway answers it, in line."""
+
+    data: bytes
+    number: int | None = None
+    ordinal: int = 0
+    expects: str | None = None
+    """A session whose stream the client is going to open."""
+    sent_at: float = 0.0
+    """When the gateway took it, by its clock: for statistics only."""
+
+
+class Attach(msgspec.Struct, array_like=True):
+    """`attach`: a client of the gateway reads a stream. `detach` has the reader's name alone."""
+
+    reader: str
+    life: str
+    """Of the node that is the gateway."""
+    session: str | None
+    cursor: str | None
+    confirms: bool
+    take_over: bool
+    scopes: list[str]
+    until: float | None
+
+
+class Progress(msgspec.Struct, array_like=True):
+    """`progress`: how far readers have read, and what clients have confirmed."""
+
+    taken: dict[str, int]
+    acked: list[tuple[str | None, int]]
