@@ -1,17 +1,21 @@
 """E10: `acpella record show`, `scan`, `diff` and `convert`."""
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_shell import Shell
 from test_replay_command import HELLO, ask, choose, prompt, say, stop, written
 
 from acpella.cli import command_parser, main
 from acpella.recording import Begin, Frame, Item, read
 from acpella.recording.convert import EXPORTS, IMPORTS, guess, reader_of, writer_of
+from acpella.testing import ScriptedAgent, stderr
+from acpella.testing import say as scripted_say
 
 GOLDEN = Path(__file__).parents[1] / "unit" / "recording" / "golden"
 Lines = list[tuple[str, dict[str, Any]]]
@@ -354,3 +358,15 @@ def test_serve_takes_a_directory_for_recordings(tmp_path: Path) -> None:
 
     arguments = command_parser("serve").parse_args(["--record", str(tmp_path / "here")])
     assert _settings(arguments).record == str(tmp_path / "here")
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["single prompt", "kept session"])
+def test_run_records_what_the_agent_writes_to_stderr(shell: Shell, tmp_path: Path, kept: bool) -> None:
+    agent = ScriptedAgent().on("", stderr("low on fuel"), scripted_say("there"))
+    session = ["-s", "work"] if kept else []
+    path = tmp_path / "talk.jsonl"
+    ran = shell("run", *session, "--record", str(path), "-a", shlex.join(agent.command), "hello")
+    assert ran.returncode == 0, ran.stderr
+    assert "there" in ran.stdout and "fuel" not in ran.stderr
+    frames = [item for item in read(path) if isinstance(item, Frame)]
+    assert [frame.message for frame in frames if frame.direction == "err"] == ["low on fuel"]

@@ -15,6 +15,8 @@ import acpella
 from acpella.client import Permissions, Workspace
 from acpella.errors import RpcError
 from acpella.recording import read_recording
+from acpella.testing import ScriptedAgent, crash, stderr
+from acpella.testing import say as scripted_say
 
 pytestmark = pytest.mark.anyio
 
@@ -224,6 +226,7 @@ def test_a_recorded_client_asks_the_same_again(tmp_path: Path) -> None:
         timeout=PATIENCE,
     )
     assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout == "The agent did as recorded: 4 requests, no difference.\n"
 
 
 def test_a_client_tells_what_the_agent_does_otherwise(tmp_path: Path) -> None:
@@ -293,3 +296,38 @@ async def test_the_transcript_of_a_real_agent_is_played(name: str, tmp_path: Pat
     ]
     results = await talk(replay(path), tmp_path, prompts[:1], terminals=True)
     assert all(stop == "end_turn" for _, stop, _ in results)
+
+
+def update(path: Path, *agent: str) -> subprocess.CompletedProcess[str]:
+    words = replay(path, "--as", "client", "--timeout", "5", "--update", "--", *agent)
+    return subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, cwd=path.parent)
+
+
+def test_update_puts_the_conversation_of_now_into_the_file(tmp_path: Path) -> None:
+    path = written(tmp_path / "talk.jsonl", *HELLO, prompt(2, "fruit?"), say("apple"), stop(2))
+    agent = ScriptedAgent().on("fruit?", stderr("picking"), scripted_say("kiwi"))
+    ran = update(path, *agent.command)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.endswith("talk.jsonl now holds the conversation of this run.\n")
+    text = path.read_text(encoding="utf-8")
+    assert "kiwi" in text and "apple" not in text and "picking" in text
+    assert [child.name for child in tmp_path.iterdir()] == ["talk.jsonl"]
+    again = subprocess.run(
+        replay(path, "--as", "client", "--match", "exact", "--", *agent.command),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert again.returncode == 0, again.stderr
+
+
+def test_an_update_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    path = written(tmp_path / "talk.jsonl", *HELLO, prompt(2, "fruit?"), say("apple"), stop(2))
+    before = path.read_bytes()
+    ran = update(path, *ScriptedAgent().on("fruit?", crash()).command)
+    assert ran.returncode == 1 and "stays as it was" in ran.stderr
+    assert update(path, "no-such-agent").returncode != 0
+    assert path.read_bytes() == before
+    assert [child.name for child in tmp_path.iterdir()] == ["talk.jsonl"]
+    ran = subprocess.run(replay(path, "--update"), capture_output=True, text=True, timeout=PATIENCE)
+    assert ran.returncode == 2 and "--update needs an agent to talk to" in ran.stderr

@@ -1,4 +1,4 @@
-"""Replaces what tells who and where: home, user, machine, directories, sessions."""
+"""Replaces what reveals who and where: home, user, machine, directories, sessions."""
 
 import getpass
 import os
@@ -62,7 +62,7 @@ class Anonymizer:
                     self.learn(item)
 
     def value(self, value: Any) -> Any:
-        """The same JSON; names of fields are looked at, too."""
+        """The JSON without such names; names of fields are checked, too."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list):

@@ -13,7 +13,7 @@ from .writer import Filters, Writer, open_private
 
 __all__ = ["BackgroundWriter"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 PATIENCE = 10.0
 """Seconds for a disk to take what waits when the connection is over."""
@@ -40,7 +40,7 @@ class BackgroundWriter:
         self._thread.start()
 
     def put(self, direction: Direction, data: bytes) -> None:
-        """Bytes passed. Never waits."""
+        """Queue bytes that passed. Never waits."""
         self._queue.put(direction, data)
 
     async def close(self, **end: Any) -> None:

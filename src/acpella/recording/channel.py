@@ -1,8 +1,10 @@
-"""A channel that writes down what passes through another one."""
+"""A channel that records what passes through another channel."""
 
 import os
+from collections.abc import Callable
 from typing import Any
 
+from acpella.errors import ConnectionClosed
 from acpella.rpc import Channel, ChannelInfo, Receiver
 
 from .background import BackgroundWriter
@@ -32,7 +34,7 @@ class RecordedChannel:
         """Open the file (for the user alone), then the channel.
 
         Raises:
-            OSError: that is not possible, or others can read the file and its mode cannot be changed.
+            OSError: the file cannot be opened, or others can read it and its mode cannot be changed.
         """
         self._writer = BackgroundWriter(
             self._path, point=self._point, agent=describe(self._agent, self._channel), filters=Filters()
@@ -68,17 +70,23 @@ class RecordedChannel:
 
 
 class Tap:
-    """Between a channel and its receiver: what comes in is written down."""
+    """Stands between a channel and its receiver and records what comes in."""
 
     def __init__(self, writer: BackgroundWriter, receiver: Receiver) -> None:
         self._writer = writer
         self._receiver = receiver
-        self.pause_writing = receiver.pause_writing
-        self.resume_writing = receiver.resume_writing
-        self.ended = receiver.ended
+        self.pause_writing: Callable[[], None] = receiver.pause_writing
+        self.resume_writing: Callable[[], None] = receiver.resume_writing
+
+    def ended(self, reason: ConnectionClosed) -> None:
+        self._receiver.ended(reason)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._receiver, name)
+
+    def stderr(self, data: bytes) -> None:
+        """The agent wrote this to its stderr."""
+        self._writer.put("err", data)
 
     def received(self, data: bytes) -> None:
         self._writer.put("in", data)

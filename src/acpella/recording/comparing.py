@@ -1,16 +1,21 @@
 """Compares two recordings: what happened, in which order, with which fields, texts and times."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher, unified_diff
 from typing import Any, NamedTuple
 
+from acpella._plain_json import as_dict
+
 from .format import Frame
-from .shape import Difference, differences, kind_of, session_of, table, update_kind, without_volatile
+from .shape import Difference, differences, kind_of, session_of, update_kind, without_volatile
 
 __all__ = ["Comparison", "Step", "compare"]
 
 _CHUNKS = ("agent_message_chunk", "agent_thought_chunk", "user_message_chunk")
+
+_SHOWN_FIELDS = 20
+_SHOWN_LINES = 40
 
 
 class Step(NamedTuple):
@@ -51,8 +56,28 @@ class Comparison:
 
     @property
     def same(self) -> bool:
-        """Whether they say the same; how long it took does not count."""
+        """Whether both say the same. Times do not count."""
         return not (self.capabilities or self.missing or self.added or self.fields or self.texts)
+
+    def lines(self) -> Iterator[str]:
+        """What differs, for people; how long it took is left out."""
+        if self.capabilities:
+            yield "capabilities"
+            yield from (f"  {difference}" for difference in self.capabilities)
+        if self.missing or self.added:
+            yield "messages"
+            yield from (f"  - {step}  (line {step.line})" for step in self.missing)
+            yield from (f"  + {step}  (line {step.line})" for step in self.added)
+        if self.fields:
+            yield "fields"
+            for one, other, found in self.fields:
+                yield f"  {one}  (lines {one.line} and {other.line})"
+                yield from (f"    {difference}" for difference in found[:_SHOWN_FIELDS])
+        if self.texts:
+            yield "texts"
+            for one, other, changed in self.texts:
+                yield f"  {one}  (lines {one.line} and {other.line})"
+                yield from (f"    {line}" for line in changed[:_SHOWN_LINES])
 
 
 def compare(left: Sequence[Frame], right: Sequence[Frame]) -> Comparison:
@@ -95,7 +120,7 @@ def _steps(frames: Iterable[Frame]) -> list[Step]:
         if frame.direction == "err":
             continue
         kind = kind_of(frame.message)
-        message = table(frame.message)
+        message = as_dict(frame.message)
         if kind in ("request", "notification"):
             what, body = str(message["method"]), message.get("params")
             if kind == "request":
@@ -109,7 +134,7 @@ def _steps(frames: Iterable[Frame]) -> list[Step]:
         text = None
         if chunk := update_kind(message):
             what = f"{what} {chunk}"
-            said = table(table(table(message.get("params")).get("update")).get("content")).get("text")
+            said = as_dict(as_dict(as_dict(message.get("params")).get("update")).get("content")).get("text")
             text = said if chunk in _CHUNKS and isinstance(said, str) else None
         place = (what, session_of(message)) if text is not None else None
         if place is not None and place == open_text and steps[-1].text is not None and text is not None:

@@ -1,4 +1,4 @@
-"""What a line of a recording is, in format 2. `docs/how-to/recordings.md` describes it for people."""
+"""The lines of a recording in format 2, which `docs/reference/recordings.md` describes."""
 
 import os
 import time
@@ -32,7 +32,7 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One message, or one line that was none."""
+    """One message, or one line that was not a message."""
 
     time: float
     """Seconds since the connection was opened."""

@@ -1,4 +1,4 @@
-"""What waits to be written: bounded, and what finds no room is counted instead of awaited."""
+"""A bounded queue of what is to be written. What does not fit is counted and dropped; nobody waits."""
 
 import threading
 import time
@@ -35,7 +35,7 @@ class Lost:
 
 
 class Queue:
-    """From the threads that pass bytes on to the one that keeps them."""
+    """Carries bytes from the threads that pass them on to the thread that records them."""
 
     def __init__(self, room: int = ROOM) -> None:
         self._room = room
@@ -47,7 +47,7 @@ class Queue:
         self._closed = threading.Event()
 
     def put(self, direction: Direction, data: bytes, at: float | None = None) -> None:
-        """Never waits. `at` is when the bytes were there to be passed on; now, if it is not told."""
+        """Queue bytes without waiting. `at` is the time at which they arrived, by default now."""
         now = time.monotonic() if at is None else at
         with self._lock:
             if self._size + len(data) > self._room:

@@ -11,7 +11,7 @@ import msgspec
 
 from .format import FORMAT, Begin, Damaged, Event, Frame, Item
 
-__all__ = ["NewerFormat", "read", "read_conversations", "read_recording"]
+__all__ = ["NewerFormat", "parse_line", "read", "read_conversations", "read_recording"]
 
 MAX_LINE = 512 * 1024 * 1024
 """Bytes of a line. Without it, a file that is not a recording is read into memory whole."""
@@ -21,11 +21,11 @@ _KNOWN = {"n", "t", "dir", "msg", "text", "raw", "b64"}
 
 
 class NewerFormat(ValueError):
-    """A recording of a version that this one does not know."""
+    """The recording has a newer format than this acpella knows."""
 
 
 def read(path: str | os.PathLike[str]) -> Iterator[Item]:
-    """All that a recording says, line after line. Lines that cannot be read are named and passed over.
+    """Everything in a recording, line by line. A line that cannot be read is given as `Damaged`.
 
     Raises:
         NewerFormat: a newer acpella wrote it, and this one would read it wrongly.
@@ -36,7 +36,7 @@ def read(path: str | os.PathLike[str]) -> Iterator[Item]:
             if isinstance(line, Damaged):
                 yield line
             elif line.strip():
-                yield _item(number, line, path)
+                yield parse_line(line, number, path)
 
 
 def read_recording(path: str | os.PathLike[str]) -> list[list[Frame]]:
@@ -53,7 +53,7 @@ def read_recording(path: str | os.PathLike[str]) -> list[list[Frame]]:
 
 
 def read_conversations(path: str | os.PathLike[str], damaged: Callable[[Damaged], None]) -> list[list[Frame]]:
-    """As far as they can be read: `damaged` hears of each line that cannot."""
+    """The conversations of a file, as far as they can be read. `damaged` gets each line that cannot."""
     conversations: list[list[Frame]] = []
     for item in read(path):
         if isinstance(item, Damaged):
@@ -80,7 +80,12 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes | Damaged]]:
         yield number, Damaged(f"longer than {MAX_LINE // 1024 // 1024} MiB", number)
 
 
-def _item(number: int, line: bytes, path: str | os.PathLike[str]) -> Item:
+def parse_line(line: bytes, number: int, path: str | os.PathLike[str]) -> Item:
+    """What one line of a recording says; the number and the path are for messages.
+
+    Raises:
+        NewerFormat: a newer acpella wrote it, and this one would read it wrongly.
+    """
     try:
         entry = msgspec.json.decode(line)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:

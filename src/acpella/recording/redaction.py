@@ -1,4 +1,4 @@
-"""Takes secrets out of messages before they are written, and gives each of them a name that stays."""
+"""Replaces secrets in messages before they are written, each by a name that stays the same."""
 
 import re
 from collections.abc import Iterable
@@ -28,13 +28,13 @@ class Redactor:
     """
 
     def __init__(self) -> None:
-        self.hidden = 0
+        self.hidden: int = 0
         """How many values were replaced."""
         self._names: dict[str, str] = {}
         self._remembered: list[tuple[str, bytes]] = []
 
     def may_hold_secrets(self, line: bytes) -> bool:
-        """Whether a look inside is needed. Most lines are known to be harmless without one."""
+        """Whether a line must be decoded to be checked. Most lines are harmless at first sight."""
         lower = line.lower()
         return any(hint in lower for hint in _HINTS) or any(each in line for _, each in self._remembered)
 
@@ -117,7 +117,7 @@ class Redactor:
 
 
 def looks_random(text: str) -> bool:
-    """Whether people do not write such text: long, without spaces and slashes, letters and digits mixed."""
+    """Whether a text looks random: long, without spaces and slashes, letters and digits mixed."""
     return (
         len(text) >= 12
         and not re.search(r"[\s/\\]", text)

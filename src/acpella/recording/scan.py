@@ -5,12 +5,13 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 
+from acpella._plain_json import as_dict
 from acpella._redact import redact
 
 from .format import Damaged, Frame
 from .reader import read
 from .redaction import entropy
-from .shape import session_of, table, update_kind
+from .shape import session_of, update_kind
 
 __all__ = ["Finding", "scan"]
 
@@ -58,7 +59,7 @@ def _look_together(frame: Frame, streamed: dict[str | None, str]) -> Iterator[Fi
     if not update_kind(frame.message).endswith("_chunk"):
         return
     session = session_of(frame.message)
-    text = table(table(table(frame.message["params"]).get("update")).get("content")).get("text")
+    text = as_dict(as_dict(as_dict(frame.message["params"]).get("update")).get("content")).get("text")
     if isinstance(text, str):
         before = streamed.get(session, "")[-JOINED:]
         joined = streamed[session] = before + text

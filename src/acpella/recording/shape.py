@@ -1,10 +1,12 @@
-"""What two messages have in common when they were said at different times by different programs."""
+"""Compares messages that different programs sent at different times."""
 
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 
 import msgspec
+
+from acpella._plain_json import as_dict
 
 from .media import cut_media
 from .redaction import Redactor
@@ -15,7 +17,6 @@ __all__ = [
     "kind_of",
     "session_of",
     "shape",
-    "table",
     "update_kind",
     "without_volatile",
 ]
@@ -53,14 +54,9 @@ class Difference(NamedTuple):
         return f"{self.path}: {self.left} ≠ {self.right}"
 
 
-def table(value: Any) -> dict[str, Any]:
-    """A JSON object; an empty one for anything else."""
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
 def kind_of(message: Any) -> str:
     """`request`, `notification`, `response`, `error`, or `noise`."""
-    fields = table(message)
+    fields = as_dict(message)
     if isinstance(fields.get("method"), str):
         return "notification" if fields.get("id") is None else "request"
     if "id" in fields and fields.get("error") is not None:
@@ -69,9 +65,9 @@ def kind_of(message: Any) -> str:
 
 
 def session_of(message: Any) -> str | None:
-    """The session that a message is about, as far as it says."""
+    """The session that a message names, if it names one."""
     for part in ("params", "result"):
-        session = table(table(message).get(part)).get("sessionId")
+        session = as_dict(as_dict(message).get(part)).get("sessionId")
         if isinstance(session, str):
             return session
     return None
@@ -79,7 +75,7 @@ def session_of(message: Any) -> str | None:
 
 def update_kind(message: Any) -> str:
     """The `sessionUpdate` of a notification; empty if it has none."""
-    kind = table(table(table(message).get("params")).get("update")).get("sessionUpdate")
+    kind = as_dict(as_dict(as_dict(message).get("params")).get("update")).get("sessionUpdate")
     return kind if isinstance(kind, str) else ""
 
 
@@ -100,7 +96,7 @@ def _strip(value: Any) -> Any:
 
 
 def shape(value: Any) -> bytes:
-    """Equal for what means the same."""
+    """A value that is equal for messages with the same meaning."""
     return msgspec.json.encode(without_volatile(value), order="deterministic")
 
 

@@ -110,7 +110,7 @@ class _Recorder:
             _write(self._target, _HEAD.pack(kind, item.at, len(item.data)) + item.data)
 
     def end(self, fields: dict[str, Any]) -> str:
-        """The last line; gives what went wrong."""
+        """Write the last line. Returns what went wrong."""
         data = json.dumps(fields).encode()
         with suppress(OSError):
             _write(self._target, _HEAD.pack(_END, time.monotonic(), len(data)) + data)

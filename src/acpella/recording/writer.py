@@ -19,7 +19,7 @@ from .redaction import RULES_NAME, Redactor
 
 __all__ = ["Filters", "Writer", "open_private"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 MAX_FRAME = 256 * 1024 * 1024
 """Bytes of a frame that is kept whole. Without it, a peer that never ends its line fills the memory."""
@@ -35,7 +35,7 @@ def open_private(path: str | os.PathLike[str]) -> BinaryIO:
     """The file to append to, for the user alone. A device, such as /dev/stderr, is left as it is.
 
     Raises:
-        OSError: it cannot be opened, or others can read it and that cannot be changed.
+        OSError: the file cannot be opened, or others can read it and its mode cannot be changed.
     """
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
@@ -111,9 +111,9 @@ class Writer:
             "err": Framer(max_frame=MAX_FRAME, framing="lines"),
         }
         self._resync: set[Direction] = set()
-        self.number = 0
-        self.frames = 0
-        self.dropped = 0
+        self.number: int = 0
+        self.frames: int = 0
+        self.dropped: int = 0
         self.error: OSError | None = None
         """Why nothing more is written."""
         agent = dict(header.get("agent") or {})
@@ -126,7 +126,7 @@ class Writer:
         self.flush()
 
     def feed(self, direction: Direction, data: bytes, at: float) -> None:
-        """Bytes passed, in any pieces."""
+        """Record bytes that passed, in any pieces."""
         if direction in self._resync:  # what came before is lost, up to the next line
             _, found, data = data.partition(b"\n")
             if not found:
@@ -135,7 +135,7 @@ class Writer:
         self._take(direction, self._framers[direction].feed(data), at)
 
     def lose(self, direction: Direction, frames: int, at: float) -> None:
-        """Bytes passed that nobody could keep; so many lines ended in them."""
+        """Note that bytes with this many lines passed and could not be kept."""
         framing = self._framers[direction].framing
         self._framers[direction] = Framer(max_frame=MAX_FRAME, framing=framing)
         self._resync.add(direction)
@@ -143,12 +143,12 @@ class Writer:
         self.event("gap", at, dir=direction, dropped=frames)
 
     def event(self, name: str, at: float, **fields: Any) -> None:
-        """Write down what was not on the wire."""
+        """Record something that was not on the wire."""
         self.number += 1
         self._write(msgspec.json.encode({"n": self.number, "t": self._passed(at), "ev": name, **fields}))
 
     def end(self, at: float, **fields: Any) -> None:
-        """The last line, and the file is closed."""
+        """Write the last line and close the file."""
         for direction in ("out", "in", "err"):
             if direction not in self._resync:
                 self._take(direction, self._framers[direction].finish(), at)

@@ -2,15 +2,17 @@
 
 import argparse
 import asyncio
+import contextlib
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .. import exits
-from ..terminal.output import say
+from ..terminal.output import say, show
 
 if TYPE_CHECKING:
     from acpella.recording import Frame
+    from acpella.recording.replay import ReplayedClient
 
 __all__ = ["declare", "parse", "run"]
 
@@ -30,6 +32,7 @@ The exit code is 1 if something was not as recorded.
 examples:
   acpella run -a "acpella replay talk.jsonl" "hello"
   acpella replay talk.jsonl --as client -- my-agent
+  acpella replay talk.jsonl --as client --update -- my-agent     what it says now is right
 """
 
 
@@ -60,6 +63,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="which one, if the file holds several; default: 1",
     )
     add("--cwd", default=".", metavar="PATH", help="with --as client: the directory that sessions are about")
+    add("--update", action="store_true", help="with --as client: put what is said now into the file")
     add("--timeout", type=float, default=60.0, metavar="SECONDS", help="with --as client: for each answer")
 
 
@@ -84,6 +88,10 @@ def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Nam
         parser.error(
             "--as client needs an agent to talk to: acpella replay FILE --as client -- AGENT [ARG...]"
         )
+    if arguments.update and arguments.role != "client":
+        parser.error("--update needs an agent to talk to: acpella replay FILE --as client --update -- AGENT")
+    if arguments.update and arguments.connection != 1:
+        parser.error("--update writes the file anew, so it takes recordings of one connection")
     if arguments.role == "agent" and command:
         parser.error("an agent is played to whoever started this command; --as client talks to another agent")
     return argparse.Namespace(command=command, **vars(arguments))
@@ -100,6 +108,10 @@ def run(arguments: argparse.Namespace) -> int:
                 f"{arguments.file} holds {len(conversations)} connections, not {arguments.connection}"
             )
         place: int = arguments.connection - 1
+        if arguments.update and len(conversations) > 1:
+            raise ValueError(
+                f"{arguments.file} holds {len(conversations)} connections; --update takes recordings of one"
+            )
         others = [each for number, each in enumerate(conversations) if number != place]
         return asyncio.run(_play(arguments, conversations[place], others, os.path.abspath(arguments.cwd)))
     except KeyboardInterrupt:
@@ -140,5 +152,43 @@ async def _play(
         patience=arguments.timeout,
         tell=say,
     )
+    if arguments.update:
+        return await _update(client, arguments)
     await client.run_on(ProcessChannel(arguments.command))
-    return NOT_AS_RECORDED if client.failures else exits.DONE
+    if client.failures:
+        return NOT_AS_RECORDED
+    show(f"The agent did as recorded: {_many(client.requests, 'request')}, no difference.")
+    return exits.DONE
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+async def _update(client: "ReplayedClient", arguments: argparse.Namespace) -> int:
+    """Put the conversation of now into the place of the recorded one; a failed attempt changes nothing."""
+    from acpella.recording.channel import RecordedChannel
+    from acpella.transport import ProcessChannel
+
+    new = f"{arguments.file}.new"
+    recorded: RecordedChannel | None = None
+
+    def hear(data: bytes) -> None:
+        if recorded is not None:
+            recorded.stderr(data)
+
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(new)  # of an attempt that was killed: a recording that exists would be continued
+        channel = ProcessChannel(arguments.command, on_stderr=hear)
+        recorded = RecordedChannel(channel, new, agent=os.path.basename(arguments.command[0]))
+        await client.run_on(recorded)
+        if client.incomplete:
+            say(f"{arguments.file} stays as it was: the conversation did not come to its end")
+            return NOT_AS_RECORDED
+        os.replace(new, arguments.file)
+        show(f"{arguments.file} now holds the conversation of this run.")
+        return exits.DONE
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(new)

@@ -1,11 +1,12 @@
-"""Sessions of Claude Code: what was said, not how. They become the messages that would tell the same."""
+"""Sessions of Claude Code. They hold what was said, so they become messages that say the same."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
+from acpella._plain_json import as_dict
+
 from ..format import Begin, Damaged, Frame, Item, new_header
-from ..shape import table
 from .jsonl import lines, seconds
 
 __all__ = ["read"]
@@ -40,18 +41,18 @@ class _Teller:
             where: dict[str, Any] = {"cwd": str(entry.get("cwd", "/")), "mcpServers": []}
             yield from self._ask("session/new", where, {"sessionId": self._session})
         self._time, self._line = max(0.0, now - self._began), line
-        content = table(entry.get("message")).get("content")
+        content = as_dict(entry.get("message")).get("content")
         blocks = (
             cast("list[Any]", content) if isinstance(content, list) else [{"type": "text", "text": content}]
         )
-        if entry["type"] == "user" and not any(table(b).get("type") == "tool_result" for b in blocks):
+        if entry["type"] == "user" and not any(as_dict(b).get("type") == "tool_result" for b in blocks):
             yield from self.end_turn()
             self._id += 1
             self._open = self._id
-            prompt = [b for b in blocks if table(b).get("type") == "text"]
+            prompt = [b for b in blocks if as_dict(b).get("type") == "text"]
             yield self._frame("out", id=self._id, method="session/prompt", params=self._about(prompt=prompt))
             return
-        for block in map(table, blocks):
+        for block in map(as_dict, blocks):
             if (update := _update(block)) is not None:
                 yield self._frame("in", method="session/update", params=self._about(update=update))
 
@@ -85,7 +86,7 @@ def _update(block: dict[str, Any]) -> dict[str, Any] | None:
         told = block.get("content")
         parts = cast("list[Any]", told) if isinstance(told, list) else [{"type": "text", "text": str(told)}]
         content = [
-            {"type": "content", "content": part} for part in parts if table(part).get("type") == "text"
+            {"type": "content", "content": part} for part in parts if as_dict(part).get("type") == "text"
         ]
         call = {"toolCallId": str(block.get("tool_use_id")), "status": status, "content": content}
         return {"sessionUpdate": "tool_call_update", **call}

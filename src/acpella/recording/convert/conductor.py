@@ -6,8 +6,10 @@ from typing import Any, TextIO
 
 import msgspec
 
+from acpella._plain_json import as_dict
+
 from ..format import Begin, Damaged, Frame, Item, new_header
-from ..shape import kind_of, session_of, table
+from ..shape import kind_of, session_of
 from .jsonl import lines
 
 __all__ = ["read", "write"]
@@ -48,7 +50,7 @@ def write(items: Iterable[Item], out: TextIO) -> None:
             continue
         sides = ("client", "agent") if item.direction == "out" else ("agent", "client")
         way: dict[str, Any] = {"from": item.info.get("from", sides[0]), "to": item.info.get("to", sides[1])}
-        message = table(item.message)
+        message = as_dict(item.message)
         kind = kind_of(message)
         entry: dict[str, Any] = {"ts": item.time}
         if kind in ("request", "notification"):

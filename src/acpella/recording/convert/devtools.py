@@ -6,8 +6,10 @@ from typing import Any, TextIO, cast
 
 import msgspec
 
+from acpella._plain_json import as_dict
+
 from ..format import Begin, Frame, Item, new_header
-from ..shape import kind_of, table
+from ..shape import kind_of
 from .jsonl import as_line, document, parsed, seconds
 
 __all__ = ["read", "write"]
@@ -22,12 +24,12 @@ def read(path: Path) -> Iterator[Item]:
     messages = whole.get("messages")
     if not isinstance(messages, list):
         raise ValueError(f"{path}: an export of acp-devtools has `messages`")
-    session = table(whole.get("session"))
+    session = as_dict(whole.get("session"))
     began = session.get("startedAt", 0)
     agent = {"name": str(session.get("agentCommand") or "")}
     yield Begin(2, {**new_header("converted", agent, redacted="unknown"), "acpella": 2})
     for number, each in enumerate(cast("list[Any]", messages), 1):
-        entry = table(each)
+        entry = as_dict(each)
         if entry.get("direction") in _WAYS and isinstance(entry.get("raw"), str):
             at = max(0.0, seconds(entry.get("timestamp")) - seconds(began))
             yield parsed(entry["raw"], at, _WAYS[entry["direction"]], number)  # type: ignore[arg-type]
@@ -40,7 +42,7 @@ def write(items: Iterable[Item], out: TextIO) -> None:
     messages: list[dict[str, Any]] = []
     for number, frame in enumerate(frames, 1):
         kind = kind_of(frame.message)
-        message = table(frame.message)
+        message = as_dict(frame.message)
         entry: dict[str, Any] = {
             "seq": number,
             "timestamp": round(frame.time * 1000),

@@ -6,8 +6,9 @@ from typing import Any, TextIO, cast
 
 import msgspec
 
+from acpella._plain_json import as_dict
+
 from ..format import Begin, Frame, Item, new_header
-from ..shape import table
 from .jsonl import as_line, document, parsed
 
 __all__ = ["read", "write"]
@@ -16,17 +17,17 @@ __all__ = ["read", "write"]
 def read(path: Path) -> Iterator[Item]:
     """Raises `ValueError` if no WebSocket is in it."""
     found = False
-    entries = table(document(path).get("log")).get("entries")
+    entries = as_dict(document(path).get("log")).get("entries")
     for each in cast("list[Any]", entries if isinstance(entries, list) else []):
-        messages = table(each).get("_webSocketMessages")
+        messages = as_dict(each).get("_webSocketMessages")
         if not isinstance(messages, list) or not messages:
             continue
         found = True
-        url = table(table(each).get("request")).get("url")
+        url = as_dict(as_dict(each).get("request")).get("url")
         yield Begin(2, new_header("converted", {"url": str(url).partition("?")[0]}, redacted="unknown"))
-        began = float(table(messages[0]).get("time", 0.0))
+        began = float(as_dict(messages[0]).get("time", 0.0))
         for number, one in enumerate(cast("list[Any]", messages), 1):
-            message = table(one)
+            message = as_dict(one)
             at = float(message.get("time", 0.0)) - began
             for line in str(message.get("data", "")).splitlines():
                 yield parsed(line, at, "out" if message.get("type") == "send" else "in", number)

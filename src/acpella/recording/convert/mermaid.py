@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 from typing import Any, TextIO
 
+from acpella._plain_json import as_dict
+
 from ..format import Begin, Event, Frame, Item
-from ..shape import kind_of, table, update_kind
+from ..shape import kind_of, update_kind
 
 __all__ = ["write"]
 
@@ -18,7 +20,7 @@ def write(items: Iterable[Item], out: TextIO) -> None:
     run: tuple[str, int, str] | None = None  # kind of update, how many, the text so far
     for item in items:
         if isinstance(item, Frame) and (kind := update_kind(item.message)).endswith("_chunk"):
-            text = str(table(table(item.message["params"]["update"]).get("content")).get("text", ""))
+            text = str(as_dict(as_dict(item.message["params"]["update"]).get("content")).get("text", ""))
             same = run is not None and run[0] == kind
             if not same:
                 _end_run(run, out)
@@ -41,7 +43,7 @@ def write(items: Iterable[Item], out: TextIO) -> None:
 
 def _arrow(frame: Frame, methods: dict[tuple[str, str], str], out: TextIO) -> None:
     kind = kind_of(frame.message)
-    message = table(frame.message)
+    message = as_dict(frame.message)
     way = "C->>A" if frame.direction == "out" else "A->>C"
     if frame.direction == "err":
         out.write(f"    Note right of A: stderr: {_clean(str(frame.message))}\n")
@@ -54,20 +56,20 @@ def _arrow(frame: Frame, methods: dict[tuple[str, str], str], out: TextIO) -> No
     else:
         asker = "out" if frame.direction == "in" else "in"
         method = methods.pop((asker, repr(message["id"])), "?")
-        result = table(message.get("result"))
-        told: Any = result.get("stopReason") or table(message.get("error")).get("message") or ""
+        result = as_dict(message.get("result"))
+        told: Any = result.get("stopReason") or as_dict(message.get("error")).get("message") or ""
         out.write(f"    {way.replace('->>', '-->>')}: {_clean(f'{method} {told}'.strip())}\n")
 
 
 def _said(message: dict[str, Any]) -> str:
-    params = table(message.get("params"))
-    update = table(params.get("update"))
+    params = as_dict(message.get("params"))
+    update = as_dict(params.get("update"))
     if update:
         what = update.get("title") or update.get("status") or ""
         return f"{update.get('sessionUpdate')} {what}".strip()
     if isinstance(params.get("prompt"), list):
         blocks: list[Any] = params["prompt"]
-        texts = [str(table(block).get("text", "")) for block in blocks]
+        texts = [str(as_dict(block).get("text", "")) for block in blocks]
         return f"{message['method']} {' '.join(texts)}".strip()
     detail = params.get("path") or params.get("command") or ""
     return f"{message['method']} {detail}".strip()

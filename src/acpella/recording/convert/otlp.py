@@ -6,8 +6,10 @@ from typing import Any, TextIO
 
 import msgspec
 
+from acpella._plain_json import as_dict
+
 from ..format import Begin, Frame, Item
-from ..shape import kind_of, session_of, table, update_kind
+from ..shape import kind_of, session_of, update_kind
 from .jsonl import seconds
 
 __all__ = ["write"]
@@ -44,7 +46,7 @@ class _Spans:
 
     def take(self, frame: Frame) -> None:
         kind = kind_of(frame.message)
-        message = table(frame.message)
+        message = as_dict(frame.message)
         if kind == "request":
             session = session_of(message)
             parent = self._turns.get(session) if frame.direction == "in" else None
@@ -55,10 +57,10 @@ class _Spans:
         elif kind in ("response", "error"):
             asker = "out" if frame.direction == "in" else "in"
             if (span := self._open.pop((asker, repr(message["id"])), None)) is not None:
-                stop = table(message.get("result")).get("stopReason")
+                stop = as_dict(message.get("result")).get("stopReason")
                 self._end(span, frame, failed=kind == "error", stop=stop)
         elif update_kind(message).startswith("tool_call"):
-            self._call(table(message["params"]["update"]), frame, session_of(message))
+            self._call(as_dict(message["params"]["update"]), frame, session_of(message))
 
     def _call(self, update: dict[str, Any], frame: Frame, session: str | None) -> None:
         key = str(update.get("toolCallId"))

@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from acpella._plain_json import as_dict
 from acpella.rpc import Channel
 
 from ..format import Frame
-from ..shape import differences, kind_of, session_of, shape, table
+from ..shape import differences, kind_of, session_of, shape
 from .exchanges import Answer, CancelPoint, Exchange, Match, NoMatch, Say, Script, Step
 from .lines import Wire
 from .mapping import Mapping
@@ -20,7 +21,7 @@ _Branch: TypeAlias = tuple[Exchange, list[Step]]
 
 
 class ReplayedAgent:
-    """Answers as the recorded agent did. Ids, sessions, terminals and directories are those of now."""
+    """Answers as the recorded agent did, with the ids, sessions, terminals and directories of today."""
 
     def __init__(
         self,
@@ -84,7 +85,7 @@ class ReplayedAgent:
         except NoMatch as error:
             self._start(self._refuse(request_id, str(error)), None, request_id)
             return
-        recorded, given = table(exchange.params), table(now)
+        recorded, given = as_dict(exchange.params), as_dict(now)
         self._map.add_directory(recorded.get("cwd"), given.get("cwd"))
         self._map.add("sessionId", recorded.get("sessionId"), given.get("sessionId"))
         self._start(self._play(exchange, request_id), exchange, request_id)
@@ -165,7 +166,7 @@ class ReplayedAgent:
     ) -> "_Branch | str | None":
         """What follows another answer than the recorded one; a str if none was recorded."""
         result, before = now.get("result"), recorded.frame.message.get("result")
-        self._map.add("terminalId", table(before).get("terminalId"), table(result).get("terminalId"))
+        self._map.add("terminalId", as_dict(before).get("terminalId"), as_dict(result).get("terminalId"))
         if question.message["method"] == "session/request_permission":
             if _choice(result) == _choice(before):
                 return None

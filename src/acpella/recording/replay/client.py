@@ -5,10 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from acpella._plain_json import as_dict
 from acpella.rpc import Channel
 
 from ..format import Frame
-from ..shape import differences, kind_of, session_of, shape, table, without_volatile
+from ..shape import differences, kind_of, session_of, shape, without_volatile
 from .exchanges import Match
 from .lines import Wire
 from .mapping import Mapping
@@ -43,6 +44,8 @@ class ReplayedClient:
         """`cwd` stands for the directory of the recorded sessions. `patience`: seconds for each answer."""
         self.failures: list[str] = []
         """Where the agent did not do what it did then."""
+        self.incomplete: bool = False
+        """Whether the agent went away or left a request without an answer."""
         self._frames = [frame for frame in conversation if frame.direction != "err"]
         self._cwd = cwd
         self._match: Match = match
@@ -56,6 +59,11 @@ class ReplayedClient:
         self._answers: dict[str, asyncio.Future[dict[str, Any]]] = {}  # by the recorded id
         self._updates: dict[str | None, int] = {}
         self._moved = asyncio.Event()
+
+    @property
+    def requests(self) -> int:
+        """How many requests the recorded client sent."""
+        return sum(f.direction == "out" and kind_of(f.message) == "request" for f in self._frames)
 
     def _find_questions(self) -> list[_Question]:
         asked: dict[str, _Question] = {}
@@ -71,7 +79,7 @@ class ReplayedClient:
         return found
 
     async def run_on(self, channel: Channel) -> None:
-        """Talk to an agent until all was said; `failures` tell the rest.
+        """Talk to an agent until the recording ends. `failures` then lists the differences.
 
         Raises:
             TransportError: the agent cannot be started.
@@ -84,6 +92,7 @@ class ReplayedClient:
                 gone = self._group.create_task(self._wire.ended_by())
                 await asyncio.wait([play, gone], return_when=asyncio.FIRST_COMPLETED)
                 if not play.done():
+                    self.incomplete = True
                     self._fail(f"the agent went away: {gone.result()}")
                 play.cancel()
                 gone.cancel()
@@ -124,6 +133,7 @@ class ReplayedClient:
                     async with asyncio.timeout(self._patience):
                         await asyncio.shield(waiting)
                 except TimeoutError:
+                    self.incomplete = True
                     self._fail(f"no answer to the request {key} within {self._patience:g} s")
                     waiting.cancel()
         needed.clear()
@@ -143,10 +153,10 @@ class ReplayedClient:
 
     async def _say(self, frame: Frame, kind: str) -> None:
         message = self._map.to_now(frame.message)
-        params = table(frame.message.get("params"))
+        params = as_dict(frame.message.get("params"))
         if isinstance(params.get("cwd"), str):
             self._map.add_directory(params["cwd"], self._cwd)
-            message = {**message, "params": {**table(message.get("params")), "cwd": self._cwd}}
+            message = {**message, "params": {**as_dict(message.get("params")), "cwd": self._cwd}}
         if kind == "request":
             self._next_id += 1
             waiting: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
@@ -174,12 +184,12 @@ class ReplayedClient:
         now = done.result()
         method = request.message["method"]
         if kind_of(now) != kind_of(recorded):
-            told = table(now.get("error")).get("message", "an answer")
+            told = as_dict(now.get("error")).get("message", "an answer")
             self._fail(
                 f"`{method}` (line {request.line}): {kind_of(recorded)} then, {kind_of(now)} now: {told}"
             )
             return
-        before, result = table(recorded.get("result")), table(now.get("result"))
+        before, result = as_dict(recorded.get("result")), as_dict(now.get("result"))
         self._map.add("sessionId", before.get("sessionId"), result.get("sessionId"))
         if before.get("stopReason") != result.get("stopReason"):
             stops = f"{before.get('stopReason')} then, {result.get('stopReason')} now"
@@ -217,7 +227,7 @@ class ReplayedClient:
             await self._wire.send({"jsonrpc": "2.0", "id": message["id"], "error": error})
             return
         found.used = True
-        before, now = table(found.request.message.get("params")), table(message.get("params"))
+        before, now = as_dict(found.request.message.get("params")), as_dict(message.get("params"))
         self._map.add("terminalId", before.get("terminalId"), now.get("terminalId"))
         await self._wire.send({**self._map.to_now(found.answer.message), "id": message["id"]})
 

@@ -1,4 +1,4 @@
-"""The lines that a peer writes, for whoever plays the other side."""
+"""Reads and writes the lines of a peer while the other side is played."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,9 +18,17 @@ WRITE_HIGH = 1024 * 1024
 class Wire:
     """A channel of messages. What cannot be read as one is passed over."""
 
-    def __init__(self, channel: Channel, heard: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(
+        self,
+        channel: Channel,
+        heard: Callable[[dict[str, Any]], None],
+        *,
+        noise: Callable[[bytes], None] | None = None,
+    ) -> None:
+        """`noise` hears of lines that are not messages."""
         self._channel = channel
         self._heard = heard
+        self._noise = noise
         self._framer = Framer()
         self._room = asyncio.Event()
         self._room.set()
@@ -37,7 +45,7 @@ class Wire:
         await self._channel.close()
 
     async def send(self, message: Any) -> None:
-        """A message as JSON values, or a line that is none."""
+        """Send a message as JSON values, or a line that is not a message."""
         await self._room.wait()
         if isinstance(message, bytes):
             self._channel.write(message + b"\n")
@@ -45,6 +53,15 @@ class Wire:
             self._channel.write(message.encode("utf-8", "surrogatepass") + b"\n")
         else:
             self._channel.write(self._framer.wrap(msgspec.json.encode(message)))
+
+    async def write(self, data: bytes) -> None:
+        """Bytes as they are."""
+        await self._room.wait()
+        self._channel.write(data)
+
+    def stop_reading(self) -> None:
+        """Take nothing more from the peer."""
+        self._channel.pause_reading()
 
     # -- what a channel calls ------------------------------------------------------------------
 
@@ -61,9 +78,11 @@ class Wire:
         try:
             message = msgspec.json.decode(line)
         except (msgspec.MsgspecError, ValueError, RecursionError):
-            return
+            message = None
         if isinstance(message, dict):
             self._heard(cast("dict[str, Any]", message))
+        elif self._noise is not None and line.strip():
+            self._noise(line)
 
     def pause_writing(self) -> None:
         self._room.clear()

@@ -1,4 +1,4 @@
-"""What had another name when it was recorded: sessions, terminals, directories."""
+"""Maps names of the recording to names of today: sessions, terminals, directories."""
 
 import os
 import re
@@ -10,7 +10,7 @@ __all__ = ["Mapping"]
 
 
 class Mapping:
-    """Translates between the recording and now."""
+    """Translates between the recording and today."""
 
     def __init__(self) -> None:
         self._now: dict[str, dict[str, str]] = {"sessionId": {}, "terminalId": {}}
@@ -24,7 +24,7 @@ class Mapping:
             self._recorded[kind][now] = recorded
 
     def add_directory(self, recorded: object, now: object) -> None:
-        """Paths below the one are below the other now."""
+        """Note that paths below the first directory are now below the second."""
         if isinstance(recorded, str) and isinstance(now, str) and recorded != now and len(recorded) > 1:
             self._paths[recorded.rstrip("/")] = now.rstrip("/")
 

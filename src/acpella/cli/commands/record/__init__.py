@@ -56,7 +56,7 @@ def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Nam
         options, command = options[:cut], options[cut + 1 :]
     if options and not options[0].startswith("-") and options[0] not in ACTIONS:
         known = ", ".join(ACTIONS)
-        parser.error(f"{options[0]!r} is none of {known}; write `--` before the command of an agent")
+        parser.error(f"{options[0]!r} is not one of {known}; write `--` before the command of an agent")
     arguments = parser.parse_args(options)
     if arguments.action is None and not command:
         parser.error("say which agent to record: acpella record -- AGENT [ARG...]")

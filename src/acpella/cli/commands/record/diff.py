@@ -22,8 +22,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "Compare two recordings: capabilities, messages, their fields, texts, and times. What differs each\n"
         "time (ids, directories, _meta) is not compared. Exit code 1: they say different things."
     )
-    parser.add_argument("left", metavar="A")
-    parser.add_argument("right", metavar="B")
+    parser.add_argument("left", metavar="A", help="a recording, or a conversation of another tool")
+    parser.add_argument("right", metavar="B", help="the one to compare it with")
     parser.add_argument(
         "--connection", type=int, default=1, metavar="N", help="which one of each file; default: 1"
     )
@@ -52,28 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(found: "Comparison") -> None:
-    if found.capabilities:
-        show("capabilities")
-        for difference in found.capabilities:
-            show(f"  {one_line(str(difference))}")
-    if found.missing or found.added:
-        show("messages")
-        for step in found.missing:
-            show(f"  - {one_line(str(step))}  (line {step.line})")
-        for step in found.added:
-            show(f"  + {one_line(str(step))}  (line {step.line})")
-    if found.fields:
-        show("fields")
-        for one, other, differences in found.fields:
-            show(f"  {one_line(str(one))}  (lines {one.line} and {other.line})")
-            for difference in differences[:20]:
-                show(f"    {one_line(str(difference))}")
-    if found.texts:
-        show("texts")
-        for one, other, lines in found.texts:
-            show(f"  {one_line(str(one))}  (lines {one.line} and {other.line})")
-            for line in lines[:40]:
-                show(f"    {one_line(line)}")
+    for line in found.lines():
+        show(one_line(line))
     if found.times:
         show("times (seconds)")
         for method, before, now in found.times:

@@ -101,10 +101,12 @@ class _Frames(_Shown):
         show(f"# {text}")
 
     def begin(self, info: dict[str, Any]) -> None:
-        from acpella.recording.shape import table
+        from acpella._plain_json import as_dict
 
         agent = info.get("agent")
-        name = agent if isinstance(agent, str) else table(agent).get("command") or table(agent).get("name")
+        name = (
+            agent if isinstance(agent, str) else as_dict(agent).get("command") or as_dict(agent).get("name")
+        )
         show(f"# {info.get('started', '')} {one_line(str(name or ''))}")
 
     def frame(self, frame: "Frame") -> None:
@@ -139,10 +141,11 @@ class _Conversation(_Shown):
         super().end()
 
     def frame(self, frame: "Frame") -> None:
-        from acpella.recording.shape import kind_of, table
+        from acpella._plain_json import as_dict
+        from acpella.recording.shape import kind_of
 
         kind = kind_of(frame.message)
-        message = table(frame.message)
+        message = as_dict(frame.message)
         if kind == "noise":
             if self._verbose:
                 what = "stderr" if frame.direction == "err" else "not a message"
@@ -150,7 +153,7 @@ class _Conversation(_Shown):
         elif kind == "request":
             self._asked[frame.direction, repr(message["id"])] = str(message["method"]), message.get("params")
             if message["method"] == "session/prompt":
-                self._prompt(table(message.get("params")))
+                self._prompt(as_dict(message.get("params")))
             elif self._verbose:
                 self.note(
                     f"{'client' if frame.direction == 'out' else 'agent'}: {one_line(message['method'])}"
@@ -187,22 +190,21 @@ class _Conversation(_Shown):
         self._screen.update(update)
 
     def _answer(self, frame: "Frame", message: dict[str, Any]) -> None:
-        from acpella.recording.shape import table
+        from acpella._plain_json import as_dict
 
         asker = "out" if frame.direction == "in" else "in"
         method, params = self._asked.pop((asker, repr(message["id"])), ("", None))
         if "error" in message and message["error"] is not None:
-            self.note(
-                f"{method or 'a request'} failed: {one_line(str(table(message['error']).get('message', '')))}"
-            )
+            reason = one_line(str(as_dict(message["error"]).get("message", "")))
+            self.note(f"{method or 'a request'} failed: {reason}")
         elif method == "session/prompt":
-            stop = table(message.get("result")).get("stopReason")
+            stop = as_dict(message.get("result")).get("stopReason")
             if stop not in (None, "end_turn"):
                 self.note(one_line(str(stop)))
             self._flush()
         elif method == "session/request_permission":
-            title = table(table(params).get("toolCall")).get("title") or "permission"
-            outcome = table(table(message.get("result")).get("outcome"))
+            title = as_dict(as_dict(params).get("toolCall")).get("title") or "permission"
+            outcome = as_dict(as_dict(message.get("result")).get("outcome"))
             self.note(
                 f"{one_line(str(title))}: {one_line(str(outcome.get('optionId') or outcome.get('outcome')))}"
             )

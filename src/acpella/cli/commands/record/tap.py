@@ -1,87 +1,24 @@
 """Records an agent in whose place an editor started this program."""
 
 import argparse
-import os
-import re
-import signal
-import sys
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ... import exits
 from ...terminal.output import say
-
-if TYPE_CHECKING:
-    from acpella.recording.writer import Filters
 
 __all__ = ["run"]
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the agent; gives its exit code."""
-    if sys.platform == "win32":
-        say("acpella record needs Unix; use `acpella run --record FILE`, or WSL")
-        return exits.REFUSED
-    from acpella.errors import TransportError
-    from acpella.recording.tap import record_program
+    from ...session.recorded_program import place_for, run_recorded, started_as
 
-    def filters() -> "Filters":
-        from acpella.recording.anonymizing import Anonymizer
-        from acpella.recording.writer import Filters
-
-        anonymizer = Anonymizer(cwd=os.getcwd()) if arguments.anonymize else None
-        return Filters(raw=arguments.raw, media=not arguments.no_media, anonymizer=anonymizer)
-
-    command = _command(arguments.command)
-    on_terminal = sys.stderr.isatty()  # editors show each line of stderr as an error
-    stderr = os.dup(2)
+    command = started_as(arguments.command)
     try:
-        path = Path(arguments.output) if arguments.output else _place(command)
-        if arguments.raw:
-            say(f"--raw: secrets are written to {path} as they are; do not share it")
-        status, problem = record_program(command, path, filters=filters)
-    except TransportError as error:
-        say(str(error))
-        return exits.NOT_FOUND
+        path = Path(arguments.output) if arguments.output else place_for(command)
     except OSError as error:
         say(f"the recording cannot be written: {error}")
         return exits.USAGE
-    os.dup2(stderr, 2)
-    if problem:
-        say(f"{path}: {problem}")
-    elif on_terminal:
-        say(f"recorded to {path}")
-    return _end_like(status)
-
-
-def _command(words: list[str]) -> list[str]:
-    """A Python file is run with this Python, as everywhere else."""
-    if words[0].endswith(".py") and os.path.isfile(words[0]) and not os.access(words[0], os.X_OK):
-        return [sys.executable, *words]
-    return words
-
-
-def _place(command: list[str]) -> Path:
-    from ...state.paths import private, state
-
-    name = re.sub(r"[^\w.-]", "_", os.path.basename(command[0]))[:40]
-    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-    return private(state() / "recordings") / f"{stamp}-{name}-{os.getpid()}.jsonl"
-
-
-def _end_like(status: int) -> int:
-    """End as the agent did: by the same signal, if it was one."""
-    if status >= 0 or sys.platform == "win32":
-        return status
-    sys.stderr.flush()
-    try:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-        if -status not in (signal.SIGKILL, signal.SIGSTOP):
-            signal.signal(-status, signal.SIG_DFL)
-        os.kill(os.getpid(), -status)
-    except (ImportError, OSError, ValueError):
-        pass
-    return 128 - status
+    return run_recorded(
+        command, path, anonymize=arguments.anonymize, media=not arguments.no_media, raw=arguments.raw
+    )
