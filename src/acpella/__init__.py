@@ -6,6 +6,7 @@ Importing this module loads nothing but itself; each name below is imported when
 TYPE_CHECKING = False  # type checkers know this name; importing it from typing would cost 5 ms
 
 if TYPE_CHECKING:
+    from acpella import adapters as adapters
     from acpella import agent as agent
     from acpella import client as client
     from acpella import coder as coder
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
     from acpella import server as server
     from acpella import sessions as sessions
     from acpella import sync as sync
+    from acpella import testing as testing
     from acpella import transport as transport
     from acpella._version import __version__ as __version__
+    from acpella.adapters import adapt as adapt
+    from acpella.adapters import run as run
     from acpella.agent import Agent as Agent
     from acpella.agent import Choice as Choice
     from acpella.agent import EnvLogin as EnvLogin
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
     from acpella.agent import Toggle as Toggle
     from acpella.agent import Tool as Tool
     from acpella.agent import Turn as Turn
-    from acpella.agent import run as run
+    from acpella.agent import current_turn as current_turn
     from acpella.client import Permissions as Permissions
     from acpella.client import Result as Result
     from acpella.client import Rule as Rule
@@ -66,14 +70,17 @@ _HOMES = {
     "Turn": "acpella.agent",
     "Unsupported": "acpella.errors",
     "Workspace": "acpella.client",
+    "adapt": "acpella.adapters",
     "ask": "acpella.client.sync",
     "connect": "acpella.client",
-    "run": "acpella.agent",
+    "current_turn": "acpella.agent",
+    "run": "acpella.adapters",
     "__version__": "acpella._version",
 }
 """Where each exported name lives."""
 
 _MODULES = {
+    "adapters": "acpella.adapters",
     "agent": "acpella.agent",
     "client": "acpella.client",
     "coder": "acpella.coder",
@@ -84,6 +91,7 @@ _MODULES = {
     "sessions": "acpella.sessions",
     "transport": "acpella.transport",
     "sync": "acpella.sync",
+    "testing": "acpella.testing",
 }
 
 __all__ = [
@@ -110,11 +118,14 @@ __all__ = [
     "Unsupported",
     "Workspace",
     "__version__",
+    "adapt",
+    "adapters",
     "agent",
     "ask",
     "client",
     "coder",
     "connect",
+    "current_turn",
     "errors",
     "rpc",
     "run",
@@ -122,6 +133,7 @@ __all__ = [
     "server",
     "sessions",
     "sync",
+    "testing",
     "transport",
 ]
 

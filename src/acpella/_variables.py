@@ -16,7 +16,7 @@ class Variable(NamedTuple):
 
     name: str
     kind: str
-    """What it holds: text, number, seconds, path, 1 or 0, list."""
+    """What it holds: text, number, bytes, seconds, path, 1 or 0, list."""
     default: str
     """Empty if there is none."""
     about: str
@@ -35,6 +35,13 @@ def of_settings(settings: type[Any], prefix: str) -> list[Variable]:
         )
         for field in fields(settings)
     ]
+
+
+_BYTES = ("max_body", "max_message", "max_header", "command_core", "command_memory", "command_address_space")
+"""Settings whose names do not say that they count bytes."""
+
+_PATHS = ("_file", "_directory", "session_owners", "record")
+"""How the names of settings end that are files or directories."""
 
 
 def _sentences(settings: type[Any]) -> dict[str, str]:
@@ -61,11 +68,19 @@ def _kind(name: str, default: object) -> str:
         return "1 or 0"
     if isinstance(default, tuple):
         return "list"
-    if isinstance(default, float) and not name.endswith(("_rate", "_factor")):
-        return "seconds"
     if isinstance(default, int | float):
-        return "number"
-    return "path" if name.endswith(("_file", "_directory")) else "text"
+        return (
+            "seconds"
+            if name.endswith(("_seconds", "_timeout"))
+            else "bytes"
+            if _counts_bytes(name)
+            else "number"
+        )
+    return "path" if name.endswith(_PATHS) else "text"
+
+
+def _counts_bytes(name: str) -> bool:
+    return name.endswith("_bytes") or name in _BYTES
 
 
 def _written(default: object) -> str:

@@ -10,6 +10,7 @@ if sys.platform == "win32":
 else:
     from .unix import ProcessTree, kill_tree, start
 
+from .environment import inherited_environment, is_own_secret
 from .exits import ExitWatch
 from .signals import HANGUP, on_signals
 from .words import has_directory, join_command, split_command
@@ -19,6 +20,8 @@ __all__ = [
     "ExitWatch",
     "ProcessTree",
     "has_directory",
+    "inherited_environment",
+    "is_own_secret",
     "join_command",
     "kill_tree",
     "on_signals",

@@ -7,13 +7,14 @@ Each module imports only what stands below it:
     connection                              one editor: each method goes to the service that answers it
     extensions  prompting                   our own extension methods · runs prompts
     service  handlers                       new, load, resume, fork, list, close, delete · runs a handler
+    current                                 the turn of this task, for who was not handed it
     open_sessions  blocking                 sessions in memory · a turn for plain functions
     turn                                    `Turn`, as authors drive it
     plan  files  questions  shell           what a turn offers
     tool_call                               a tool call while it runs
     turn_core                               what is behind a turn
     session                                 `Session`, and the core of it
-    log_first  logins  catalogue            order of log and editor · who is logged in · what the store holds
+    log_first  logins  stored_sessions      order of log and editor · who is logged in · what the store holds
     editor                                  the way to one editor
     codec                                   protocol versions: messages to operations, doings to messages
     operations                              what an editor can ask for
@@ -25,6 +26,7 @@ A second protocol version is a module in `codec`.
 """
 
 from .app import Agent, run
+from .current import current_turn
 from .declare import Choice, EnvLogin, Login, Mode, Option, Select, TerminalLogin, Toggle, Tool
 from .definition import Command
 from .files import Files
@@ -58,5 +60,6 @@ __all__ = [
     "Tool",
     "ToolRun",
     "Turn",
+    "current_turn",
     "run",
 ]

@@ -12,7 +12,6 @@ from acpella.rpc import Channel
 from acpella.schema import Meta
 from acpella.sessions import Store, StoreError, open_store
 
-from .catalogue import Catalogue
 from .connection import EditorConnection
 from .declare import EnvLogin, Login, Mode, Option, TerminalLogin, Tool
 from .definition import Command, Definition
@@ -22,6 +21,7 @@ from .program import run_program, stop_on_signals
 from .service import CURRENT_SERVICE
 from .session import Session
 from .settings import Settings
+from .stored_sessions import StoredSessions
 
 __all__ = ["Agent", "run"]
 
@@ -70,7 +70,7 @@ class Agent:
         `unstable=False` keeps everything off the wire that only the unstable schema of ACP knows. `settings`
         are the values of `Settings`; the environment has the last word.
         """
-        self._store = open_store(store, name=name)
+        kept = open_store(store, name=name)
         self._definition = Definition(
             name,
             version=version,
@@ -85,18 +85,19 @@ class Agent:
             local=local,
             meta=meta,
             settings={"unstable": unstable, **(settings or {})},
-            keeps_sessions=self._store is not None,
+            keeps_sessions=kept is not None,
         )
         self._logins = Logins(self._definition)
-        self._open_sessions = OpenSessions(self._definition, self._store)
-        self._catalogue = (
-            None
-            if self._store is None
-            else Catalogue(self._store, max_stored_sessions=self.settings.max_stored_sessions)
-        )
+        self._use(kept)
         self._opening = asyncio.Lock()
         self._is_open = False
         self._reaper: asyncio.Task[None] | None = None
+
+    def _use(self, store: Store | None) -> None:
+        most = self.settings.max_stored_sessions
+        self._store = store
+        self._open_sessions = OpenSessions(self._definition, store)
+        self._stored_sessions = None if store is None else StoredSessions(store, max_stored_sessions=most)
 
     # -- what was declared -------------------------------------------------------------------
 
@@ -130,8 +131,15 @@ class Agent:
 
     @property
     def store(self) -> Store | None:
-        """Where sessions are kept."""
+        """Where sessions are kept. Whoever hosts an agent may choose another store, before it is served."""
         return self._store
+
+    @store.setter
+    def store(self, store: Store) -> None:
+        if self._is_open:
+            raise LocalProtocolError("the store is in use; choose it before the agent is served")
+        self._definition.keeps_sessions = True
+        self._use(store)
 
     # -- declaring handlers ----------------------------------------------------------------
 
@@ -216,7 +224,7 @@ class Agent:
         return self._hook("logged_in", check)
 
     def _hook(self, name: str, hook: F) -> F:
-        self._definition.hooks[name] = hook
+        self._definition.hooks.setdefault(name, []).append(hook)
         return hook
 
     # -- running -----------------------------------------------------------------------------
@@ -268,12 +276,12 @@ class Agent:
 
     async def _serve(self, channel: Channel, *, signals: bool, **options: Any) -> Exception | None:
         """Serve one editor; gives the fault of our own that ended it, if one did."""
-        await self._open()
+        await self.open()
         connection = EditorConnection(
             self._definition,
             channel,
             open_sessions=self._open_sessions,
-            catalogue=self._catalogue,
+            stored_sessions=self._stored_sessions,
             logins=self._logins,
             **options,
         )
@@ -290,7 +298,12 @@ class Agent:
             self._is_open = False
             await self._store.close()
 
-    async def _open(self) -> None:
+    async def open(self) -> None:
+        """Open the store, which the first connection does otherwise. Safe to call twice.
+
+        Raises:
+            StoreError: it cannot be opened; says why.
+        """
         async with self._opening:
             if self._store is None or self._is_open:
                 return
@@ -309,10 +322,10 @@ class Agent:
         return await self._stored.import_session(document, principal)
 
     @property
-    def _stored(self) -> Catalogue:
-        if self._catalogue is None:
+    def _stored(self) -> StoredSessions:
+        if self._stored_sessions is None:
             raise StoreError("the agent keeps no sessions; give it a store")
-        return self._catalogue
+        return self._stored_sessions
 
 
 def _checked(handler: F) -> F:

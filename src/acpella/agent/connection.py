@@ -8,7 +8,6 @@ from acpella.errors import InternalError, InvalidParams, InvalidRequest, Resourc
 from acpella.rpc import Channel, Connection, Limits
 from acpella.sessions import InvalidCursor, InvalidDocument, SessionBusy, SessionNotFound, StoreError
 
-from .catalogue import Catalogue
 from .codec import Route, codec_for
 from .definition import Definition
 from .editor import Editor
@@ -33,6 +32,7 @@ from .operations import (
 from .prompting import Prompting
 from .running import RunningPrompts
 from .service import CURRENT_SERVICE, SessionService
+from .stored_sessions import StoredSessions
 
 __all__ = ["EditorConnection"]
 
@@ -57,7 +57,7 @@ class EditorConnection:
         channel: Channel,
         *,
         open_sessions: OpenSessions,
-        catalogue: Catalogue | None,
+        stored_sessions: StoredSessions | None,
         logins: Logins,
         principal: str = "",
         log_first: bool = False,
@@ -72,9 +72,11 @@ class EditorConnection:
             self._codec, principal=principal, log_first=log_first, is_detached=is_detached, roots=roots
         )
         self._running = RunningPrompts()
-        self._service = SessionService(definition, self._editor, open_sessions, catalogue, self._running)
+        self._service = SessionService(
+            definition, self._editor, open_sessions, stored_sessions, self._running
+        )
         self._prompting = Prompting(definition, self._service, self._running, logins)
-        self._extensions = Extensions(definition, self._service, catalogue)
+        self._extensions = Extensions(definition, self._service, stored_sessions)
         self._initialized = False
         cancellations = {
             method: self._cancelling(read) for method, read in self._codec.cancellations().items()
@@ -97,7 +99,7 @@ class EditorConnection:
             async with self._connection:
                 await self._connection.wait_closed()
         finally:
-            await self._leave()
+            await self._end_connection()
         return self._connection.failure
 
     async def shutdown(self) -> None:
@@ -105,7 +107,7 @@ class EditorConnection:
         await self._running.stop_all(SHUTDOWN_GRACE)
         await self._connection.close(grace=0.1)
 
-    async def _leave(self) -> None:
+    async def _end_connection(self) -> None:
         await self._running.stop_all(0.05)  # they have been cancelled before
         mine = [session for session in self._open_sessions.all() if session.editor is self._editor]
         await asyncio.gather(*(self._open_sessions.forget(session) for session in mine))

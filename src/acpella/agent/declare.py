@@ -61,7 +61,9 @@ class Select:
         if not self.choices:
             raise ValueError(f"the option {self.id!r} needs at least one choice")
         if self.default is not None and self.default not in self.values:
-            raise ValueError(f"the default {self.default!r} of the option {self.id!r} is none of its choices")
+            raise ValueError(
+                f"the default {self.default!r} of the option {self.id!r} is not one of its choices"
+            )
 
     @property
     def values(self) -> list[str]:

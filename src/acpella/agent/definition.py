@@ -59,24 +59,24 @@ class Definition:
         self.name = name
         self.version = version
         self.title = title
-        self.modes = [Mode(mode, mode.capitalize()) if isinstance(mode, str) else mode for mode in modes]
-        self.options = list(options)
-        self.logins = list(logins)
-        self.tools = list(tools)
+        self.modes: list[Mode] = [Mode(m, m.capitalize()) if isinstance(m, str) else m for m in modes]
+        self.options: list[Option] = list(options)
+        self.logins: list[AnyLogin] = list(logins)
+        self.tools: list[Tool] = list(tools)
         self.images = images
         self.audio = audio
-        self.mcp = frozenset(mcp)
+        self.mcp: frozenset[str] = frozenset(mcp)
         self.local = local
-        self.meta = dict(meta or {})
-        self.settings = Settings.from_environment(**(settings or {}))
+        self.meta: dict[str, Any] = dict(meta or {})
+        self.settings: Settings = Settings.from_environment(**(settings or {}))
         self.keeps_sessions = keeps_sessions
         """Whether there is a store, and with it load, resume, fork, list and delete."""
-        self.remembered = RememberedPermissions(self.settings.remembered_in())
+        self.remembered: RememberedPermissions = RememberedPermissions(self.settings.remembered_in())
         self.commands: dict[str, Command] = {}
         self.prompt_handler: PromptHandler | None = None
         self.request_handlers: dict[str, Any] = {}
         self.notification_handlers: dict[str, Any] = {}
-        self.hooks: dict[str, Callable[..., Any]] = {}
+        self.hooks: dict[str, list[Callable[..., Any]]] = {}
         self.log_file: Path | None = None
         """Where `Agent.run` logs to, if it is a file."""
         self._check_names()
@@ -110,9 +110,10 @@ class Definition:
         return self.prompt_handler, None, ""
 
     async def call_hook(self, name: str, *args: Any) -> Any:
-        """What the author's hook says; None if there is none."""
-        hook = self.hooks.get(name)
-        if hook is None:
-            return None
-        result = hook(*args)
-        return await result if inspect.isawaitable(result) else result
+        """Call the author's hooks of this name; gives what the last one says, None if there is none."""
+        said: Any = None
+        for hook in self.hooks.get(name, ()):
+            said = hook(*args)
+            if inspect.isawaitable(said):
+                said = await said
+        return said

@@ -45,7 +45,7 @@ class Editor:
         """Who uses it; one of several users of a server, or nobody in particular."""
         self.log_first = log_first
         """Whether it is shown only what is in the log already."""
-        self.may_detach = is_detached is not None
+        self.may_detach: bool = is_detached is not None
         self.parked: dict[str, Workplace] = {}
         """Sessions that are open for it but unloaded."""
         self._is_detached = is_detached

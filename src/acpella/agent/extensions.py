@@ -9,11 +9,11 @@ import msgspec
 from acpella.errors import InvalidParams
 from acpella.schema import ListSessionsRequest
 
-from .catalogue import Catalogue
 from .definition import Definition
 from .guards import checked_id
 from .operations import DeleteSession, ListSessions
 from .service import SessionService
+from .stored_sessions import StoredSessions
 
 __all__ = ["Extensions"]
 
@@ -21,10 +21,12 @@ __all__ = ["Extensions"]
 class Extensions:
     """FEATURES C19, for one connection."""
 
-    def __init__(self, definition: Definition, service: SessionService, catalogue: Catalogue | None) -> None:
+    def __init__(
+        self, definition: Definition, service: SessionService, stored_sessions: StoredSessions | None
+    ) -> None:
         self._definition = definition
         self._service = service
-        self._catalogue = catalogue
+        self._stored_sessions = stored_sessions
 
     def requests(self) -> dict[str, Callable[[Any], Awaitable[Any]]]:
         """What can be asked, by method."""
@@ -33,7 +35,7 @@ class Extensions:
         }
         if self._definition.tools:
             table["_agent/tools"] = self._list_tools
-        if self._catalogue is not None:
+        if self._stored_sessions is not None:
             table |= {
                 "_session/list": self._list,
                 "_session/get": self._get,
@@ -83,9 +85,9 @@ class Extensions:
         return {"sessionId": await self._stored.import_session(document, self._principal)}
 
     @property
-    def _stored(self) -> Catalogue:
-        assert self._catalogue is not None, "only served with a store"
-        return self._catalogue
+    def _stored(self) -> StoredSessions:
+        assert self._stored_sessions is not None, "only served with a store"
+        return self._stored_sessions
 
     @property
     def _principal(self) -> str:

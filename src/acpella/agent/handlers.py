@@ -1,13 +1,16 @@
 """Runs a prompt handler, whatever kind of function it is."""
 
 import asyncio
+import contextvars
 import inspect
 import threading
 from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, closing
+from functools import partial
 from typing import Any, cast
 
 from .blocking import BlockingTurn, Calls
+from .current import CURRENT_TURN
 from .definition import PromptHandler
 from .turn import Turn
 from .turn_core import TurnCore
@@ -17,11 +20,16 @@ __all__ = ["drive"]
 
 async def drive(handler: PromptHandler, turn: Turn, core: TurnCore) -> None:
     """Run the handler to its end and send what it yields or returns."""
+    calls = Calls(turn, asyncio.get_running_loop())
+    CURRENT_TURN.set((turn, calls))  # the task that runs this is the turn's own
     try:
         if _is_async(handler):
             await _settle(handler(turn), core)
         else:
-            await _settle(await _in_thread(handler, turn, core), core)
+            await _settle(await _in_thread(handler, turn, core, calls), core)
+    except asyncio.CancelledError:
+        await calls.cancel()
+        raise
     except SystemExit as error:  # of a library with a command line inside: not the end of the agent
         raise RuntimeError(f"the prompt handler raised SystemExit({error.code!r})") from error
 
@@ -44,11 +52,10 @@ async def _settle(result: Any, core: TurnCore) -> None:
         await core.emit(result)
 
 
-async def _in_thread(handler: PromptHandler, turn: Turn, core: TurnCore) -> Any:
+async def _in_thread(handler: PromptHandler, turn: Turn, core: TurnCore, calls: Calls) -> Any:
     """Run a plain function in a thread of its own; a cancelled turn does not wait for it."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Any] = loop.create_future()
-    calls = Calls(turn, loop)
     blocking = BlockingTurn(turn, calls)
 
     def tell(result: Any, error: BaseException | None) -> None:
@@ -79,9 +86,6 @@ async def _in_thread(handler: PromptHandler, turn: Turn, core: TurnCore) -> Any:
         del outcome  # an error's traceback has this frame
 
     # A daemon thread: one that ignores a cancellation must not keep the process alive.
-    threading.Thread(target=work, name=f"turn of {turn.session.id}", daemon=True).start()
-    try:
-        return await done
-    except asyncio.CancelledError:
-        await calls.cancel()
-        raise
+    run = partial(contextvars.copy_context().run, work)
+    threading.Thread(target=run, name=f"turn of {turn.session.id}", daemon=True).start()
+    return await done

@@ -12,7 +12,7 @@ from acpella.sessions import EventKind, Lease, SessionChanges, Store, StoreError
 
 __all__ = ["LogWriter"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 FLUSH_AFTER = 1.0
 """Seconds after which what was gathered is written although the turn goes on."""

@@ -13,7 +13,7 @@ from acpella import _directories as directories
 
 __all__ = ["logging_failures", "set_up_logging"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 MAX_LOG = 1024 * 1024
 """Bytes of a log file; one older file is kept."""
@@ -46,7 +46,7 @@ def set_up_logging(name: str) -> Path | None:
     wanted = os.environ.get("ACPELLA_LOG", "")
     level = (os.environ.get("ACPELLA_LOG_LEVEL") or "INFO").upper()
     if level not in logging.getLevelNamesMapping():
-        raise ValueError(f"ACPELLA_LOG_LEVEL={level!r} is none of DEBUG, INFO, WARNING and ERROR")
+        raise ValueError(f"ACPELLA_LOG_LEVEL={level!r} is not DEBUG, INFO, WARNING or ERROR")
     if wanted == "off":
         logger.addHandler(logging.NullHandler())
         return None

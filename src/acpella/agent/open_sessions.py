@@ -12,7 +12,7 @@ from .session import SessionCore
 
 __all__ = ["OpenSessions"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 CLOSE_GRACE = 1.0
 """Seconds for the author's `on_close`. Without it, one that hangs keeps sessions and the process alive."""

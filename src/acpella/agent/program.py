@@ -15,7 +15,7 @@ from .definition import Definition
 
 __all__ = ["run_program", "stop_on_signals"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 EXIT_GRACE = 0.3
 """Seconds for what a handler has left running, tasks and threads, to end with the agent."""

@@ -26,7 +26,7 @@ from .turn_core import TurnCore
 
 __all__ = ["Prompting", "accepted_content", "title_of"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 MIB = 1024 * 1024
 

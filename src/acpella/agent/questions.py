@@ -36,7 +36,7 @@ __all__ = [
     "remembered_decision",
 ]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _OPTIONS = [
     PermissionOption(option_id="allow_once", name="Allow", kind="allow_once"),

@@ -20,9 +20,9 @@ class RunningPrompt:
         self.task: asyncio.Task[None] | None = None
         """What runs the author's handler."""
         self.on_cancel: Callable[[], None] | None = None
-        self.cancelled = False
-        self.given_up = asyncio.Event()
-        self.done = asyncio.Event()
+        self.cancelled: bool = False
+        self.given_up: asyncio.Event = asyncio.Event()
+        self.done: asyncio.Event = asyncio.Event()
         self._home = home
 
     def cancel(self) -> None:

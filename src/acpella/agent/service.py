@@ -9,10 +9,10 @@ from acpella.errors import InvalidParams, InvalidRequest
 from acpella.schema import ListSessionsResponse, SessionInfo
 from acpella.sessions import Lease, SessionNotFound, SessionRecord, Store
 
-from .catalogue import Catalogue
 from .definition import Definition
 from .editor import Editor
 from .guards import check_absolute, check_places, checked_id, new_session_id, no_session
+from .interrupted import close_interrupted
 from .log_writer import LogWriter
 from .open_sessions import OpenSessions
 from .operations import (
@@ -29,6 +29,7 @@ from .operations import (
 )
 from .running import RunningPrompts
 from .session import SessionCore
+from .stored_sessions import StoredSessions
 
 __all__ = ["CURRENT_SERVICE", "SessionService"]
 
@@ -47,13 +48,13 @@ class SessionService:
         definition: Definition,
         editor: Editor,
         open_sessions: OpenSessions,
-        catalogue: Catalogue | None,
+        stored_sessions: StoredSessions | None,
         running: RunningPrompts,
     ) -> None:
         self.editor = editor
         self._definition = definition
         self._open_sessions = open_sessions
-        self._catalogue = catalogue
+        self._stored_sessions = stored_sessions
         self._running = running
 
     # -- opening -------------------------------------------------------------------------
@@ -62,9 +63,9 @@ class SessionService:
         self._check(request.workplace)
         record = self._new_record(request.workplace)
         log_writer = None
-        if self._catalogue is not None:
-            await self._catalogue.check_room(self.editor.principal)
-            store = self._catalogue.store
+        if self._stored_sessions is not None:
+            await self._stored_sessions.check_room(self.editor.principal)
+            store = self._stored_sessions.store
             log_writer = LogWriter(store, await store.create(record), 0)
         return await self._admit_made(record, request.workplace, log_writer)
 
@@ -107,7 +108,7 @@ class SessionService:
         try:
             session = await self._admit(record, workplace, log_writer)
         except BaseException:
-            if self._catalogue is not None:
+            if self._stored_sessions is not None:
                 await self._store.delete(record.id, principal=self.editor.principal)
             raise
         self._tell_commands_later(session)
@@ -138,9 +139,10 @@ class SessionService:
             lease = await self._take(session_id)
             try:
                 record = await self._store.get(session_id, principal=self.editor.principal)
+                last_seq = await self._close_interrupted(lease, record, show=not request.replay)
                 if request.replay:
                     await self._replay(session_id)
-                log_writer = LogWriter(self._store, lease, record.last_seq)
+                log_writer = LogWriter(self._store, lease, last_seq)
                 return await self._admit(record, request.workplace, log_writer)
             except BaseException:
                 await self._store.release(lease)
@@ -168,6 +170,17 @@ class SessionService:
             self._check_idle(live)
             await self._open_sessions.forget(live)
         return await self._store.acquire(session_id, principal=self.editor.principal)
+
+    async def _close_interrupted(self, lease: Lease, record: SessionRecord, *, show: bool) -> int:
+        """Close a turn that its process left open, and tell the editor; gives the new end of the log."""
+        if not record.last_seq:
+            return 0
+        last_seq, updates = await close_interrupted(
+            self._store, lease, record.last_seq, principal=self.editor.principal
+        )
+        for update in updates if show else ():
+            await self.editor.show_stored(record.id, update)
+        return last_seq
 
     async def _replay(self, session_id: str) -> None:
         """Send the whole conversation again, in order (R-142)."""
@@ -204,13 +217,14 @@ class SessionService:
         if session is not None and session.editor is self.editor:
             return session  # somebody was faster
         workplace = self.editor.parked.get(session_id)
-        if workplace is None or session is not None or self._catalogue is None:
+        if workplace is None or session is not None or self._stored_sessions is None:
             self.editor.parked.pop(session_id, None)
             raise no_session(session_id)  # closed meanwhile, or open on another connection
         lease = await self._store.acquire(session_id, principal=self.editor.principal)
         try:
             record = await self._store.get(session_id, principal=self.editor.principal)
-            log_writer = LogWriter(self._store, lease, record.last_seq)
+            last_seq = await self._close_interrupted(lease, record, show=True)
+            log_writer = LogWriter(self._store, lease, last_seq)
             return await self._admit(record, workplace, log_writer)
         except BaseException:
             self.editor.parked[session_id] = workplace
@@ -242,7 +256,7 @@ class SessionService:
         if live is not None:
             await live.save()
 
-    # -- the catalogue -------------------------------------------------------------------
+    # -- what the store holds ------------------------------------------------------------
 
     async def list(self, request: ListSessions) -> ListSessionsResponse:
         if request.cwd is not None:
@@ -302,9 +316,9 @@ class SessionService:
     # -- guards --------------------------------------------------------------------------
 
     @property
-    def _stored(self) -> Catalogue:
-        assert self._catalogue is not None, "only served with a store"
-        return self._catalogue
+    def _stored(self) -> StoredSessions:
+        assert self._stored_sessions is not None, "only served with a store"
+        return self._stored_sessions
 
     @property
     def _store(self) -> Store:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Session", "SessionCore", "notice_as_text"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _NOT_HISTORY = frozenset(
     {
@@ -66,20 +66,20 @@ class SessionCore:
         *,
         log_writer: LogWriter | None,
     ) -> None:
-        self.id = record.id
-        self.cwd = Path(workplace.cwd)
-        self.directories = [Path(directory) for directory in workplace.directories]
-        self.mcp_servers = list(workplace.mcp_servers)
+        self.id: str = record.id
+        self.cwd: Path = Path(workplace.cwd)
+        self.directories: list[Path] = [Path(directory) for directory in workplace.directories]
+        self.mcp_servers: list[McpServer] = list(workplace.mcp_servers)
         self.state: dict[str, Any] = record.state
-        self.title = record.title
-        self.choices = Choices(definition.modes, definition.options, record.settings)
+        self.title: str | None = record.title
+        self.choices: Choices = Choices(definition.modes, definition.options, record.settings)
         self.prompt: RunningPrompt | None = None
         """The prompt that is running."""
         self.users = 0
         """Requests that work with it right now."""
-        self.editor = editor
+        self.editor: Editor = editor
         self.log_writer = log_writer
-        self.session = Session(self)
+        self.session: Session = Session(self)
         self._definition = definition
         self._saved_state = msgspec.json.encode(self.state)
         self._saved_title: str | None = self.title

@@ -31,31 +31,31 @@ class Settings:
     """How much an agent takes on. Each has an environment variable: `ACPELLA_` and its name in capitals."""
 
     max_sessions: int = 256
-    """Sessions kept in memory; with a store, the longest unused one is unloaded to make room."""
+    """The most sessions in memory; with a store, the one unused for longest is unloaded to make room."""
 
     max_stored_sessions: int = 0
-    """Sessions that one user may have in the store, those never used included; 0 = any number."""
+    """The most sessions of one user in the store, including those never used; 0 means no limit."""
 
     session_idle_timeout: float = 1800.0
-    """Seconds after which an unused session is unloaded to the store; 0 = never."""
+    """How long a session may stay unused before it is unloaded to the store; 0 means for ever."""
 
     terminal_timeout: float = 120.0
-    """Seconds that a command may run; 0 = no limit."""
+    """How long a command may run; 0 means no limit."""
 
     editor_timeout: float = 60.0
-    """Seconds for the editor to answer a request that needs no person; 0 = no limit."""
+    """How long the editor may take to answer a request that needs no person; 0 means no limit."""
 
     max_image_bytes: int = 20 * 1024 * 1024
-    """Images and sounds in prompts that are larger are left out with a warning."""
+    """The largest image or sound in a prompt, in bytes; larger ones are left out with a warning."""
 
     page_size: int = 50
-    """Sessions in one answer to `session/list`."""
+    """How many sessions one answer to `session/list` lists."""
 
     permission_file: str = ""
-    """Where "always" answers are remembered; by default in the user's configuration directory."""
+    """The file that remembers "always" answers; by default it is in the user's configuration directory."""
 
     unstable: bool = True
-    """Whether to offer what only the unstable schema of ACP knows; without it nothing of that is sent."""
+    """Offer features that only ACP's unstable schema has; with 0 the agent sends nothing of them."""
 
     def __post_init__(self) -> None:
         for name in _AT_LEAST_ONE:

@@ -25,7 +25,7 @@ from .turn_core import TurnCore
 
 __all__ = ["Shell", "ShellResult"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 CREATE_GRACE = 1.0
 """Seconds that a terminal may still take to be created when the turn was cancelled, to be released then."""

@@ -32,7 +32,7 @@ from .turn_core import TurnCore
 
 __all__ = ["Location", "ToolRun"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 Location: TypeAlias = str | Path | tuple[str | Path, int]
 """A file, or a file and a line in it (from 1)."""
@@ -58,14 +58,12 @@ class ToolRun:
         input: Any = UNSET,
         pending: bool = False,
     ) -> None:
-        if kind not in _KINDS:
-            raise ValueError(f"no kind of tool {kind!r}; there are: {', '.join(_KINDS)}")
-        self.id = f"call_{uuid.uuid4().hex[:24]}"
-        self.title = title
-        self.kind: ToolKind = kind
+        self.id: str = f"call_{uuid.uuid4().hex[:24]}"
+        self.title: str = title
+        self.kind: ToolKind = _checked_kind(kind)
         self.name = name
-        self.locations = [self._location(turn, location) for location in locations]
-        self.input = input
+        self.locations: list[ToolCallLocation] = [self._location(turn, location) for location in locations]
+        self.input: Any = input
         self._turn = turn
         self._content: list[ToolCallContent] = []
         self._output: Any = UNSET
@@ -113,6 +111,36 @@ class ToolRun:
         if title is not None:
             self.title = title
         await self._send(self._status, title=title, meta=meta)
+
+    async def change(
+        self,
+        *,
+        title: str | None = None,
+        kind: ToolKind | None = None,
+        locations: Sequence[Location] | None = None,
+        input: Any = UNSET,
+    ) -> None:
+        """Say more of what the call is, such as the arguments that a model has written meanwhile."""
+        if kind is not None:
+            self.kind = _checked_kind(kind)
+        if title is not None:
+            self.title = title
+        if locations is not None:
+            self.locations = [self._location(self._turn, location) for location in locations]
+        if input is not UNSET:
+            self.input = input
+        if self._open:
+            await self._turn.update(
+                ToolCallProgress(
+                    tool_call_id=self.id,
+                    title=title,
+                    kind=kind,
+                    status=self._status,
+                    locations=None if locations is None else self.locations,
+                    content=list(self._content) or None,
+                    raw_input=input,
+                )
+            )
 
     async def start(self) -> None:
         """The call runs from now on: a pending one is shown as in progress. Safe to call twice."""
@@ -217,3 +245,9 @@ class ToolRun:
     def _location(turn: TurnCore, location: Location) -> ToolCallLocation:
         path, line = location if isinstance(location, tuple) else (location, None)
         return ToolCallLocation(path=str(turn.session.cwd / path), line=line)
+
+
+def _checked_kind(kind: ToolKind) -> ToolKind:
+    if kind not in _KINDS:
+        raise ValueError(f"no kind of tool {kind!r}; there are: {', '.join(_KINDS)}")
+    return kind

@@ -58,8 +58,8 @@ class Turn:
         self.stop_reason: StopReason = "end_turn"
         self.tokens: Usage | None = None
         """Tokens that this turn took; sent with the answer."""
-        self.files = Files(core)
-        self.shell = Shell(core)
+        self.files: Files = Files(core)
+        self.shell: Shell = Shell(core)
         self._core = core
 
     # -- what came in --------------------------------------------------------------------

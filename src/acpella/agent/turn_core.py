@@ -29,7 +29,7 @@ from .session import SessionCore
 
 __all__ = ["Closable", "TurnCore", "block"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 P = TypeVar("P")
 R = TypeVar("R")

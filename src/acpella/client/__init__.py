@@ -2,15 +2,18 @@
 
 from typing import TYPE_CHECKING
 
-from .agent import ConnectedAgent, Timeouts
+from .agent import ConnectedAgent
 from .connect import connect
 from .elicitation import check_form, defaults_of
 from .login import TerminalCommand
 from .permissions import Permissions, Remembered, Rule
 from .result import Result, ToolCallState
 from .session import ClientSession
-from .settings import AgentServer, ClientSettings, SettingsError, UntrustedSettings
-from .turn import PromptTurn, UpdatesDropped
+from .settings import AgentServer, ClientSettings
+from .settings_source import SettingsError, UntrustedSettings
+from .timeouts import Timeouts
+from .turn import PromptTurn
+from .turn_core import UpdatesDropped
 from .workspace import Terminals, Workspace
 
 if TYPE_CHECKING:

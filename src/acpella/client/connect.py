@@ -2,19 +2,21 @@
 
 import os
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from acpella.errors import TransportError
 from acpella.rpc import Noise
 from acpella.schema import Implementation
 
-from .agent import ConnectedAgent, Timeouts
+from .agent import ConnectedAgent
+from .agent_core import ConnectedAgentCore
 from .elicitation import Elicit, Elicitations
 from .permissions import Permissions, Policy
 from .services import Services
-from .settings import ClientSettings, UntrustedSettings
+from .settings import ClientSettings
+from .settings_source import UntrustedSettings
 from .targets import Target, find_endpoint, identity_of, is_name
+from .timeouts import Timeouts
 from .workspace import Terminals, Workspace
 
 if TYPE_CHECKING:
@@ -80,20 +82,23 @@ def connect(
 ) -> ConnectedAgent:
     """Start an agent and greet it: `async with acpella.connect("agent.py") as agent:`.
 
-    `target` is a command, a list, a Python file, a URL (http, https, ws, wss), a name of the settings, or an
-    `Agent`. `files` lets the agent read inside the session's directories (`Workspace(write=True)`: also
-    write), `terminals` run commands there. `permissions` answers its questions: a policy, or `Permissions`
+    `target` is a command, a list, a Python file, a URL (http, https, ws, wss), a name of the settings, the
+    name of an agent that `acpella registry install` has installed, such as "codex", or an `Agent`.
+
+    `files` lets the agent read inside the session's directories (`Workspace(write=True)`: also write);
+    `terminals` lets it run commands there. `permissions` answers its questions: a policy, or `Permissions`
     with rules and somebody to ask. `on_elicit` shows its forms and pages to the user, and
     `on_elicit_complete` hears of those that were finished. `requests` and `notifications` are extension
     methods that the agent may call. `record` names a file that gets every frame both ways, without secrets.
-    `remembered_as` is for channels, which do not say whose answers for always are meant; other agents are
-    known by their name in the settings, their path, command or URL.
+    `remembered_as` names the agent for remembered answers when `target` is a channel. Other agents are
+    known by their name in the settings, or by their path, command or URL.
 
     For an agent behind a URL: `headers` and `token` (default: `ACPELLA_TOKEN` of the environment) go with
     every request; `reconnect` says how often a lost connection is made again, `on_state` hears of it.
 
     Raises:
-        TypeError, ValueError: an option is none; says what it can be.
+        TypeError, ValueError: an option is wrong; says what it can be.
+        TransportError: an agent that acpella knows by name is not installed; says how to start it.
         UntrustedSettings: a name may be one of `./.acpella/settings.json`, to which the user has not agreed.
 
     Raises, when it is entered:
@@ -105,36 +110,40 @@ def connect(
     _check_options(files, terminals, permissions, timeouts, reconnect)
     if not isinstance(settings, ClientSettings):
         settings = _find_settings(target, settings)
+    if isinstance(target, str) and is_name(target):
+        from .names import with_known  # most targets are commands and files
+
+        settings = with_known(settings, target)
     remote = find_endpoint(target, settings=settings, headers=headers, token=token)
     if remote is None and (headers or token is not None):
         raise TransportError("headers= and token= make sense only for an agent behind a URL")
-    make: Callable[..., ConnectedAgent] = partial(ConnectedAgent, target)
-    if remote is not None:
-        from .remote import RECONNECT, RemoteAgent
-
-        limits = (RECONNECT if reconnect else None) if isinstance(reconnect, bool) else reconnect
-        make = partial(RemoteAgent, *remote, reconnect=limits, on_state=on_state)
     services = Services(
         files=(Workspace() if files else None) if isinstance(files, bool) else files,
         terminals=(Terminals() if terminals else None) if isinstance(terminals, bool) else terminals,
         permissions=Permissions(permissions) if isinstance(permissions, str) else permissions,
         elicitations=None if on_elicit is None else Elicitations(on_elicit, on_elicit_complete),
     )
-    return make(
-        services=services,
-        timeouts=timeouts,
-        settings=settings,
-        cwd=cwd,
-        env=env,
-        on_stderr=on_stderr,
-        on_noise=on_noise,
-        requests=requests,
-        notifications=notifications,
-        record=record,
-        info=Implementation(name=name, version=__version__),
-        identity=identity_of(target, settings, cwd=cwd),
-        remembered_as=remembered_as,
-    )
+    options: dict[str, Any] = {
+        "services": services,
+        "timeouts": timeouts,
+        "settings": settings,
+        "cwd": cwd,
+        "env": env,
+        "on_stderr": on_stderr,
+        "on_noise": on_noise,
+        "requests": requests,
+        "notifications": notifications,
+        "record": record,
+        "info": Implementation(name=name, version=__version__),
+        "identity": identity_of(target, settings, cwd=cwd),
+    }
+    if remote is None:
+        return ConnectedAgent(ConnectedAgentCore(target, **options), remembered_as=remembered_as)
+    from .remote import RECONNECT, RemoteAgent, RemoteAgentCore
+
+    limits = (RECONNECT if reconnect else None) if isinstance(reconnect, bool) else reconnect
+    core = RemoteAgentCore(*remote, reconnect=limits, **options)
+    return RemoteAgent(core, on_state=on_state, remembered_as=remembered_as)
 
 
 def _find_settings(target: Target, path: str | os.PathLike[str] | None) -> ClientSettings:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, cast
 
 import msgspec
 
-from acpella._processes import join_command
+from acpella._processes import inherited_environment, join_command
 from acpella._redact import redact
 from acpella.errors import Unsupported
 from acpella.rpc import PeerProcess
@@ -98,7 +98,7 @@ async def run_here(login: TerminalCommand) -> int | None:
         raise Unsupported(f"this login needs a terminal; run it in one: {login}")
     try:
         process = await asyncio.create_subprocess_exec(
-            *login.command, env={**os.environ, **login.env}, cwd=login.cwd
+            *login.command, env={**inherited_environment(), **login.env}, cwd=login.cwd
         )
     except OSError as error:
         raise Unsupported(f"cannot start the login `{login}`: {error}") from error

@@ -4,22 +4,22 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from acpella.errors import AcpellaError, ConnectionClosed, RpcError, TransportError, Unsupported
 from acpella.rpc import Connection, Method
 from acpella.schema import LoadSessionRequest, ResumeSessionRequest, methods
 
 from .agent import ConnectedAgent
+from .agent_core import ConnectedAgentCore
 from .restarts import Restarts
-from .session import ClientSession
+from .session_core import ClientSessionCore
 from .targets import open_endpoint
 
 if TYPE_CHECKING:
     from acpella.transport.endpoint import Endpoint
 
-__all__ = ["RemoteAgent", "RemoteState"]
+__all__ = ["RemoteAgent", "RemoteAgentCore", "RemoteState"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -34,25 +34,18 @@ RECONNECT = Restarts(budget=10, window=300.0)
 """About a minute of tries."""
 
 
-class RemoteAgent(ConnectedAgent):
-    """An agent behind a URL. Sessions stay usable over lost connections; running prompts fail with them."""
+class RemoteAgentCore(ConnectedAgentCore):
+    """The way to an agent behind a URL, made again when it is lost."""
 
     def __init__(
-        self,
-        name: str,
-        endpoint: "Endpoint",
-        *,
-        reconnect: Restarts | None,
-        on_state: Callable[["RemoteAgent"], None] | None,
-        **options: Any,
+        self, name: str, endpoint: "Endpoint", *, reconnect: Restarts | None, **options: Any
     ) -> None:
-        self._endpoint = endpoint
-        self._budget = reconnect
-        self._on_state = on_state
         self.state: RemoteState = "connecting"
         self.error: AcpellaError | None = None
-        """What the connection was lost to last."""
-        self.reconnects = 0
+        self.reconnects: int = 0
+        self.on_state: Callable[[], None] | None = None
+        self._endpoint = endpoint
+        self._budget = reconnect
         self._losses: deque[float] = deque()
         self._changed = asyncio.Event()
         self._leaving = False
@@ -62,26 +55,23 @@ class RemoteAgent(ConnectedAgent):
 
     # -- life ----------------------------------------------------------------------------------
 
-    async def __aenter__(self) -> Self:
+    async def open(self) -> None:
         self._set("connecting")
         try:
-            await super().__aenter__()
+            await super().open()
         except BaseException:
             self._leaving = True
             self._set("failed")
             raise
         self._set("connected")
         self._keeper = asyncio.get_running_loop().create_task(self._keep(), name=f"keep {self.name}")
-        return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def close(self) -> None:
         self._leaving = True
         if self._keeper is not None:
             self._keeper.cancel()
             await asyncio.wait([self._keeper])
-        await super().__aexit__(kind, error, trace)
+        await super().close()
         self._set("closed")
 
     async def kill(self, why: str) -> None:
@@ -103,7 +93,7 @@ class RemoteAgent(ConnectedAgent):
             self.state == "connected" and self.connection.closed is not None and not self._leaving
         ):
             await self._changed.wait()
-        if self.state == "failed" and self._hello is not None:
+        if self.state == "failed" and self.hello is not None:
             raise ConnectionClosed(f"the connection to {self.name} is lost: {self.error}")
 
     async def call(
@@ -113,10 +103,9 @@ class RemoteAgent(ConnectedAgent):
         await self.ready()
         return await super().call(method, params, timeout=timeout, in_order=in_order)
 
-    async def extension(self, method: str, params: Any = None, *, timeout: float | None = None) -> Any:
-        """Call an extension method, `_vendor/name`, with plain JSON."""
+    async def call_extension(self, method: str, params: Any, *, timeout: float | None) -> Any:
         await self.ready()
-        return await super().extension(method, params, timeout=timeout)
+        return await super().call_extension(method, params, timeout=timeout)
 
     # -- keeping it ------------------------------------------------------------------------------
 
@@ -126,9 +115,9 @@ class RemoteAgent(ConnectedAgent):
         self.state = state
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
-        if self._on_state is not None:
+        if self.on_state is not None:
             try:
-                self._on_state(self)
+                self.on_state()
             except Exception:
                 log.exception("on_state failed")
 
@@ -174,18 +163,17 @@ class RemoteAgent(ConnectedAgent):
 
     async def _connect_again(self) -> None:
         channel = open_endpoint(self._endpoint, on_link=self._link)
-        self._channel, connection = self._new_connection(channel, self.name)
+        recorded, connection = self.new_connection(channel, self.name)
         await connection.open()
         try:
-            self._hello = await self._greet(connection)
-            self.connection = connection
-            for session in list(self._sessions.values()):
+            await self.use(recorded, connection)
+            for session in list(self.sessions.values()):
                 await self._open_again(connection, session)
         except BaseException:
             await connection.close(grace=0)
             raise
 
-    async def _open_again(self, connection: Connection, session: ClientSession) -> None:
+    async def _open_again(self, connection: Connection, session: ClientSessionCore) -> None:
         """Open a session at the new connection; what it said before is not told again."""
         about: dict[str, Any] = {
             "session_id": session.id,
@@ -210,3 +198,35 @@ class RemoteAgent(ConnectedAgent):
             session.lost = error
         finally:
             session.replaying = False
+
+
+class RemoteAgent(ConnectedAgent):
+    """An agent behind a URL. Sessions stay usable over lost connections; running prompts fail with them."""
+
+    def __init__(
+        self,
+        core: RemoteAgentCore,
+        *,
+        on_state: Callable[["RemoteAgent"], None] | None = None,
+        remembered_as: str | Callable[[ConnectedAgent], str] | None = None,
+    ) -> None:
+        """Use `connect`."""
+        super().__init__(core, remembered_as=remembered_as)
+        self._remote = core
+        if on_state is not None:
+            core.on_state = lambda: on_state(self)
+
+    @property
+    def state(self) -> RemoteState:
+        """How the connection is."""
+        return self._remote.state
+
+    @property
+    def error(self) -> AcpellaError | None:
+        """What the connection was lost to last."""
+        return self._remote.error
+
+    @property
+    def reconnects(self) -> int:
+        """How often a lost connection was made again."""
+        return self._remote.reconnects

@@ -165,7 +165,7 @@ class Result:
         self.context: UsageUpdate | None = None
         """How full the context window is, if the agent tells."""
         self.commands: list[AvailableCommand] | None = None
-        self.refused = 0
+        self.refused: int = 0
         """Questions of the agent that were answered with no."""
         self._text: list[str] = []
         self._messages = Messages()

@@ -34,7 +34,7 @@ from acpella.schema import (
 from .budget import Budget
 from .elicitation import Elicitations
 from .permissions import Permissions
-from .session import ClientSession
+from .session_core import ClientSessionCore
 from .workspace import Refuse, Terminals, Workspace
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Services:
             ),
             elicitation=elicitation,
             auth=AuthCapabilities(terminal=terminal_logins),
-            meta={"terminal_output": True, "terminal-auth": True, "prompt_usage": True},
+            meta={"terminal_output": True, "terminal-auth": terminal_logins, "prompt_usage": True},
         )
 
     def _refuser(self, kind: str, doing: str, roots: list[Path]) -> Refuse | None:
@@ -114,7 +114,7 @@ class Services:
 
     def requests(
         self,
-        session_of: Callable[[str], ClientSession],
+        session_of: Callable[[str], ClientSessionCore],
         *,
         agent_name: Callable[[], str | None],
         drain: Callable[[], Awaitable[None]],

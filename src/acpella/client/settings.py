@@ -8,33 +8,22 @@ from typing import Any, cast
 import msgspec
 
 from acpella import _directories as directories
-from acpella.errors import AcpellaError
 
 from .jsonc import parse
+from .settings_source import SettingsError, read_settings
 
 __all__ = [
     "AgentServer",
     "ClientSettings",
-    "SettingsError",
-    "UntrustedSettings",
-    "read_settings",
     "user_settings",
 ]
 
 
-_TOP = ("agent_servers", "mcp_servers", "daemon_idle", "owner_idle")
+_TOP = ("agent_servers", "mcp_servers", "daemon_idle", "owner_idle", "registry")
 _AGENT = ("command", "args", "env", "url", "headers")
 
 ALIKE = 0.8
 """How alike a key must be to one of ours to count as a slip: `agent_server` is, Zed's own keys are not."""
-
-
-class SettingsError(AcpellaError):
-    """The settings file cannot be used; says where it is wrong."""
-
-
-class UntrustedSettings(SettingsError):
-    """The settings file belongs to a project, and the user has not agreed to it as it is now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +104,8 @@ class ClientSettings:
         _check_keys(top, _TOP, f"{path}: ")
         agents: dict[str, AgentServer] = {}
         for name, entry in _table(top.get("agent_servers", {}), f"{path}: agent_servers").items():
-            agents[name] = _agent(entry, f"{path}: agent_servers.{name}")
+            if not _is_of_registry(entry, f"{path}: agent_servers.{name}"):
+                agents[name] = _agent(entry, f"{path}: agent_servers.{name}")
         servers = top.get("mcp_servers", [])
         if isinstance(servers, dict):
             table = cast("dict[str, Any]", servers)
@@ -127,19 +117,25 @@ class ClientSettings:
         return cls(agents, checked, path)
 
 
-def read_settings(path: Path) -> bytes:
-    """The bytes of a settings file. Raises `SettingsError`."""
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise SettingsError(f"no settings file {path}") from None
-    except OSError as error:
-        raise SettingsError(f"{path} cannot be read: {error}") from None
-
-
 def user_settings() -> Path:
     """Where the user's own settings are."""
     return directories.config() / "settings.json"
+
+
+def _is_of_registry(entry: Any, where: str) -> bool:
+    """Whether it says as Zed does that the name is an id of the registry, which needs no settings here.
+
+    An agent that is not installed is not installed because a file names it.
+    """
+    table = _table(entry, where)
+    if table.get("type") != "registry":
+        return False
+    if more := sorted({"command", "args", "env", "url", "headers"} & table.keys()):
+        raise SettingsError(
+            f"{where}: an agent of the registry has no {more[0]} here; "
+            "`acpella registry run ID` as its command takes args and env"
+        )
+    return True
 
 
 def _agent(entry: Any, where: str) -> AgentServer:

@@ -34,7 +34,7 @@ class SupervisedSession:
         self._supervised = supervised
         self._session = session
         self._options = options  # MCP servers and directories, which an agent does not keep
-        self.id = session.id
+        self.id: str = session.id
         self.cwd: Path = session.cwd
         self.lost: AcpellaError | None = None
         """Why it could not be opened again."""
@@ -82,7 +82,7 @@ class SupervisedAgent:
         self.state: State = "starting"
         self.error: AcpellaError | None = None
         """What it died of last."""
-        self.restarts = 0
+        self.restarts: int = 0
         self._target = target
         self._limits = restarts
         self._on_change = on_change

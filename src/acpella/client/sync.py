@@ -35,7 +35,7 @@ from acpella.schema import (
     UsageUpdate,
 )
 
-from .agent import ConnectedAgent, Timeouts
+from .agent import ConnectedAgent
 from .connect import AskOptions, ConnectOptions
 from .connect import connect as connect_async
 from .login import RunLogin, run_here
@@ -43,12 +43,14 @@ from .permissions import Permissions
 from .result import Result, ToolCallState
 from .session import ClientSession, Prompt
 from .targets import Target
-from .turn import Overflow, PromptTurn, UpdatesDropped
+from .timeouts import Timeouts
+from .turn import PromptTurn
+from .turn_core import Overflow, UpdatesDropped
 
 if TYPE_CHECKING:
     from acpella.local import Terminal
 
-__all__ = ["SyncAgent", "SyncSession", "SyncTurn", "ask", "connect"]
+__all__ = ["SyncAgent", "SyncSession", "SyncTurn", "ask", "connect", "run_in_loop"]
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -68,7 +70,8 @@ def _running_loop() -> asyncio.AbstractEventLoop:
         return _loop
 
 
-def _wait(work: Coroutine[Any, Any, T]) -> T:
+def run_in_loop(work: Coroutine[Any, Any, T]) -> T:
+    """Run something in the loop of all blocking clients and wait for it."""
     future = asyncio.run_coroutine_threadsafe(work, _running_loop())
     try:
         return future.result()
@@ -89,7 +92,6 @@ class SyncTurn:
         """Use `SyncSession.prompt`."""
         self._turn = turn
         self.session = session
-        turn.how_to_send = "iterate it, call wait(), or read its text"
 
     def __iter__(self) -> Iterator[SessionUpdate | UpdatesDropped]:
         updates = self._turn.__aiter__()
@@ -100,20 +102,20 @@ class SyncTurn:
         try:
             while True:
                 try:
-                    yield _wait(following())
+                    yield run_in_loop(following())
                 except StopAsyncIteration:
                     return
         finally:
-            _wait(updates.aclose())
+            run_in_loop(updates.aclose())
 
     def __enter__(self) -> Self:
-        _wait(self._turn.__aenter__())
+        run_in_loop(self._turn.__aenter__())
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _wait(self._turn.__aexit__(kind, error, trace))
+        run_in_loop(self._turn.__aexit__(kind, error, trace))
 
     def __repr__(self) -> str:
         return repr(self._turn)
@@ -124,7 +126,7 @@ class SyncTurn:
         async def finish() -> Result:
             return await self._turn
 
-        return _wait(finish())
+        return run_in_loop(finish())
 
     def cancel(self, *, within: float | None = None) -> Result:
         """Stop the turn: pending permission requests are answered, the agent is told, its answer awaited.
@@ -133,7 +135,7 @@ class SyncTurn:
             TimeoutError: the agent did not stop within so many seconds (`Timeouts.cancel` by default) and
                 was ended.
         """
-        return _wait(self._turn.cancel(within=within))
+        return run_in_loop(self._turn.cancel(within=within))
 
     @property
     def is_sent(self) -> bool:
@@ -278,6 +280,10 @@ class SyncSession:
     def on_update(self, function: Callable[[SessionUpdate], Awaitable[None] | None] | None) -> None:
         self._session.on_update = function
 
+    def terminal(self, terminal_id: str) -> "Terminal | None":
+        """A terminal that runs here for the agent, to show its output; None if there is no such one."""
+        return self._session.terminal(terminal_id)
+
     # -- talking -----------------------------------------------------------------------------
 
     def prompt(self, prompt: Prompt, *more: Prompt, overflow: Overflow = "block") -> SyncTurn:
@@ -290,30 +296,30 @@ class SyncSession:
         async def make() -> PromptTurn:
             return self._session.prompt(prompt, *more, overflow=overflow)
 
-        return SyncTurn(_wait(make()), self)
+        return SyncTurn(run_in_loop(make()), self)
 
     def cancel(self) -> None:
         """Cancel the running turn, if there is one."""
-        _wait(self._session.cancel())
+        run_in_loop(self._session.cancel())
 
     def set_mode(self, mode_id: str) -> None:
         """Switch the mode. Raises `Unsupported` for agents without, `ValueError` for unknown ones."""
-        _wait(self._session.set_mode(mode_id))
+        run_in_loop(self._session.set_mode(mode_id))
 
     def set_option(self, option_id: str, value: str | bool) -> None:
         """Set a config option. Raises `Unsupported` for agents without, `ValueError` for unknown ones."""
-        _wait(self._session.set_option(option_id, value))
+        run_in_loop(self._session.set_option(option_id, value))
 
     def set_model(self, model_id: str) -> None:
         """Choose the model: by the option of that category, or the older method.
 
         Raises `Unsupported` for agents that offer no choice, `ValueError` for unknown models.
         """
-        _wait(self._session.set_model(model_id))
+        run_in_loop(self._session.set_model(model_id))
 
     def close(self) -> None:
         """End the session's work at the agent; its history stays there."""
-        _wait(self._session.close())
+        run_in_loop(self._session.close())
 
 
 class SyncAgent:
@@ -388,7 +394,7 @@ class SyncAgent:
             AuthRequired: log in first; the message says how.
         """
         work = self._agent.new_session(cwd, mcp_servers=mcp_servers, directories=directories)
-        return SyncSession(_wait(work), self)
+        return SyncSession(run_in_loop(work), self)
 
     def load_session(
         self,
@@ -403,7 +409,7 @@ class SyncAgent:
         work = self._agent.load_session(
             session_id, cwd, mcp_servers=mcp_servers, directories=directories, on_update=on_update
         )
-        return SyncSession(_wait(work), self)
+        return SyncSession(run_in_loop(work), self)
 
     def resume_session(
         self,
@@ -415,7 +421,7 @@ class SyncAgent:
     ) -> SyncSession:
         """Open an earlier session without hearing it again."""
         work = self._agent.resume_session(session_id, cwd, mcp_servers=mcp_servers, directories=directories)
-        return SyncSession(_wait(work), self)
+        return SyncSession(run_in_loop(work), self)
 
     def fork_session(
         self,
@@ -427,15 +433,15 @@ class SyncAgent:
     ) -> SyncSession:
         """A new session that begins where another one is."""
         work = self._agent.fork_session(session_id, cwd, mcp_servers=mcp_servers, directories=directories)
-        return SyncSession(_wait(work), self)
+        return SyncSession(run_in_loop(work), self)
 
     def list_sessions(self, *, cwd: str | os.PathLike[str] | None = None) -> list[SessionInfo]:
         """All sessions that the agent knows, in its order."""
-        return _wait(self._agent.list_sessions(cwd=cwd))
+        return run_in_loop(self._agent.list_sessions(cwd=cwd))
 
     def delete_session(self, session_id: str) -> None:
         """Remove a session for good; it is not an error if there is none."""
-        _wait(self._agent.delete_session(session_id))
+        run_in_loop(self._agent.delete_session(session_id))
 
     # -- logging in --------------------------------------------------------------------------
 
@@ -454,11 +460,11 @@ class SyncAgent:
             AuthRequired: the login failed.
             Unsupported: it cannot be done from here.
         """
-        _wait(self._agent.authenticate(method_id, env=env, run=run, replace_args=replace_args))
+        run_in_loop(self._agent.authenticate(method_id, env=env, run=run, replace_args=replace_args))
 
     def logout(self) -> None:
         """Forget the login (R-120)."""
-        _wait(self._agent.logout())
+        run_in_loop(self._agent.logout())
 
     # -- anything else -----------------------------------------------------------------------
 
@@ -466,11 +472,11 @@ class SyncAgent:
         self, method: Method[P, R], params: P, *, timeout: float | None = None, in_order: bool = False
     ) -> R:
         """Call any method of the agent."""
-        return _wait(self._agent.call(method, params, timeout=timeout, in_order=in_order))
+        return run_in_loop(self._agent.call(method, params, timeout=timeout, in_order=in_order))
 
     def extension(self, method: str, params: Any = None, *, timeout: float | None = None) -> Any:
         """Call an extension method, `_vendor/name`, with plain JSON."""
-        return _wait(self._agent.extension(method, params, timeout=timeout))
+        return run_in_loop(self._agent.extension(method, params, timeout=timeout))
 
     def terminal(self, session_id: str, terminal_id: str) -> "Terminal | None":
         """A terminal that runs here for the agent, to show its output; None if there is no such one."""
@@ -478,11 +484,11 @@ class SyncAgent:
 
     def ready(self) -> None:
         """Wait until the agent can be talked to; at once, for an agent of this machine."""
-        _wait(self._agent.ready())
+        run_in_loop(self._agent.ready())
 
     def kill(self, why: str) -> None:
         """Give up on the agent."""
-        _wait(self._agent.kill(why))
+        run_in_loop(self._agent.kill(why))
 
 
 @contextmanager
@@ -495,11 +501,11 @@ def connect(target: Target, **options: Unpack[ConnectOptions]) -> Generator[Sync
     async def make() -> ConnectedAgent:
         return await connect_async(target, **options).__aenter__()
 
-    agent = _wait(make())
+    agent = run_in_loop(make())
     try:
         yield SyncAgent(agent)
     finally:
-        _wait(agent.__aexit__(None, None, None))
+        run_in_loop(agent.__aexit__(None, None, None))
 
 
 def ask(

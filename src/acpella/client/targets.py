@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, runtime_checka
 
 from acpella._processes import has_directory, join_command, split_command
 from acpella._redact import redact
+from acpella._references import absolute_reference, is_reference
 from acpella.errors import TransportError
 from acpella.rpc import Channel, ChannelInfo
 from acpella.transport import ProcessChannel, memory_pair
@@ -51,7 +52,7 @@ class InProcess:
     """A channel to an agent object, which is served for as long as the channel is open."""
 
     def __init__(self, agent: Servable) -> None:
-        self.about = ChannelInfo(identity=agent.name)
+        self.about: ChannelInfo = ChannelInfo(identity=agent.name)
         self._agent = agent
         self._here, self._there = memory_pair()
         self._serving: asyncio.Task[None] | None = None
@@ -83,7 +84,7 @@ def find_endpoint(
     headers: Mapping[str, str] | None = None,
     token: str | None = None,
 ) -> "tuple[str, Endpoint] | None":
-    """A short name of a remote agent and where it is; None if the target is no URL.
+    """A short name of a remote agent and where it is; None if the target is not a URL.
 
     Raises:
         TransportError: the URL or a header cannot be used.
@@ -149,7 +150,12 @@ def open_target(
 def is_name(target: str) -> bool:
     """Whether a word may be a name of the settings: not a URL, a file, or a command of several words."""
     word = target.strip()
-    return not word.lower().startswith(_SCHEMES) and len(word.split()) == 1 and not Path(word).is_file()
+    return (
+        not is_reference(word)
+        and not word.lower().startswith(_SCHEMES)
+        and len(word.split()) == 1
+        and not Path(word).is_file()
+    )
 
 
 def identity_of(
@@ -173,6 +179,8 @@ def identity_of(
         return redact(target)
     if isinstance(target, str | os.PathLike) and (path := file_of(target)) is not None:
         return path
+    if isinstance(target, str) and is_reference(target):
+        return absolute_reference(target)
     try:
         words = split_command(target) if isinstance(target, str) else list(cast("Sequence[str]", target))
     except (TypeError, ValueError):
@@ -214,6 +222,12 @@ def _command(target: str | Path | Sequence[str], settings: ClientSettings | None
                 raise TransportError(f"no file {os.fspath(target)}")
             return [sys.executable, path]
         return [path]
+    if isinstance(target, str) and is_reference(target):
+        file = target.rpartition(":")[0]
+        if file.endswith(".py") and not os.path.isfile(file):
+            raise TransportError(f"no file {file}")
+        # a program of its own: what the file imports, prints and breaks stays there
+        return [sys.executable, "-m", "acpella", "agent", absolute_reference(target)]
     if isinstance(target, str):
         try:
             command = split_command(target)
@@ -223,11 +237,13 @@ def _command(target: str | Path | Sequence[str], settings: ClientSettings | None
             raise TransportError("the command is empty")
         if len(command) == 1 and command[0].endswith(".py"):
             raise TransportError(f"no file {command[0]}")
-        if len(command) == 1 and settings is not None and (hint := settings.suggest(command[0])):
+        if len(command) == 1:
             from shutil import which
 
-            if which(command[0]) is None:
-                raise TransportError(f"no agent {command[0]!r} in the settings; {hint}")
+            from .names import hint_for
+
+            if which(command[0]) is None and (hint := hint_for(command[0], settings or ClientSettings())):
+                raise TransportError(f"there is no agent {command[0]!r}; {hint}")
         return command
     if not isinstance(target, list | tuple):
         raise TypeError(f"an agent is named by a command, a list, a file or a settings name, not {target!r}")
@@ -237,6 +253,8 @@ def _command(target: str | Path | Sequence[str], settings: ClientSettings | None
 def _short_name(command: Sequence[str]) -> str:
     """The program, or the script it runs; never its arguments, which may hold secrets."""
     interpreters = ("python", "python3", "node", "uv", "uvx", "npx", Path(sys.executable).name)
+    if list(command[1:4]) == ["-m", "acpella", "agent"] and len(command) > 4:
+        return Path(command[4]).name
     words = [Path(word).name for word in command if not word.startswith("-")]
     if len(words) > 1 and words[0] in interpreters:
         return words[1]

@@ -11,7 +11,7 @@ import msgspec
 
 from acpella import _directories as directories
 
-from .settings import UntrustedSettings, read_settings
+from .settings_source import UntrustedSettings, read_settings
 
 __all__ = ["forget", "is_project", "is_trusted", "project_file", "read_trusted", "trust", "why_not"]
 

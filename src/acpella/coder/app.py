@@ -19,7 +19,7 @@ from .commands import add_commands, unknown_command
 from .history import History
 from .loop import Loop, Pace
 from .models import Model, ModelError, Text, UserMessage
-from .models.catalogue import available, default, open_model
+from .models.model_names import available, default, open_model
 from .modes import MODES, offered
 from .places import private_files
 from .prompt import project_notes
@@ -59,8 +59,8 @@ def agent(
 ) -> Agent:
     """The coding agent, ready to be run, served or connected to: `acpella.coder.agent().run()`.
 
-    `model` is one of the catalogue's names, by default the one that the environment has a key for. `options`
-    are those of `acpella.Agent`.
+    `model` names one of those that `available` lists, by default one that the environment has a key for.
+    `options` are those of `acpella.Agent`.
 
     Raises:
         ModelError: the model cannot be used; says which variable to set.
@@ -98,7 +98,7 @@ class Coder:
             first = self._open(first).name
         names = list(dict.fromkeys([first, *available()]))
         self.hint = HINT if names == ["offline"] else ""
-        self.agent = Agent(
+        self.agent: Agent = Agent(
             "coder",
             version=__version__,
             title="acpella coder",

@@ -37,9 +37,9 @@ class Bench:
         """The built-in ones."""
         self.tools_of_others: Callable[[Turn], Awaitable[list[CoderTool]]] | None = None
         """Gives those that come and go, such as an MCP server's."""
-        self.tally = Tally()
+        self.tally: Tally = Tally()
         """What the running turn has cost."""
-        self.alone = asyncio.Lock()
+        self.alone: asyncio.Lock = asyncio.Lock()
         """Held by whoever changes something, sub-agents included."""
         self._copy: Copy | None = None
         self._copying = asyncio.Lock()

@@ -29,7 +29,7 @@ from .models import (
 
 __all__ = ["compact"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 SUMMARY_TOKENS = 2000
 SUMMARY_SECONDS = 120.0

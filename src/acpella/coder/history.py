@@ -12,7 +12,7 @@ from .models import AssistantMessage, Audio, Image, Message, Text, Thinking, Too
 
 __all__ = ["History", "fitted", "tokens"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 MESSAGES = "messages"
 COUNTED = "counted"

@@ -40,7 +40,7 @@ from .tools._builtin import BuiltIn
 
 __all__ = ["Loop", "Pace"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 FULL = 0.8
 """Share of the context window at which the conversation is summarized."""
@@ -109,7 +109,7 @@ class Loop:
         self._helper = helper
         self._tally = tally
         self._tools: dict[str, CoderTool] = {}
-        self.answer = ""
+        self.answer: str = ""
         """The text of the model's last answer."""
 
     async def run(self) -> StopReason:

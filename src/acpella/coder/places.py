@@ -13,6 +13,7 @@ from acpella.agent.tool_call import ToolRun
 from acpella.local import Jail, JailError, SecretPath
 
 from .confinement import confinement
+from .keys import keys_file
 from .tool import ToolError
 
 __all__ = ["Copy", "CopyAt", "Place", "Project", "private_files"]
@@ -190,8 +191,8 @@ class CopyAt:
 
 
 def private_files(agent: Agent) -> list[Path]:
-    """What the agent keeps of its own: sessions, decisions, the log."""
-    files = [agent.settings.remembered_in()]
+    """What the agent keeps of its own: sessions, decisions, keys, the log."""
+    files = [agent.settings.remembered_in(), keys_file()]
     if isinstance(store := getattr(agent.store, "path", None), Path):
         files += [store.with_name(store.name + ending) for ending in ("", "-wal", "-shm")]
     if log := os.environ.get("ACPELLA_LOG"):

@@ -1,9 +1,7 @@
-"""This machine, fenced in: files beneath given roots, and commands in process groups of their own."""
+"""Safe access to this machine: files below given roots, and commands in process groups of their own."""
 
 from .files import (
-    ACTING_NAMES,
     READ_LIMIT,
-    SECRET_PATHS,
     Entry,
     Forbidden,
     Jail,
@@ -13,8 +11,8 @@ from .files import (
     OutsideRoots,
     SecretPath,
     TooLarge,
-    acting_name,
 )
+from .names import ACTING_NAMES, SECRET_PATHS, acting_name
 from .terminals import (
     COMMAND_TIMEOUT,
     OUTPUT_LIMIT,

@@ -1,11 +1,9 @@
-"""Files beneath given roots and nowhere else, also while somebody swaps the directories on the way."""
+"""Files below given roots and nowhere else, even while somebody swaps directories on the way."""
 
 import errno
 import os
-import re
 import stat
 import sys
-import unicodedata
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,10 +12,10 @@ from typing import BinaryIO, Literal, TypeVar
 
 from acpella.errors import AcpellaError
 
+from .names import SECRET_NAME, SECRET_PLACE, is_beneath, names_of
+
 __all__ = [
-    "ACTING_NAMES",
     "READ_LIMIT",
-    "SECRET_PATHS",
     "Entry",
     "Forbidden",
     "Jail",
@@ -27,7 +25,6 @@ __all__ = [
     "OutsideRoots",
     "SecretPath",
     "TooLarge",
-    "acting_name",
 ]
 
 READ_LIMIT = 10 * 1024 * 1024
@@ -37,89 +34,6 @@ LINK_LIMIT = 40
 """Symbolic links followed for one path, as in Linux; without it two links to each other never end."""
 
 CHUNK = 64 * 1024
-
-SECRET_PATHS = (
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".config/gcloud",
-    ".config/gh",
-    ".docker/config.json",
-    ".password-store",
-    ".env",
-    ".env.*",
-    "*.env",
-    ".envrc",
-    ".netrc",
-    "_netrc",
-    ".pgpass",
-    ".pypirc",
-    ".npmrc",
-    ".git-credentials",
-    "*.git/config",
-    "*.git/modules/**/config",
-    "*.git/config.worktree",
-    ".hg/hgrc",
-    ".htpasswd",
-    ".vault-token",
-    ".my.cnf",
-    ".mylogin.cnf",
-    ".s3cfg",
-    ".boto",
-    ".dockercfg",
-    ".terraform.d",
-    ".cargo/credentials*",
-    ".gem/credentials",
-    ".m2/settings.xml",
-    ".config/rclone",
-    ".local/share/keyrings",
-    ".codex/auth.json",
-    ".claude/.credentials.json",
-    "credentials.json",
-    "service-account*.json",
-    "terraform.tfstate",
-    "terraform.tfstate.*",
-    ".*_history",
-    ".zhistory",
-    "fish_history",
-    "id_rsa*",
-    "id_dsa*",
-    "id_ecdsa*",
-    "id_ed25519*",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "*.kdbx",
-    "*.jks",
-    "*.keystore",
-    "/dev",
-    "/proc",
-    "/sys",
-    "/etc/shadow",
-    "/etc/sudoers",
-)
-"""What a jail refuses with `secrets=True`: names below a root, in any case and at any depth, where `*` stands
-for any characters of a name and `**` for any directories; with a leading slash, that place and all beneath it
-unless a root lies in it."""
-
-
-ACTING_NAMES = frozenset(
-    ".git .gitmodules .hg .jj .husky .pre-commit-config.yaml lefthook.yml .github/workflows .gitlab-ci.yml "
-    ".circleci .envrc .direnv .devcontainer .vscode .idea .zed .cursor .windsurf .acpella .claude .codex "
-    ".gemini .mcp.json .opencode opencode.json opencode.jsonc .qwen .vibe .kimi .kiro .roo .continue .crush "
-    "crush.json .crush.json .bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile "
-    ".zlogin .config/fish .config/autostart .config/systemd".split()
-)
-"""Directories and files whose content programs run by themselves: a hook of git's, a task of an editor's, a
-command in the settings of an agent's, what shells read when they start. A slash joins names that follow each
-other."""
-
-_SHORT_NAMES = {name.lstrip(".").partition(".")[0][:6] for name in ACTING_NAMES if "/" not in name}
-_SHORT_NAME = re.compile(r"([^~]{1,6})~\d+(?:\..*)?")
-"""Windows gives such names, too: `ACPELL~1` is `.acpella`."""
 
 
 class JailError(AcpellaError):
@@ -135,11 +49,11 @@ class SecretPath(JailError):
 
 
 class Forbidden(JailError):
-    """Whoever made the jail refuses the path."""
+    """The owner of the jail refuses the path."""
 
 
 class NotAFile(JailError):
-    """It is a directory, a device, a pipe or a socket, or it cannot be a file's name at all."""
+    """The path is a directory, a device, a pipe or a socket, or it cannot be the name of a file."""
 
 
 class NotText(JailError):
@@ -147,12 +61,12 @@ class NotText(JailError):
 
 
 class TooLarge(JailError):
-    """There is more to read than the limit allows."""
+    """The file is larger than the limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One name in a directory. A symbolic link is a `link`, wherever it leads."""
+    """One name in a directory. A symbolic link counts as a `link`, wherever it leads."""
 
     name: str
     kind: Literal["file", "directory", "link", "other"]
@@ -232,7 +146,7 @@ class Jail:
         self._roots = [os.path.realpath(root) for root in spelled] if real is None else list(real)
         # A root within a root is reached through the outer one: its own way in could be swapped.
         self._anchors = [
-            root for root in self._roots if not any(o != root and _beneath(root, o) for o in self._roots)
+            root for root in self._roots if not any(o != root and is_beneath(root, o) for o in self._roots)
         ]
         self._aliases = list(zip(spelled, self._roots, strict=True))
         self._secrets = secrets
@@ -383,17 +297,17 @@ class Jail:
     def _place(self, path: str, asked: str) -> tuple[str, list[str]]:
         """The outermost root of an absolute path, and the names that lead on from there."""
         for spelled, root in self._aliases:
-            if _beneath(path, spelled):
-                path = os.path.join(root, *_names(path)[len(_names(spelled)) :])
+            if is_beneath(path, spelled):
+                path = os.path.join(root, *names_of(path)[len(names_of(spelled)) :])
                 break
         for anchor in self._anchors:
-            if _beneath(path, anchor):
-                return anchor, _names(path)[len(_names(anchor)) :]
+            if is_beneath(path, anchor):
+                return anchor, names_of(path)[len(names_of(anchor)) :]
         # Another name for a place inside, perhaps. This only finds a name, which is walked like any other.
         real = os.path.realpath(path)
         for anchor in self._anchors:
-            if _beneath(real, anchor):
-                return anchor, _names(real)[len(_names(anchor)) :]
+            if is_beneath(real, anchor):
+                return anchor, names_of(real)[len(names_of(anchor)) :]
         raise self._outside(asked)
 
     def _outside(self, asked: str) -> OutsideRoots:
@@ -407,12 +321,12 @@ class Jail:
             raise Forbidden(f"{asked} {why}")
         if not self._secrets:
             return
-        root = max((root for root in self._roots if _beneath(path, root)), key=len, default=None)
+        root = max((root for root in self._roots if is_beneath(path, root)), key=len, default=None)
         if root is None:  # dots lead out of it; the walk will tell
             return
-        below = "/".join(["", *_names(path)[len(_names(root)) :], ""]).casefold()
-        whole, home = "/".join(["", *_names(path), ""]), "/".join(["", *_names(root), ""])
-        if _SECRET_NAME.search(below) or (_SECRET_PLACE.match(whole) and not _SECRET_PLACE.match(home)):
+        below = "/".join(["", *names_of(path)[len(names_of(root)) :], ""]).casefold()
+        whole, home = "/".join(["", *names_of(path), ""]), "/".join(["", *names_of(root), ""])
+        if SECRET_NAME.search(below) or (SECRET_PLACE.match(whole) and not SECRET_PLACE.match(home)):
             raise SecretPath(
                 f"{asked} may hold keys or passwords and is not touched; if it must be, ask the user, "
                 "who can allow secret paths"
@@ -431,7 +345,9 @@ class Jail:
                     os.close(fds.pop())  # the parent we came through, wherever the directory is by now
                     continue
                 shown = os.path.join(anchor, *passed, name)
-                if not rest or not any(_beneath(root, shown) for root in self._roots):  # on the way to a root
+                if not rest or not any(
+                    is_beneath(root, shown) for root in self._roots
+                ):  # on the way to a root
                     self._refuse(shown, asked)
                 try:
                     if not rest:
@@ -453,7 +369,7 @@ class Jail:
     def _descend_simply(self, path: str, asked: str, act: _Act[_T], missing: str) -> _T:
         """For systems without `openat`: look, then open. Links swapped in between are not noticed."""
         real = os.path.realpath(path)
-        if not any(_beneath(real, root) for root in self._roots):
+        if not any(is_beneath(real, root) for root in self._roots):
             raise self._outside(asked)
         self._refuse(real, asked)
         if missing == "make":
@@ -469,7 +385,7 @@ def _open_root(root: str) -> int:
     if not hasattr(os, "O_PATH"):
         return os.open(root, _DIRECTORY)  # to pass through others' directories would take the right to read
     at = os.open("/", _DIRECTORY)
-    for name in _names(root):
+    for name in names_of(root):
         above = at
         try:
             at = os.open(name, _DIRECTORY, dir_fd=above)
@@ -482,43 +398,6 @@ def _open_root(root: str) -> int:
     return at
 
 
-# -- names -----------------------------------------------------------------------------------
-
-
-def _names(path: str) -> list[str]:
-    return [name for name in path.replace(os.sep, "/").split("/") if name not in ("", ".")]
-
-
-def _beneath(path: str, root: str) -> bool:
-    """Whether the path starts with the root's names; dots after them are the walk's business."""
-    names = _names(root)
-    return os.path.isabs(path) and _names(path)[: len(names)] == names
-
-
-def acting_name(path: str | Path, root: str | Path = os.sep) -> str | None:
-    """The name in a path below `root` that programs run by themselves, if there is one (`ACTING_NAMES`)."""
-    skipped = len(_names(os.fspath(root)))
-    names = _names(os.fspath(path))[skipped:]
-    plain = [_plain(name) for name in names]
-    for index, name in enumerate(names):
-        if plain[index] in ACTING_NAMES:
-            return name
-        if (short := _SHORT_NAME.fullmatch(plain[index])) and short[1] in _SHORT_NAMES:
-            return name
-        if "/".join(plain[index : index + 2]) in ACTING_NAMES:
-            return "/".join(names[index : index + 2])
-    return None
-
-
-def _plain(name: str) -> str:
-    """A name as the most forgiving system reads it.
-
-    Some do not tell cases apart, some drop what is at the end or behind a colon, some what cannot be seen.
-    """
-    seen = "".join(char for char in name if char.isprintable())
-    return unicodedata.normalize("NFKC", seen.casefold().partition(":")[0]).rstrip(" .")
-
-
 def _check_spelling(path: str) -> None:
     if not path:
         raise NotAFile("the path is empty; name a file")
@@ -528,17 +407,6 @@ def _check_spelling(path: str) -> None:
         os.fsencode(path)
     except UnicodeEncodeError:
         raise NotAFile(f"{path!r} contains a character that no file name can") from None
-
-
-def _patterns(patterns: Sequence[str]) -> str:
-    return "|".join(
-        re.escape(each.strip("/")).replace(r"\*\*/", "(?:[^/]*/)*").replace(r"\*", "[^/]*")
-        for each in patterns
-    )
-
-
-_SECRET_NAME = re.compile(f"/({_patterns([each for each in SECRET_PATHS if each[0] != '/'])})/")
-_SECRET_PLACE = re.compile(f"/({_patterns([each for each in SECRET_PATHS if each[0] == '/'])})/")
 
 
 def _entry(found: "os.DirEntry[str]") -> Entry:

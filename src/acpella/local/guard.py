@@ -14,7 +14,7 @@ _SCRIPT = 'read -r word || { sleep 1; kill -s TERM -- "-$1"; sleep 1; kill -s KI
 
 
 class Guard:
-    """A shell that waits until we are gone. `stop` it when the group has ended."""
+    """A shell that waits until this process is gone. Call `stop` when the group has ended."""
 
     def __init__(self, group: int | None) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -34,7 +34,7 @@ class Guard:
             log.warning("process group %d might outlive this process if it is killed: %s", group, error)
 
     def stop(self) -> None:
-        """Let the group be. Safe to call twice."""
+        """Leave the group alone from now on. Safe to call twice."""
         process, self._process = self._process, None
         if process is None:
             return

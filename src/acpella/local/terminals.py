@@ -14,7 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from acpella._processes import ExitWatch, ProcessTree, has_directory, join_command, start
+from acpella._processes import (
+    ExitWatch,
+    ProcessTree,
+    has_directory,
+    inherited_environment,
+    join_command,
+    start,
+)
 from acpella.errors import AcpellaError
 
 from .guard import Guard
@@ -72,7 +79,7 @@ class ExitStatus(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """What `run_command` gives back."""
+    """The result of `run_command`."""
 
     output: str
     exit_code: int | None
@@ -156,7 +163,7 @@ class Terminal:
 
     @property
     def pid(self) -> int:
-        """The process id of the command, which is its group's too."""
+        """The process id of the command, which is also the id of its group."""
         return self._process.pid
 
     @property
@@ -176,7 +183,7 @@ class Terminal:
         return len(self._kept)
 
     def drop_oldest(self, count: int) -> None:
-        """Keep so many bytes less of the output."""
+        """Drop this many of the oldest bytes of output."""
         del self._kept[:count]
         self._truncated = True
 
@@ -396,14 +403,14 @@ def _spawn(
 
 
 def _laid_over(env: Mapping[str, str | None]) -> dict[str, str]:
-    ours = {name: value for name, value in os.environ.items() if not _is_secret(name.upper(), value)}
+    ours = {name: value for name, value in inherited_environment().items() if not _has_address(name, value)}
     whole: dict[str, str | None] = {**ours, **env}
     return {name: value for name, value in whole.items() if value is not None}
 
 
-def _is_secret(name: str, value: str) -> bool:
-    """Whether no command is to see it: it opens a server, or the database of sessions."""
-    return name.startswith("ACPELLA_TOKEN") or (name.startswith("ACPELLA_STORE") and "://" in value)
+def _has_address(name: str, value: str) -> bool:
+    """Whether it says where our session database is; commands may not know that even without a password."""
+    return name.upper().startswith("ACPELLA_STORE") and "://" in value
 
 
 def _exists(pid: int) -> bool:

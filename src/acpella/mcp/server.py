@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Connectable", "Listed", "OnProgress", "Server", "Status"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 Connectable: TypeAlias = McpServerStdio | McpServerHttp | McpServerSse
 
@@ -81,7 +81,7 @@ class Server:
     ) -> None:
         """Prepare a server. `on_problem` gets a title and a description for the user."""
         self.config = config
-        self.name = config.name
+        self.name: str = config.name
         self.status: Status = "starting"
         self.error: str | None = None
         """Why it failed."""

@@ -27,7 +27,7 @@ from .settings import (
 
 __all__ = ["McpServers", "McpTool", "Transport", "available", "transports"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 Transport: TypeAlias = Literal["stdio", "http", "sse"]
 
@@ -38,8 +38,8 @@ _HASH = 6
 
 
 def available() -> bool:
-    """Whether the package that connects to MCP servers is installed."""
-    return find_spec("mcp") is not None
+    """Whether the package that connects to MCP servers is installed, in a version that is new enough."""
+    return find_spec("mcp") is not None and find_spec("mcp_types") is not None  # mcp 1 has no mcp_types
 
 
 def transports() -> Sequence[Literal["http", "sse"]]:
@@ -114,7 +114,7 @@ class McpServers:
     def _checked(self, config: McpServer) -> Connectable:
         name = _name_of(config)
         if not available():
-            raise McpServerError("MCP needs the package `mcp`; install acpella[standard]")
+            raise McpServerError("MCP needs the package `mcp`, version 2; install acpella[standard]")
         if not isinstance(config, McpServerStdio | McpServerHttp | McpServerSse):
             raise McpServerError("this kind of MCP server is not supported; use stdio, http or sse")
         kind: Transport = (

@@ -17,7 +17,7 @@ from .settings import LINE_LIMIT
 
 __all__ = ["StdioServer", "server_environment"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 EOF_GRACE = 0.4
 TERMINATE_GRACE = 0.3
@@ -73,7 +73,7 @@ class StdioServer:
         )
         self.end: ConnectionClosed | None = None
         """How it ended by itself."""
-        self.ended_event = asyncio.Event()
+        self.ended_event: asyncio.Event = asyncio.Event()
         self._rest = bytearray()
         self._lines: deque[bytes] = deque()
         self._more = asyncio.Event()

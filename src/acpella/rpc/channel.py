@@ -1,4 +1,4 @@
-"""What a connection needs from a transport: a way to move bytes, and somebody to give them to."""
+"""The interface between a connection and a transport: a channel moves bytes, a receiver takes them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ __all__ = ["Channel", "ChannelInfo", "PeerProcess", "Receiver"]
 
 
 class Receiver(Protocol):
-    """Gets what a channel reads. Every method returns at once and never raises."""
+    """Takes what a channel reads. Every method returns at once and never raises."""
 
     def received(self, data: bytes) -> None:
         """Bytes arrived, in any pieces."""
@@ -25,7 +25,7 @@ class Receiver(Protocol):
         ...
 
     def ended(self, reason: ConnectionClosed) -> None:
-        """Nothing more will arrive. Called once; what was received before has been given."""
+        """Nothing more will arrive. The channel calls this once, after it has delivered all bytes."""
         ...
 
 
@@ -34,12 +34,12 @@ class PeerProcess(Protocol):
 
     @property
     def command(self) -> Sequence[str]:
-        """The words that are executed."""
+        """The program and its arguments."""
         ...
 
     @property
     def env(self) -> Mapping[str, str]:
-        """What was laid over this process's environment."""
+        """The variables that were added to this process's environment."""
         ...
 
     @property
@@ -58,11 +58,11 @@ class PeerProcess(Protocol):
         ...
 
     def kill(self) -> None:
-        """End it and everything it started at once. Needs no event loop."""
+        """Kill the program and everything it started, at once. This needs no event loop."""
         ...
 
     def note_descendants(self) -> None:
-        """Remember what it has started, so that it ends with it."""
+        """Remember which processes the program has started, so that they end with it."""
         ...
 
 
@@ -93,7 +93,7 @@ class Channel(Protocol):
 
     @property
     def about(self) -> ChannelInfo:
-        """What is known about the other end now. `about = ChannelInfo()` will do if nothing is."""
+        """What the channel knows about its other end. Use `ChannelInfo()` if it knows nothing."""
         ...
 
     async def open(self, receiver: Receiver, *, write_high: int) -> None:
@@ -105,7 +105,7 @@ class Channel(Protocol):
         ...
 
     def write(self, data: bytes | bytearray) -> None:
-        """Send bytes without waiting; the buffer is the caller's no more. Ignored when the peer is gone."""
+        """Send bytes without waiting. The caller must not change them. Ignored when the peer is gone."""
         ...
 
     def pause_reading(self) -> None:

@@ -200,11 +200,11 @@ class Connection:
 
     @property
     def closed(self) -> ConnectionClosed | None:
-        """Why the conversation is over; None while it goes on."""
+        """The reason why the conversation has ended; None while it lasts."""
         return self._ending
 
     async def wait_closed(self) -> ConnectionClosed:
-        """Wait until the conversation is over and all handlers have ended; returns why."""
+        """Wait until the conversation and all handlers have ended. Returns the reason."""
         if self._finished is None:
             raise LocalProtocolError("the connection was never opened")
         await asyncio.shield(self._finished)
@@ -225,12 +225,12 @@ class Connection:
 
     @property
     def handling(self) -> bool:
-        """Whether notifications that came are still to be handled."""
+        """Whether notifications have arrived that are not handled yet."""
         return self._handling or bool(self._queue)
 
     @property
     def in_handler(self) -> bool:
-        """Whether a notification handler asks, or a task that it started."""
+        """Whether the caller is a notification handler, or a task that one started."""
         return _notified.get() is self
 
     def last_frames(self, count: int = 20) -> tuple[str, ...]:
@@ -324,14 +324,14 @@ class Connection:
             await asyncio.sleep(0)
 
     def after_answer(self, work: Callable[[], None]) -> None:
-        """In a request handler that is a coroutine: do something behind the answer, if there is no error.
+        """Do something after the answer to a request, unless it is an error. For async handlers.
 
-        What it sends comes after the answer, however long that had to wait for the peer to read.
+        What it sends follows the answer, even if the answer has to wait for the peer to read.
         """
         _afterwards.set((*_afterwards.get(), work))
 
     async def drain(self) -> None:
-        """Wait until the peer has taken enough of what was written for more to be sent."""
+        """Wait until the peer has read enough for more to be sent."""
         self._flush()
         await self._until_writable()
 

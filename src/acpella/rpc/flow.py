@@ -1,4 +1,4 @@
-"""How fast a connection goes: whether its channel is read, and whose turn it is to write."""
+"""Flow control of a connection: when its channel is read, and whose turn it is to write."""
 
 import asyncio
 from collections import deque
@@ -52,7 +52,7 @@ class Turns:
 
 
 class Reading:
-    """Whether a channel is read. It rests for as long as anybody has a reason."""
+    """Decides whether a channel is read. Reading stops while anybody has a reason to stop it."""
 
     __slots__ = ("_channel", "_last", "_over", "_reasons", "_small")
 
@@ -68,11 +68,11 @@ class Reading:
         return bool(self._reasons)
 
     def end(self) -> None:
-        """The channel is not to be touched any more."""
+        """Do not touch the channel any more."""
         self._over = True
 
     def rest(self, why: str, *, stop: bool) -> None:
-        """Have a reason to stop, or have it no more."""
+        """Add a reason to stop reading, or remove it."""
         reasons = self._reasons
         rested = bool(reasons)
         if stop:
@@ -86,7 +86,7 @@ class Reading:
                 self._channel.resume_reading()
 
     def small_read(self, *, of_stream: bool) -> None:
-        """Little came; if that happens again and again, let more of it gather."""
+        """Little arrived. If that happens again and again, let more gather before the next read."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         quick = now - self._last < HOT_GAP

@@ -1,7 +1,7 @@
 """Cuts a byte stream into messages, and puts messages into frames.
 
-Two framings exist: a line a message, and `Content-Length` headers as language servers use them. The first
-bytes of the peer tell which it speaks (R-002, R-016; FEATURES B1); answers go out in kind.
+There are two framings: one message per line, and `Content-Length` headers as language servers use them. The
+peer's first bytes show which one it uses (R-002, R-016); answers use the same.
 """
 
 import re
@@ -27,7 +27,7 @@ _LENGTH = re.compile(rb"content-length[ \t]*:(.*)$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A frame that was skipped: why, and what it looked like at both ends."""
+    """A frame that was skipped, with the reason, its beginning and its end."""
 
     reason: str
     head: bytes
@@ -60,7 +60,7 @@ class Framer:
         return self._feed_first(data)
 
     def finish(self) -> list[Block]:
-        """No more bytes will come: give what is left, an unterminated last line included."""
+        """No more bytes will come. Gives what is left, including a last line without an end."""
         if self.framing is None and self._headers:
             self.framing = "lines"
             data, self._headers = self._headers, b""

@@ -9,7 +9,7 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much one peer may ask of this process. The defaults suit any conversation seen in practice."""
+    """How much one peer may ask of this process. The defaults fit every conversation that we have seen."""
 
     max_frame: int | None = 256 * MIB
     """Longest message in bytes; None lifts the bound. Longer ones are skipped and answered with an error.

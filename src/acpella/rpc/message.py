@@ -1,4 +1,4 @@
-"""JSON-RPC messages: their envelope, and what can still be told about one that cannot be read."""
+"""JSON-RPC messages: the envelope, and what an unreadable message still reveals."""
 
 import re
 from typing import Any, TypeAlias
@@ -90,7 +90,7 @@ def id_key(request_id: RequestId) -> bytes:
 
 
 def write_request(request_id: RequestId, method: str, params: Any) -> bytes:
-    """A request as one line, without its end. `params` are a value, or JSON as bytes; so for all of these."""
+    """A request as one line, without a line end. `params` is a value, or JSON as bytes, here and below."""
     return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (request_id, _json(method), _json(params))
 
 
@@ -157,7 +157,7 @@ _TAIL_ID = re.compile(rb',\s*"id"\s*:\s*' + _ID + rb'\s*(?:,\s*"jsonrpc"\s*:\s*"
 
 
 def guess(head: bytes, tail: bytes) -> tuple[RequestId | None, bool]:
-    """The id of an unreadable message as its ends tell it, and whether it looks like a response."""
+    """The id of an unreadable message, as its two ends show it, and whether it looks like a response."""
     if found := _HEAD_ID.match(head):
         return _guessed_id(found[1]), found[2] in (b"result", b"error")
     name = _HEAD_NAME.match(head)

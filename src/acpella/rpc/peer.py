@@ -71,7 +71,7 @@ class Method(Protocol[P, R]):  # pyright: ignore[reportInvalidTypeVarUse] - inva
 
 
 class Vocabulary(Protocol):
-    """The typed methods that one side can be told, and how values become JSON."""
+    """The typed methods that one side receives, and how values become JSON."""
 
     @property
     def requests(self) -> Mapping[str, Method[Any, Any]]: ...
@@ -89,7 +89,7 @@ class Vocabulary(Protocol):
 
 
 class Request(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """The peer asks; `answer` or `refuse` the id once."""
+    """The peer sent a request. Call `answer` or `refuse` with its id, once."""
 
     id: RequestId
     method: str
@@ -102,18 +102,18 @@ class Request(msgspec.Struct, frozen=True, eq=False, gc=False):
             return NotImplemented
         return (self.id, self.method, self.params) == (other.id, other.method, other.params)
 
-    __hash__ = None  # pyright: ignore[reportAssignmentType] - as for anything that is compared and may hold lists
+    __hash__: None = None  # pyright: ignore[reportIncompatibleVariableOverride, reportIncompatibleMethodOverride] - as for anything that is compared and may hold lists
 
 
 class Notification(msgspec.Struct, frozen=True, gc=False):
-    """The peer tells. Those of the stream are other objects of the same shape."""
+    """The peer sent a notification. Those of the stream are other objects of the same shape."""
 
     method: str
     params: Any
 
 
 class Reply(msgspec.Struct, frozen=True, gc=False):
-    """A call of ours was answered."""
+    """The peer answered one of our calls."""
 
     id: RequestId
     result: Any
@@ -209,7 +209,7 @@ class Peer:
         if stream is not None and stream.name in notifications:
             self.stream_event = _stream_event(stream)
             self._stream = msgspec.json.Decoder(self.stream_event, dec_hook=vocabulary.decode_hook)
-        self.only_stream = False
+        self.only_stream: bool = False
         """Whether the last `receive` gave nothing but events of that class."""
         self._stream_name = b'"%b"' % (stream.name.encode() if stream else b"")
         self._stream_start = b'{"jsonrpc":"2.0","method":%b,' % self._stream_name
@@ -423,7 +423,7 @@ class Peer:
             self._skip(InvalidRequest("a message is a JSON object"), frame, b"", events)
 
     def _skip(self, error: RpcError, head: bytes, tail: bytes, events: list[PeerEvent]) -> None:
-        """Nothing can be made of this frame. If it was the answer to a call, that call must still end."""
+        """This frame cannot be used. If it was the answer to a call, that call must still end."""
         request_id, is_response = message.guess(head, tail)
         if is_response and request_id is not None:
             if self._calls.pop(request_id, None) is not None:
@@ -455,13 +455,13 @@ class Peer:
         return call_id
 
     def abandon(self, call_id: RequestId, *, tell: bool = True) -> None:
-        """Tell the peer that the answer is no longer wanted; one that still comes is ignored."""
+        """Tell the peer that we no longer want the answer. If it comes all the same, it is ignored."""
         if self._calls.pop(call_id, None) is not None and tell:
             params = Raw(b'{"requestId":%b}' % call_id)
             self._send(b'{"jsonrpc":"2.0","method":"$/cancel_request","params":', params)
 
     def notify(self, method: Method[Any, Any] | str, params: Any) -> int:
-        """Send a notification; tells how many bytes wait to be taken."""
+        """Send a notification. Returns how many bytes wait to be taken."""
         name = method if isinstance(method, str) else method.name
         head = self._prefixes.get(name)
         if head is None:
@@ -509,7 +509,7 @@ class Peer:
         return data
 
     def forget_calls(self) -> list[RequestId]:
-        """The conversation is over: the calls that nobody will answer."""
+        """Forget all open calls when the conversation is over. Returns them."""
         calls = list(self._calls)
         self._calls.clear()
         return calls

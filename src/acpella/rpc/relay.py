@@ -1,4 +1,4 @@
-"""For whoever stands between two peers: frames pass as the bytes they are, and nobody waits for ever.
+"""Passes frames between two peers as the bytes they are, and makes sure that nobody waits for ever.
 
 A `Frame` is one message of which only kind, method, id and session are known. A `Side` is one of the peers:
 it keeps the requests that the peer has to answer, gives them ids of its own where several senders share one
@@ -67,7 +67,7 @@ _read_cancel = msgspec.json.Decoder(_CancelParams)
 
 
 class Frame(Struct, frozen=True, gc=False):
-    """One message as the bytes it came in, and what a relay has to know of it."""
+    """One message as the bytes it arrived in, with what a relay must know about it."""
 
     data: bytes
     kind: Kind
@@ -102,7 +102,7 @@ def session_of(raw: bytes | Raw) -> str | None:
 
 
 def update_session(data: bytes) -> bytes | None:
-    """The session of an update, without reading it; None if that takes a closer look."""
+    """The session of an update, found without decoding it; None if that is not possible."""
     match = UPDATE_SESSION.match(data)
     return None if match is None else match[1]
 
@@ -268,7 +268,7 @@ class Side:
 
 
 def with_id(response: Frame, request_id: RequestId) -> Frame:
-    """The response under another id; the very same if it has that already."""
+    """The response under another id; the same object if it has that id already."""
     if response.id == request_id:
         return response
     if response.is_error:
@@ -312,8 +312,8 @@ class Relay:
             "to_agent": Framer(max_frame=max_frame, framing=client_framing),
             "to_client": Framer(max_frame=max_frame, framing="lines"),
         }
-        self.client = Side(self._to_client)
-        self.agent = Side(self._to_agent)
+        self.client: Side = Side(self._to_client)
+        self.agent: Side = Side(self._to_agent)
 
     def receive(self, direction: Direction, data: bytes) -> None:
         """Bytes came that are to go there."""

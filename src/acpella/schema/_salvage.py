@@ -15,7 +15,7 @@ from ._wire import LENIENT, NULL_AS_EMPTY, Flag, Pick, Unknown, encode, flag_of,
 
 __all__ = ["decode_hook", "salvage"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 
 def salvage(kind: Any, value: Any) -> Any:

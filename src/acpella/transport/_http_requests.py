@@ -31,10 +31,14 @@ IDLE_FOR = 2.0
 class Refused(Exception):
     """The server answered with an error."""
 
-    def __init__(self, status: int, body: bytes, location: str | None = None) -> None:
+    def __init__(
+        self, status: int, body: bytes, location: str | None = None, *, invites: bool = False
+    ) -> None:
+        """`invites`: the server says when to come again."""
         self.status = status
         self.body = body
         self.location = location
+        self.invites = invites
         super().__init__(str(status))
 
 
@@ -104,7 +108,8 @@ class HttpRequests:
                 log.debug("a POST was cut and is repeated: %s", error)
                 await asyncio.sleep(pause)
         if not 200 <= response.status_code < 300:
-            raise Refused(response.status_code, body, response.headers.get("location"))
+            invites = "retry-after" in response.headers
+            raise Refused(response.status_code, body, response.headers.get("location"), invites=invites)
         return response, body
 
     @asynccontextmanager

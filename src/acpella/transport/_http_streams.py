@@ -25,11 +25,11 @@ _PLAIN_UPDATE = b'{"jsonrpc":"2.0","method":"session/update"'
 
 
 class StreamOwner(Protocol):
-    """Whose streams they are, and who hears of what happens on them."""
+    """The owner of the streams, which hears what happens on them."""
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is read any more."""
+        """Whether reading has stopped."""
         ...
 
     @property
@@ -130,7 +130,7 @@ class EventStream:
     def _is_refused(self, status: int, body: bytes) -> bool:
         """Whether the server will not give us the stream, whoever needs it being told."""
         if not self.ready.done():
-            if status and (status != 429 or not self._requests.generation):
+            if status and (status not in (429, 503) or not self._requests.generation):
                 self.ready.set_result(status)
                 return True
         elif status in (401, 403, 404, 410) and self.session is None:

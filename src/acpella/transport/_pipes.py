@@ -1,4 +1,4 @@
-"""Reading and writing file descriptors of any kind: pipes and sockets with the loop, the rest without."""
+"""Reads and writes file descriptors of any kind: pipes and sockets with the event loop, others without."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""What both remote transports need to go on after a cut: when to try again, what to tell, what to keep."""
+"""What both remote transports need to resume after a cut: when to retry, what to send, what to keep."""
 
 import random
 from collections import deque
@@ -32,7 +32,7 @@ MAX_SENT = 32 * 1024 * 1024
 
 
 class Backoff:
-    """Growing pauses with some chance in them, until the time is up."""
+    """Growing pauses with some randomness, until the time is up."""
 
     def __init__(self, now: float, *, within: float = RESUME_WITHIN) -> None:
         self._until = now + within
@@ -48,7 +48,7 @@ class Backoff:
 
 
 class Head(msgspec.Struct):
-    """As much of a message as a transport must know."""
+    """The parts of a message that a transport must know."""
 
     id: msgspec.Raw = msgspec.Raw(b"")
     method: str = ""

@@ -1,4 +1,4 @@
-"""Where a remote agent is and what it is sent: URL, headers, token, cookies; errors that say what to do."""
+"""The address of a remote agent and what is sent with it: URL, headers, token, cookies."""
 
 import ipaddress
 import os
@@ -170,7 +170,7 @@ class Endpoint:
         return TransportError(f"{self.shown} does not answer like an ACP server ({status}){note}")
 
     def unreachable(self, error: BaseException) -> TransportError:
-        """Why no connection came about."""
+        """Why the connection failed."""
         chain: list[BaseException] = []
         one: BaseException | None = error
         while one is not None and one not in chain:
@@ -200,7 +200,7 @@ class Endpoint:
 
 
 class Denied(TransportError):
-    """The server does not let us in; trying again will not help."""
+    """The server refuses us, and trying again will not help."""
 
 
 class _Answer:

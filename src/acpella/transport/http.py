@@ -27,6 +27,9 @@ SILENT_AFTER = 45.0
 
 INITIALIZE_TRIES = 3
 
+BUSY_WITHIN = 5.0
+"""Seconds in which a server that is stopping, or whose database is away, is asked again."""
+
 _ESTABLISHING = ("session/load", "session/resume")
 
 
@@ -63,7 +66,7 @@ class HttpChannel:
 
     @property
     def about(self) -> ChannelInfo:
-        """Its identity, and why no connection came about."""
+        """Its identity, and why the connection failed."""
         return ChannelInfo(identity=self._identity, failure=self._failure)
 
     @property
@@ -73,7 +76,7 @@ class HttpChannel:
     # -- the beginning -----------------------------------------------------------------------
 
     async def open(self, receiver: Receiver, *, write_high: int) -> None:
-        """Get ready; the first message, `initialize`, makes the connection.
+        """Prepare the channel. The first message, `initialize`, opens the connection.
 
         Raises:
             TransportError: a library is missing.
@@ -199,27 +202,34 @@ class HttpChannel:
             await self._incoming.stream_status(session)  # by now it may know it
 
     async def _send_numbered(self, line: bytes, headers: dict[str, str]) -> None:
-        """Send a message; one that the server has no time for is sent later."""
+        """Send a message; one that the server has no time for, or cannot take just now, is sent later."""
         backoff = Backoff(self._loop.time())
+        self._posted += 1
+        number = str(self._posted)  # the same every time: it may have been taken after all
         while True:
-            self._posted += 1
             pause = backoff.next(self._loop.time())
             try:
-                await self._requests.post(line, {**headers, "Acpella-Message": str(self._posted)})
+                await self._requests.post(line, {**headers, "Acpella-Message": number})
                 return
             except Refused as error:
-                if error.status != 429 or pause is None:
+                again = error.status == 429 or (error.status == 503 and self._requests.generation)
+                if not again or pause is None:
                     raise
                 await asyncio.sleep(max(pause, 0.1))
 
     async def _initialize(self, line: bytes) -> None:
         tries = 0
+        backoff = Backoff(self._loop.time(), within=BUSY_WITHIN)
         while True:
             tries += 1
             try:
                 response, body = await self._requests.post(line, {"Acpella-Resume": "1"})
                 break
             except Refused as error:
+                pause = backoff.next(self._loop.time())
+                if error.status == 503 and error.invites and pause is not None:  # another node may be there
+                    await asyncio.sleep(max(pause, 0.1))
+                    continue
                 self._failure = self._endpoint.refused(error.status, error.body, location=error.location)
                 raise self._failure from None
             except TransportError as error:
@@ -317,7 +327,7 @@ class HttpChannel:
         self._beat = self._loop.call_later(self._silent_after / 3, self._check_silence)
 
     def _end(self, error: TransportError) -> None:
-        """It is over, and our side hears why."""
+        """End the channel and tell our side why."""
         if not self._over and not self._closing:
             self._over = True
             self._receiver.ended(ConnectionClosed(str(error)))

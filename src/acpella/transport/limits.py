@@ -1,4 +1,4 @@
-"""What the system lets a child process have."""
+"""System limits for a child process."""
 
 import sys
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ exec "$@"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessLimits:
-    """What the system lets a command have, and everything that it starts. None is what this process may."""
+    """System limits for a command and everything it starts. None keeps the limit of this process."""
 
     core: int | None = None
     """Bytes of a core dump."""
@@ -35,7 +35,7 @@ class ProcessLimits:
     """Processes and threads of the user, those that do not belong to the command included."""
 
     def launching(self, command: Sequence[str]) -> list[str]:
-        """A command that takes the limits upon itself and becomes the one given."""
+        """A command that sets the limits on itself and then becomes the given command."""
         if sys.platform == "win32" or self == ProcessLimits():
             return list(command)
         import resource

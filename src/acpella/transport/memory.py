@@ -1,4 +1,4 @@
-"""Two ends in one process: what tests and embedded agents talk through."""
+"""Two connected channels in one process, for tests and embedded agents."""
 
 import asyncio
 

@@ -10,7 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from acpella._processes import ExitWatch, ProcessTree, has_directory, join_command, start
+from acpella._processes import (
+    ExitWatch,
+    ProcessTree,
+    has_directory,
+    inherited_environment,
+    join_command,
+    start,
+)
 from acpella._redact import redact
 from acpella.errors import ConnectionClosed, LocalProtocolError, TransportError
 from acpella.rpc import ChannelInfo, Receiver
@@ -71,9 +78,10 @@ class ProcessChannel:
     ) -> None:
         """Prepare a command; opening the channel starts it.
 
-        `env` is laid over this process's environment, where None takes a variable away; without `inherit_env`
-        it is all there is. `on_stderr` gets what the child writes to stderr. `limits` hold from its first
-        moment on. `identity` is what the channel tells about its peer.
+        `env` is laid over this process's environment, where None takes a variable away. Without `inherit_env`
+        it is the whole environment. A child does not inherit acpella's own secrets (`ACPELLA_TOKEN`, or a
+        database password in `ACPELLA_STORE`); name them in `env` if it needs them. `on_stderr` gets what the
+        child writes to stderr. `limits` hold from its first moment on. `identity` names the peer.
         """
         if not command:
             raise LocalProtocolError("the command is empty")
@@ -81,7 +89,7 @@ class ProcessChannel:
         self._cwd = cwd
         self.env: dict[str, str] = {name: value for name, value in (env or {}).items() if value is not None}
         """What was laid over this process's environment."""
-        laid_over: dict[str, str | None] = {**(os.environ if inherit_env else {}), **(env or {})}
+        laid_over: dict[str, str | None] = {**(inherited_environment() if inherit_env else {}), **(env or {})}
         self._env = {name: value for name, value in laid_over.items() if value is not None}
         self._on_stderr = on_stderr
         self._limits = limits
@@ -118,7 +126,7 @@ class ProcessChannel:
 
     @property
     def command(self) -> list[str]:
-        """The words that are executed."""
+        """The program and its arguments."""
         return list(self._command)
 
     @property
@@ -142,7 +150,7 @@ class ProcessChannel:
         """Start the command.
 
         Raises:
-            TransportError: it is missing, not executable, or its working directory is.
+            TransportError: the command is missing or not executable, or its working directory is missing.
         """
         if self._process is not None:
             raise LocalProtocolError("a channel can be opened once")
@@ -202,6 +210,11 @@ class ProcessChannel:
     def write(self, data: bytes | bytearray) -> None:
         if self._stdin is not None:
             self._stdin.write(data)
+
+    async def close_input(self) -> None:
+        """Let it read the end of its stdin; what it still says is heard."""
+        if self._stdin is not None:
+            await self._stdin.close()
 
     def pause_reading(self) -> None:
         self._paused = True
@@ -378,7 +391,7 @@ def _signal_name(number: int) -> str:
 
 
 def why_not_started(program: str, cwd: str | os.PathLike[str] | None, error: OSError | ValueError) -> str:
-    """What the person who wrote the command must know."""
+    """Why a command could not be started, for the person who wrote it."""
     quoted = join_command([program])
     where = Path(cwd or ".")
     if not where.is_dir():

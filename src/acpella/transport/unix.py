@@ -15,7 +15,7 @@ __all__ = ["UnixChannel"]
 
 
 class UnixChannel:
-    """Connects to the socket at a path, or takes one that is connected already, as a listener gives them."""
+    """Connects to the socket at a path, or uses a socket that is connected already."""
 
     about: ChannelInfo = ChannelInfo()
 
@@ -65,7 +65,7 @@ class UnixChannel:
             self._transport.resume_reading()
 
     async def close(self) -> None:
-        """Send what is buffered, for as long as the peer takes it, and hang up."""
+        """Send what is buffered while the peer still reads, then close the socket."""
         if self._transport is None or self._protocol is None:
             if isinstance(self._where, socket.socket):
                 self._where.close()

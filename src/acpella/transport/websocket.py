@@ -7,11 +7,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from acpella.errors import ConnectionClosed, LocalProtocolError, TransportError
 from acpella.rpc import ChannelInfo, Receiver
-from acpella.rpc.message import guess
+from acpella.rpc.message import guess, write_error
 
 from ._resume import ACK_BYTES, ACK_MESSAGES, UNREADABLE, Backoff, Sent, ack, missing, read_head
 from .endpoint import CONNECT_WITHIN, MAX_ERROR_BODY, MAX_MESSAGE, Endpoint
@@ -36,6 +34,9 @@ MAX_FRAME = 16 * 1024 * 1024
 ENDS = 4096
 """Bytes at the ends of an unreadable message in which its id is looked for."""
 
+BUSY_WITHIN = 5.0
+"""Seconds in which a server that is stopping, or whose database is away, is asked again."""
+
 _GONE_FOR_NOW = (1001, 1006, 1012, 1013)
 """Close codes after which it makes sense to come back: going away, cut, restart, try again."""
 
@@ -43,7 +44,7 @@ _TEXT = 0x81  # a whole text message in one frame
 
 
 class WebSocketChannel:
-    """One JSON-RPC message a text frame. Cuts are survived if the server can do its part."""
+    """One JSON-RPC message per text frame. The channel survives cuts if the server supports that."""
 
     def __init__(
         self,
@@ -83,7 +84,7 @@ class WebSocketChannel:
         """Connect.
 
         Raises:
-            TransportError: the server cannot be reached or does not want us; says why.
+            TransportError: the server cannot be reached or refuses us. The message says why.
         """
         if self._opened:
             raise LocalProtocolError("a channel can be opened once")
@@ -91,10 +92,16 @@ class WebSocketChannel:
         self._loop = asyncio.get_running_loop()
         self._receiver = receiver
         self._write_high = write_high
-        try:
-            link, response = await self._connect({})
-        except _Refused as refused:
-            raise refused.error from None
+        backoff = Backoff(self._loop.time(), within=BUSY_WITHIN)
+        while True:
+            try:
+                link, response = await self._connect({})
+                break
+            except _Refused as refused:
+                pause = backoff.next(self._loop.time())
+                if refused.status != 503 or not refused.invites or pause is None:
+                    raise refused.error from None
+                await asyncio.sleep(max(pause, 0.1))  # another node may be there
         self._connection_id = response.headers.get("Acp-Connection-Id")
         generation = response.headers.get("Acpella-Resume")
         self._generation = generation if self._connection_id else None
@@ -181,10 +188,10 @@ class WebSocketChannel:
         if key is None:
             log.warning("a message was not sent: %s", text)
             return None
-        error = {"jsonrpc": "2.0", "id": msgspec.Raw(key), "error": {"code": code, "message": text}}
+        error = write_error(key, code, text)
         if is_answer:
-            return msgspec.json.encode(error)
-        self._loop.call_soon(self._receiver.received, msgspec.json.encode(error) + b"\n")
+            return error
+        self._loop.call_soon(self._receiver.received, error + b"\n")
         return None
 
     def pause_reading(self) -> None:
@@ -318,7 +325,7 @@ class WebSocketChannel:
     # -- the end -----------------------------------------------------------------------------------
 
     async def close(self) -> None:
-        """Say goodbye and close the socket."""
+        """Send a close frame and close the socket."""
         self._closing = True
         if self._beat is not None:
             self._beat.cancel()
@@ -338,9 +345,11 @@ class WebSocketChannel:
 class _Refused(Exception):
     """The server answered the handshake with another status than 101."""
 
-    def __init__(self, status: int, error: TransportError) -> None:
+    def __init__(self, status: int, error: TransportError, *, invites: bool) -> None:
         self.status = status
         self.error = error
+        self.invites = invites
+        """The server says when to come again."""
         super().__init__(str(error))
 
 
@@ -355,7 +364,7 @@ def _is_utf8(line: bytes) -> bool:
 def _refused(endpoint: Endpoint, response: "Response") -> _Refused:
     body = bytes(response.body or b"")[:MAX_ERROR_BODY]
     error = endpoint.refused(response.status_code, body, location=response.headers.get("Location"))
-    return _Refused(response.status_code, error)
+    return _Refused(response.status_code, error, invites="Retry-After" in response.headers)
 
 
 class _Link(asyncio.Protocol):
@@ -374,7 +383,7 @@ class _Link(asyncio.Protocol):
         self._fragments: list[bytes] | None = None
         self._delivering = False
         self._reason = ""
-        self.heard = time.monotonic()
+        self.heard: float = time.monotonic()
         loop = asyncio.get_running_loop()
         self.handshake: asyncio.Future[Response] = loop.create_future()
         self.ended: asyncio.Future[None] = loop.create_future()

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from acpella.rpc import Method
+from acpella.rpc.peer import Vocabulary
 from acpella.schema import (
     AgentAuthCapabilities,
     AgentCapabilities,
@@ -104,7 +105,7 @@ _Opening: TypeAlias = NewSessionRequest | LoadSessionRequest | ResumeSessionRequ
 class CodecV1:
     """Protocol version 1 on one connection."""
 
-    vocabulary = methods.AGENT
+    vocabulary: Vocabulary = methods.AGENT
     update_method: Method[Any, Any] = methods.UPDATE
 
     def __init__(self, definition: Definition) -> None:
@@ -113,7 +114,9 @@ class CodecV1:
         self._set_editor()
 
     def _set_editor(self) -> None:
-        self.editor = editor_capabilities(self._client, unstable=self._definition.settings.unstable)
+        self.editor: EditorCapabilities = editor_capabilities(
+            self._client, unstable=self._definition.settings.unstable
+        )
         self._hidden = self.editor.hidden
         self._hidden_bodies = tuple(
             f'{{"sessionUpdate":"{_tag(kind)}"'.encode() for kind in self.editor.hidden
@@ -145,8 +148,13 @@ class CodecV1:
         return [
             login
             for login in self._definition.logins
-            if not isinstance(login, TerminalLogin) or self._client.auth.terminal  # R-121
+            if not isinstance(login, TerminalLogin) or self._opens_terminals
         ]
+
+    @property
+    def _opens_terminals(self) -> bool:
+        """Whether the editor can show a login (R-121); older ones say so in `_meta`, as the registry does."""
+        return self._client.auth.terminal or (self._client.meta or {}).get("terminal-auth") is True
 
     # -- what the editor asks for --------------------------------------------------------
 

@@ -16,10 +16,11 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
+from acpella._plain_json import as_dict, as_list, as_str
 from acpella._redact import redact
 
 from .base import ContextOverflow, ModelError, ModelEvent, Retrying, Usage
-from .loose import as_dict, as_list, as_str, encode
+from .loose import encode
 
 if TYPE_CHECKING:
     import ssl
@@ -38,7 +39,7 @@ __all__ = [
     "ssl_context",
 ]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 MAX_ERROR_BODY = 64 * 1024
 """Bytes read of an answer that is an error; a proxy may send a whole page."""
@@ -213,7 +214,7 @@ class ModelServer:
         self.url = url
         self.model = model
         self.provider = provider
-        self.limits = limits or Limits()
+        self.limits: Limits = limits or Limits()
         self._host = parts.netloc
         self._headers = {**headers, "content-type": "application/json", "accept": "text/event-stream"}
         self._secrets = tuple(s for s in secrets if len(s) >= 8)  # "none" and "ollama" are not secrets

@@ -8,6 +8,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from acpella._plain_json import as_dict, as_int, as_list, as_str
+
 from .base import (
     AssistantMessage,
     Audio,
@@ -29,7 +31,7 @@ from .base import (
     UserMessage,
 )
 from .history import paired
-from .loose import as_dict, as_int, as_list, as_str, encode, read_arguments
+from .loose import encode, read_arguments
 from .model_server import Adjusted, ModelServer, Rejected, server_error
 
 __all__ = ["OpenAIModel"]

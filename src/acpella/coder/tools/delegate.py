@@ -22,7 +22,7 @@ Worker = Callable[[Turn, str], Awaitable[str]]
 
 
 class Delegate(BuiltIn):
-    spec = ToolSpec(
+    spec: ToolSpec = ToolSpec(
         "delegate",
         "Give a self-contained task to a helper with the same tools and a fresh memory: searching far and "
         "wide, or one part of a large change. It knows nothing but the task text, and gives back a report.",

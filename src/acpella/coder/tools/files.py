@@ -50,7 +50,7 @@ def _where(arguments: dict[str, Any]) -> tuple[str, list[str | tuple[str, int]]]
 
 
 class ReadFile(BuiltIn):
-    spec = ToolSpec(
+    spec: ToolSpec = ToolSpec(
         "read_file",
         "Read a text file, or a part of it, or look at an image. Long files are cut; ask for the next "
         "lines then.",
@@ -88,7 +88,7 @@ class ReadFile(BuiltIn):
 
 
 class ListFiles(BuiltIn):
-    spec = ToolSpec("list_files", "List a directory.", object_schema((), path=_PATH))
+    spec: ToolSpec = ToolSpec("list_files", "List a directory.", object_schema((), path=_PATH))
     kind: ToolKind = "read"
     danger: Danger = "none"
 
@@ -181,7 +181,7 @@ class _Changing(BuiltIn):
 
 
 class WriteFile(_Changing):
-    spec = ToolSpec(
+    spec: ToolSpec = ToolSpec(
         "write_file",
         "Create a file, or replace the whole text of one. To change a part, use edit_file.",
         object_schema(("path", "text"), path=_PATH, text={"type": "string"}),
@@ -202,7 +202,7 @@ class WriteFile(_Changing):
 
 
 class EditFile(_Changing):
-    spec = ToolSpec(
+    spec: ToolSpec = ToolSpec(
         "edit_file",
         "Replace a piece of a text file. `old` must be in the file exactly once: take enough lines around "
         "it.",

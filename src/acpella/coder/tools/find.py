@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from acpella._processes import inherited_environment
 from acpella.agent import Turn
 from acpella.agent.tool_call import ToolRun
 from acpella.local import Jail, JailError
@@ -40,7 +41,7 @@ _START = {"type": "string", "description": "Directory to look in; the working di
 
 
 class FindFiles(BuiltIn):
-    spec = ToolSpec(
+    spec: ToolSpec = ToolSpec(
         "find_files",
         "Find files by a glob pattern: `*.py` (anywhere), `src/**/*.ts`, `{a,b}.json`. Ignored files are "
         "left out.",
@@ -71,7 +72,7 @@ class FindFiles(BuiltIn):
 
 
 class Search(BuiltIn):
-    spec = ToolSpec(
+    spec: ToolSpec = ToolSpec(
         "search",
         "Search the text of files for a regular expression. Gives path:line: text. Ignored files are left "
         "out.",
@@ -255,7 +256,8 @@ async def _output(argv: list[str], cwd: Path, given: bytes = b"") -> tuple[int |
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        env={k: v for k, v in os.environ.items() if not k.startswith("GIT_")} | {"GIT_OPTIONAL_LOCKS": "0"},
+        env={k: v for k, v in inherited_environment().items() if not k.startswith("GIT_")}
+        | {"GIT_OPTIONAL_LOCKS": "0"},
         start_new_session=True,
     )
     assert process.stdin is not None and process.stdout is not None

@@ -22,7 +22,7 @@ _STATES: tuple[str, ...] = get_args(PlanEntryStatus)
 
 
 class MakePlan(BuiltIn):
-    spec = ToolSpec(
+    spec: ToolSpec = ToolSpec(
         "plan",
         "Show the user your plan for work of several steps. Give all entries each time; call it again when "
         "one is begun or done.",

@@ -38,7 +38,7 @@ def _fenced(command: str) -> str:
 
 
 class Run(BuiltIn):
-    spec = ToolSpec(
+    spec: ToolSpec = ToolSpec(
         "run",
         "Run a shell command in the working directory and get its output and exit code. It has no input "
         "and no screen: nothing that asks, pages or edits.",

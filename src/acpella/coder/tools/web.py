@@ -20,7 +20,7 @@ SHOWN_CHARS = 2000
 
 
 class Fetch(BuiltIn):
-    spec = ToolSpec(
+    spec: ToolSpec = ToolSpec(
         "fetch",
         "Get a web page, a text or an image by its http or https address. Private addresses are refused.",
         object_schema(("url",), url={"type": "string"}),

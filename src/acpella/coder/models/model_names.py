@@ -1,20 +1,21 @@
-"""From what a user names to a model. Keys and addresses come from the environment, and from nowhere else."""
+"""From what a user names to a model. Keys and addresses come from the environment, keys also from a login."""
 
 import asyncio
 import fnmatch
 import importlib.util
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from acpella._plain_json import as_dict, as_list, as_str
+
+from ..keys import environment_with_keys
 from . import families
 from .base import Model, ModelError
-from .loose import as_dict, as_list, as_str
 from .model_server import Limits, ModelServer, is_loopback, ssl_context
 
-__all__ = ["available", "default", "discover", "open_model"]
+__all__ = ["available", "default", "discover", "key_variables", "open_model"]
 
 DISCOVERY_TIME = 3.0
 """Seconds for a server to say which models it has; a list of options does not wait longer."""
@@ -105,7 +106,7 @@ def open_model(
     Raises:
         ModelError: no such provider, no key, not allowed by ACPELLA_MODELS; says which variable to set.
     """
-    env = os.environ if environment is None else environment
+    env = environment_with_keys() if environment is None else environment
     name = _full(name)
     provider, _, model = name.partition(":")
     if not _allowed(name, env):
@@ -124,8 +125,8 @@ def open_model(
     variable, key = _key(known, env)
     if known.needs_key and not key:
         raise ModelError(
-            f"{known.title} needs a key: set {' or '.join(known.keys)} in the environment. "
-            "(ACPELLA_MODEL=offline works without any.)"
+            f"{known.title} needs a key: set {' or '.join(known.keys)} in the environment, or store it with "
+            "`acpella agent --login`. (ACPELLA_MODEL=offline works without any.)"
         )
     url = _base_url(provider, env)
     if not url:
@@ -161,7 +162,7 @@ def open_model(
 
 def default(environment: Mapping[str, str] | None = None) -> str:
     """The model to use when none is named: ACPELLA_MODEL, else one of the first provider with a key."""
-    env = os.environ if environment is None else environment
+    env = environment_with_keys() if environment is None else environment
     if named := env.get("ACPELLA_MODEL", "").strip():
         return _full(named)
     return available(env)[0]
@@ -173,7 +174,7 @@ def available(environment: Mapping[str, str] | None = None) -> list[str]:
     ACPELLA_MODELS, names or patterns with `*` and commas between, says which of them may be used. Servers
     are not asked for theirs here: `discover` does that.
     """
-    env = os.environ if environment is None else environment
+    env = environment_with_keys() if environment is None else environment
     names: list[str] = []
     if named := env.get("ACPELLA_MODEL", "").strip():
         names.append(_full(named))
@@ -184,9 +185,14 @@ def available(environment: Mapping[str, str] | None = None) -> list[str]:
     return list(dict.fromkeys([*(name for name in usable if name != "offline"), "offline"]))
 
 
+def key_variables() -> dict[str, str]:
+    """The providers that need a key, and the variable that holds it."""
+    return {known.title: known.keys[0] for known in _PROVIDERS.values() if known.needs_key}
+
+
 async def discover(environment: Mapping[str, str] | None = None) -> list[str]:
     """`available`, and what the servers that can be reached say that they have. Never fails, never long."""
-    env = os.environ if environment is None else environment
+    env = environment_with_keys() if environment is None else environment
     asked = [name for name in _PROVIDERS if _usable(f"{name}:", env) or name in ("ollama", "lmstudio")]
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(_models_of(name, env)) for name in asked]

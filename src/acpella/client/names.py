@@ -1,0 +1,78 @@
+"""The one lookup of an agent's name that no settings have: installed from the registry, or on the PATH."""
+
+import dataclasses
+import shutil
+from typing import NamedTuple
+
+from acpella.errors import TransportError
+
+from .installed import find_installed, is_agent_id, list_installed
+from .known_agents import KNOWN_AGENTS, find_known
+from .settings import AgentServer, ClientSettings
+
+__all__ = ["NamedAgent", "find_by_name", "hint_for", "registry_id", "with_known"]
+
+ALIKE = 0.7
+"""How alike a word must be to a name to count as a slip of it."""
+
+
+class NamedAgent(NamedTuple):
+    """An agent that a name stands for."""
+
+    server: AgentServer
+    origin: str
+    """Where it comes from, for people."""
+
+
+def registry_id(name: str) -> str:
+    """The id that the registry has for a short name such as `claude`."""
+    known = find_known(name)
+    return name if known is None else known.id
+
+
+def find_by_name(name: str) -> NamedAgent | None:
+    """The agent of a name: the installed one before a known program of the PATH; None if it is neither.
+
+    Raises:
+        TransportError: it is installed, but what runs it, such as Node, is missing.
+    """
+    if not is_agent_id(name):
+        return None
+    known = find_known(name)
+    installed = find_installed(registry_id(name))
+    if installed is not None:
+        receipt = installed.receipt
+        return NamedAgent(installed.server, f"{receipt.id} {receipt.version} of the registry")
+    program = None if known is None else shutil.which(known.program)
+    if known is None or program is None:
+        return None
+    return NamedAgent(AgentServer(program, list(known.args)), program)
+
+
+def with_known(settings: ClientSettings, target: str) -> ClientSettings:
+    """The settings with the agent in them that `target` names, should they not name it themselves.
+
+    Raises:
+        TransportError: it is known and not installed; says how to do that. Nothing is downloaded from here.
+    """
+    if target in settings.agents:
+        return settings
+    named = find_by_name(target)
+    if named is not None:
+        return dataclasses.replace(settings, agents={**settings.agents, target: named.server})
+    if (known := find_known(target)) is not None:
+        raise TransportError(
+            f"{known.title} is not installed: there is no {known.program} on the PATH. "
+            f"`acpella registry install {known.name}` installs it"
+        )
+    return settings
+
+
+def hint_for(name: str, settings: ClientSettings) -> str:
+    """What to say of a name that is not there: the one that was probably meant."""
+    from difflib import get_close_matches  # only slips need it
+
+    known = [word for agent in KNOWN_AGENTS for word in (agent.name, agent.id, *agent.aliases)]
+    installed = [one.receipt.id for one in list_installed()]
+    close = get_close_matches(name, [*settings.agents, *installed, *known], n=1, cutoff=ALIKE)
+    return f"did you mean {close[0]!r}?" if close else settings.suggest(name)

@@ -1,0 +1,148 @@
+"""Names of files that matter by themselves: those that hold secrets, those that other programs act on."""
+
+import os
+import re
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = [
+    "ACTING_NAMES",
+    "SECRET_NAME",
+    "SECRET_PATHS",
+    "SECRET_PLACE",
+    "acting_name",
+    "is_beneath",
+    "names_of",
+]
+
+SECRET_PATHS = (
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".config/gcloud",
+    ".config/gh",
+    ".docker/config.json",
+    ".password-store",
+    ".env",
+    ".env.*",
+    "*.env",
+    ".envrc",
+    ".netrc",
+    "_netrc",
+    ".pgpass",
+    ".pypirc",
+    ".npmrc",
+    ".git-credentials",
+    "*.git/config",
+    "*.git/modules/**/config",
+    "*.git/config.worktree",
+    ".hg/hgrc",
+    ".htpasswd",
+    ".vault-token",
+    ".my.cnf",
+    ".mylogin.cnf",
+    ".s3cfg",
+    ".boto",
+    ".dockercfg",
+    ".terraform.d",
+    ".cargo/credentials*",
+    ".gem/credentials",
+    ".m2/settings.xml",
+    ".config/rclone",
+    ".local/share/keyrings",
+    ".codex/auth.json",
+    ".claude/.credentials.json",
+    "credentials.json",
+    "service-account*.json",
+    "terraform.tfstate",
+    "terraform.tfstate.*",
+    ".*_history",
+    ".zhistory",
+    "fish_history",
+    "id_rsa*",
+    "id_dsa*",
+    "id_ecdsa*",
+    "id_ed25519*",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.kdbx",
+    "*.jks",
+    "*.keystore",
+    "/dev",
+    "/proc",
+    "/sys",
+    "/etc/shadow",
+    "/etc/sudoers",
+)
+"""What a jail refuses with `secrets=True`: names below a root, in any case and at any depth, where `*` stands
+for any characters of a name and `**` for any directories; with a leading slash, that place and all beneath it
+unless a root lies in it."""
+
+
+ACTING_NAMES = frozenset(
+    ".git .gitmodules .hg .jj .husky .pre-commit-config.yaml lefthook.yml .github/workflows .gitlab-ci.yml "
+    ".circleci .envrc .direnv .devcontainer .vscode .idea .zed .cursor .windsurf .acpella .claude .codex "
+    ".gemini .mcp.json .opencode opencode.json opencode.jsonc .qwen .vibe .kimi .kiro .roo .continue .crush "
+    "crush.json .crush.json .bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile "
+    ".zlogin .config/fish .config/autostart .config/systemd".split()
+)
+"""Directories and files whose content programs run by themselves: a hook of git's, a task of an editor's, a
+command in the settings of an agent's, what shells read when they start. A slash joins names that follow each
+other."""
+
+_SHORT_NAMES = {name.lstrip(".").partition(".")[0][:6] for name in ACTING_NAMES if "/" not in name}
+_SHORT_NAME = re.compile(r"([^~]{1,6})~\d+(?:\..*)?")
+"""Windows gives such names, too: `ACPELL~1` is `.acpella`."""
+
+
+def names_of(path: str) -> list[str]:
+    return [name for name in path.replace(os.sep, "/").split("/") if name not in ("", ".")]
+
+
+def is_beneath(path: str, root: str) -> bool:
+    """Whether the path starts with the root's names; dots after them are the walk's business."""
+    names = names_of(root)
+    return os.path.isabs(path) and names_of(path)[: len(names)] == names
+
+
+def acting_name(path: str | Path, root: str | Path = os.sep) -> str | None:
+    """The name in a path below `root` that programs run by themselves, if there is one (`ACTING_NAMES`)."""
+    skipped = len(names_of(os.fspath(root)))
+    names = names_of(os.fspath(path))[skipped:]
+    plain = [_plain(name) for name in names]
+    for index, name in enumerate(names):
+        if plain[index] in ACTING_NAMES:
+            return name
+        if (short := _SHORT_NAME.fullmatch(plain[index])) and short[1] in _SHORT_NAMES:
+            return name
+        if "/".join(plain[index : index + 2]) in ACTING_NAMES:
+            return "/".join(names[index : index + 2])
+    return None
+
+
+def _plain(name: str) -> str:
+    """A name as the most forgiving system reads it.
+
+    Some do not tell cases apart, some drop what is at the end or behind a colon, some what cannot be seen.
+    """
+    seen = "".join(char for char in name if char.isprintable())
+    return unicodedata.normalize("NFKC", seen.casefold().partition(":")[0]).rstrip(" .")
+
+
+def _patterns(patterns: Sequence[str]) -> str:
+    return "|".join(
+        re.escape(each.strip("/")).replace(r"\*\*/", "(?:[^/]*/)*").replace(r"\*", "[^/]*")
+        for each in patterns
+    )
+
+
+_NAMES = [each for each in SECRET_PATHS if not each.startswith("/")]
+_PLACES = [each for each in SECRET_PATHS if each.startswith("/")]
+
+SECRET_NAME: re.Pattern[str] = re.compile(f"/({_patterns(_NAMES)})/")
+SECRET_PLACE: re.Pattern[str] = re.compile(f"/({_patterns(_PLACES)})/")
