@@ -14,6 +14,7 @@ GROUPS = {
     "talk with agents": {
         "run": "send one prompt to an agent and show its answer",
         "chat": "talk with an agent in the terminal",
+        "web": "talk with an agent in the browser",
         "demo": "a conversation with the built-in agent, without any key",
     },
     "look after them": {
@@ -21,6 +22,7 @@ GROUPS = {
         "cancel": "cancel the running turn of a session",
         "sessions": "list, show, export, import, fork and delete sessions",
         "agents": "list, add, remove and check agents",
+        "registry": "find, install and update agents of the public ACP registry",
         "permissions": "list and revoke remembered permissions",
     },
     "for editors": {
@@ -29,12 +31,17 @@ GROUPS = {
     },
     "write down what happens": {
         "record": "record an agent that an editor starts, and look at recordings",
+        "inspect": "look at what goes over the wire, live or recorded",
         "replay": "play a recording as an agent that an editor starts, or as a client",
+    },
+    "test them": {
+        "check": "whether an agent, a client or a recording keeps to the protocol",
     },
     "host agents": {
         "serve": "host an agent over HTTP and WebSocket",
         "tokens": "add, list and remove the tokens of a server's users",
         "store": "bring a session store up to date, copy it, check it",
+        "cluster": "show the nodes that share a store",
     },
     "set up": {
         "completion": "print a script that completes commands and options in your shell",
@@ -46,7 +53,21 @@ COMMANDS = {name: sentence for group in GROUPS.values() for name, sentence in gr
 """Each is a module of that name in `commands`, with `declare(parser)` and `run(arguments) -> exit code`."""
 
 
-SHORT = ("run", "status", "cancel", "sessions", "agents", "permissions", "tokens", "store", "completion")
+SHORT = (
+    *(
+        "run",
+        "status",
+        "cancel",
+        "sessions",
+        "agents",
+        "registry",
+        "permissions",
+        "tokens",
+        "store",
+        "cluster",
+    ),
+    "completion",
+)
 """Commands that do one thing and end."""
 
 
@@ -90,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             code = report(error)
         if argv is None and words[0] in SHORT:
-            _leave(code)
+            _exit_at_once(code)
         return code
     if words[:1] == ["help"]:
         return _help(words[1:])
@@ -111,7 +132,7 @@ def _help(words: list[str]) -> int:
     return main([*words, "--help"])
 
 
-def _leave(code: int) -> NoReturn:
+def _exit_at_once(code: int) -> NoReturn:
     """End the program without taking its modules apart, which took a quarter of a short command's CPU."""
     for stream in (sys.stdout, sys.stderr):
         try:

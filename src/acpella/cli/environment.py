@@ -29,6 +29,7 @@ NAMES = (
     "ACPELLA_OWNER_IDLE",
     "ACPELLA_PAGE_SIZE",
     "ACPELLA_PERMISSION_FILE",
+    "ACPELLA_REGISTRY_URL",
     "ACPELLA_SANDBOX_READ",
     "ACPELLA_SESSION_IDLE_TIMEOUT",
     "ACPELLA_STORE",
@@ -47,6 +48,7 @@ ALIKE = 0.85
 
 MODULES = (
     "acpella.cli.environment",
+    "acpella.registry.variables",
     "acpella.agent.settings",
     "acpella.coder.variables",
     "acpella.server.settings",
@@ -114,8 +116,8 @@ def environment_page() -> str:
         [
             "# Environment variables",
             "",
-            "Everything that acpella reads from the environment. `acpella help environment` prints the same.",
-            "A variable that looks like one of these and is none gets a warning.",
+            "acpella reads these variables. `acpella help environment` prints the same list.",
+            "A variable whose name looks like one of them but is misspelt gets a warning.",
             "",
             "| variable | what it holds | default | what it does |",
             "|---|---|---|---|",

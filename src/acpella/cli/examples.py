@@ -20,7 +20,22 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "acpella chat -c": "go on with the last session of this repository",
         "acpella chat -s fix": "a session that stays when you leave",
     },
+    "acpella web": {
+        "acpella web": "the built-in agent, or the first of your settings",
+        "acpella web -a codex": "a known agent, in this directory",
+        "acpella web -- python agent.py": "any agent that speaks ACP on stdio",
+        "acpella web wss://agents.example.com/acp": "an agent elsewhere; ACPELLA_TOKEN has the token",
+        "acpella web --no-open": "print the link; it works once, within ten minutes",
+    },
     "acpella demo": {"acpella demo": "needs neither a key nor the network"},
+    "acpella check": {
+        "acpella check -- python agent.py": "an agent of your own",
+        "acpella check --fake-model opencode": "a known agent, with its tools, without a key",
+        "acpella check --only cancel -- my-agent": "one topic alone",
+        "acpella check wss://agents.example.com/acp": "an agent behind a URL",
+        "acpella check talk.jsonl": "both sides of a recording",
+        "acpella check --client --report client.txt": "what an editor starts in the agent's place",
+    },
     "acpella status": {
         "acpella status": "the sessions of this repository",
         "acpella status --json": "the same for a program",
@@ -48,14 +63,46 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "acpella agents": {
         "acpella agents list": "every agent that you can name",
         "acpella agents doctor codex": "find out why one does not start",
-        "acpella agents add codex npx -y @zed-industries/codex-acp": "give a command a name",
+        "acpella agents add mine python agent.py": "give a command a name",
+    },
+    "acpella registry": {
+        "acpella registry search google": "which agents are there?",
+        "acpella registry install gemini": "shows what it is, asks once, installs and tries it",
+        'acpella run -a gemini "what is this?"': "an installed agent is a name everywhere",
+        "acpella registry update --all": "newer versions; what does not start is not used",
+    },
+    "acpella registry list": {
+        "acpella registry list --installed": "what is here, and what has a newer version",
+        "acpella registry list --json --search python": "for a program",
+    },
+    "acpella registry search": {"acpella registry search google": "in names, descriptions and authors"},
+    "acpella registry show": {"acpella registry show goose": "who makes it, and from where it would come"},
+    "acpella registry install": {
+        "acpella registry install gemini": "asks once",
+        "acpella registry install gemini --version 0.61.0": "this version, which updates leave alone",
+        "acpella registry install gemini --yes --json": "in a script",
+    },
+    "acpella registry update": {
+        "acpella registry update gemini": "the newest that the registry lists",
+        "acpella registry update gemini --rollback": "back to the version that was used before",
+    },
+    "acpella registry remove": {"acpella registry remove gemini --logout": "log out, then delete it"},
+    "acpella registry run": {"acpella registry run gemini": "what an editor starts; it speaks ACP on stdio"},
+    "acpella registry login": {"acpella registry login gemini": "as the agent wants it"},
+    "acpella registry check": {
+        "acpella registry check -- python agent.py": "would the registry list your agent?",
+        "acpella registry check ./my-agent": "the agent.json and icon.svg that you want to submit",
+    },
+    "acpella registry export": {
+        "acpella registry export zed": "the lines for Zed's settings",
+        "acpella registry export jetbrains gemini": "one agent, for ~/.jetbrains/acp.json",
     },
     "acpella agents list": {"acpella agents list": "the default first"},
     "acpella agents add": {
-        "acpella agents add codex npx -y @zed-industries/codex-acp": "into your settings",
+        "acpella agents add mine python agent.py": "into your settings",
         "acpella agents add --here local python agent.py": "into the settings of this project",
     },
-    "acpella agents remove": {"acpella agents remove codex": "from the file that names it"},
+    "acpella agents remove": {"acpella agents remove mine": "from the file that names it"},
     "acpella agents trust": {
         "acpella agents trust": "show the settings of this project, and ask",
         "acpella agents trust --yes": "agree without a question",
@@ -80,6 +127,14 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "acpella connect": {
         "acpella connect wss://agents.example.com/acp": "what an editor starts; ACPELLA_TOKEN has the token",
     },
+    "acpella inspect": {
+        "acpella inspect talk.jsonl": "a page with every message of a recording",
+        "acpella inspect -- opencode acp": "as the agent's command in an editor's settings",
+        "acpella inspect": "a page on what runs there now",
+        "acpella inspect talk.jsonl --findings": "what is wrong; exit code 1 if anything is",
+        "acpella inspect talk.jsonl --rows --filter 'method:fs/* ms>500'": "slow answers about files",
+        "acpella inspect talk.jsonl --html talk.html": "one file that opens anywhere",
+    },
     "acpella record show": {
         "acpella record show talk.jsonl": "the conversation",
         "acpella record show --frames talk.jsonl": "a line for each frame",
@@ -100,6 +155,11 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "acpella tokens remove tokens.txt 3f9a01bc": "one token, by its hash",
     },
     "acpella tokens hash": {"acpella tokens hash tokens.txt": "replace tokens in clear text by their hashes"},
+    "acpella cluster": {"acpella cluster status": "the nodes, their sessions and turns"},
+    "acpella cluster status": {
+        "acpella cluster status": "of the store that ACPELLA_STORE names",
+        "acpella cluster status --json env:STORE_URL": "for a program; the URL is in that variable",
+    },
     "acpella store": {
         "acpella store check sessions.db": "read every session",
         "acpella store copy sessions.db env:ACPELLA_STORE": "from a file to PostgreSQL",

@@ -2,35 +2,63 @@
 
 import asyncio
 import base64
-import os
 import shlex
 import subprocess
-from collections.abc import Awaitable, Callable
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
+from acpella._processes import inherited_environment
+from acpella.client import ClientSession, ClientSettings, ConnectedAgent
 from acpella.errors import Unsupported
 from acpella.schema import AuthMethod, AuthMethodEnvVar, AuthMethodTerminal
 
 from ..session.choices import Choices, choose_mode, choose_option, models_of, modes_of, options_of
+from ..state.catalogue import Entry
 from ..terminal.clean import one_line
 from ..terminal.output import ago
+from ..terminal.questions import Asker
 from ..terminal.reveal import reveal
 from ..terminal.rows import Row, wrap
 from . import kept
 
-if TYPE_CHECKING:
-    from .conversation import Conversation
-
-__all__ = ["COMMANDS", "foreground", "names", "run_command"]
-
-Command: TypeAlias = "Callable[[Conversation, str], Awaitable[None]]"
+__all__ = ["COMMANDS", "Chat", "foreground", "names", "run_command"]
 
 
-async def _help(chat: "Conversation", rest: str) -> None:
+class Chat(Protocol):
+    """What a command may do with the chat that it was typed in."""
+
+    agent: ConnectedAgent | None
+    session: ClientSession | None
+    entry: Entry | None
+    settings: ClientSettings
+    target: str
+    cwd: str
+    env: dict[str, str]
+    said: deque[tuple[str, str]]
+    asker: Asker
+
+    @property
+    def width(self) -> int: ...
+    def need_agent(self) -> ConnectedAgent: ...
+    def need_session(self) -> ClientSession: ...
+    def tell(self, rows: Sequence[Row]) -> None: ...
+    def refresh(self) -> None: ...
+    def write_raw(self, text: str) -> None: ...
+    async def open_session(self, session_id: str | None, *, again: bool = True) -> None: ...
+    async def restart(self, session_id: str | None = None) -> None: ...
+    async def in_foreground(self, command: list[str], env: dict[str, str]) -> int: ...
+    def on_leave(self) -> None: ...
+
+
+Command: TypeAlias = Callable[[Chat, str], Awaitable[None]]
+
+
+async def _help(chat: Chat, rest: str) -> None:
     rows: list[Row] = []
     for name, about in names(chat):
-        first, *more = wrap(one_line(about), max(chat.face.width - 16, 20))
+        first, *more = wrap(one_line(about), max(chat.width - 16, 20))
         rows.append([(f"  /{name:<12} ", "cyan"), (first, "")])
         rows += [[(" " * 16, ""), (line, "")] for line in more]
     keys = (
@@ -47,7 +75,7 @@ async def _help(chat: "Conversation", rest: str) -> None:
     chat.tell(rows)
 
 
-async def _mode(chat: "Conversation", rest: str) -> None:
+async def _mode(chat: Chat, rest: str) -> None:
     session = chat.need_session()
     choices = modes_of(session)
     if choices is None:
@@ -57,7 +85,7 @@ async def _mode(chat: "Conversation", rest: str) -> None:
         chat.refresh()
 
 
-async def _model(chat: "Conversation", rest: str) -> None:
+async def _model(chat: Chat, rest: str) -> None:
     session = chat.need_session()
     choices = models_of(session)
     if choices is None:
@@ -67,7 +95,7 @@ async def _model(chat: "Conversation", rest: str) -> None:
         chat.refresh()
 
 
-async def _option(chat: "Conversation", rest: str) -> None:
+async def _option(chat: Chat, rest: str) -> None:
     session = chat.need_session()
     options = options_of(session)
     if not options:
@@ -86,7 +114,7 @@ async def _option(chat: "Conversation", rest: str) -> None:
         chat.refresh()
 
 
-async def _value(chat: "Conversation", what: str, choices: Choices, text: str) -> str | None:
+async def _value(chat: Chat, what: str, choices: Choices, text: str) -> str | None:
     """The value that was typed, or one picked from a list."""
     if not text:
         pairs = [(v.id, f"{v.name}  {v.description}".rstrip()) for v in choices.values]
@@ -94,7 +122,7 @@ async def _value(chat: "Conversation", what: str, choices: Choices, text: str) -
     return choices.find(what, text).id
 
 
-async def _sessions(chat: "Conversation", rest: str) -> None:
+async def _sessions(chat: Chat, rest: str) -> None:
     agent = chat.need_agent()
     if rest:
         await chat.open_session(rest)
@@ -125,18 +153,18 @@ async def _sessions(chat: "Conversation", rest: str) -> None:
         await chat.open_session(chosen)
 
 
-async def _new(chat: "Conversation", rest: str) -> None:
+async def _new(chat: Chat, rest: str) -> None:
     await chat.open_session(None)
     chat.tell([[("a new session", "dim")]])
 
 
-async def _restart(chat: "Conversation", rest: str) -> None:
+async def _restart(chat: Chat, rest: str) -> None:
     if chat.entry is not None:
         await kept.stop(chat.entry)
     await chat.restart()
 
 
-async def _login(chat: "Conversation", rest: str) -> None:
+async def _login(chat: Chat, rest: str) -> None:
     agent = chat.need_agent()
     known = agent.auth_methods
     if not known:
@@ -184,7 +212,7 @@ def _names_program(method: AuthMethod) -> bool:
     return isinstance(own, dict) and isinstance(own.get("command"), str)  # pyright: ignore[reportUnknownMemberType] - any JSON
 
 
-def _login_program(chat: "Conversation", method: AuthMethod) -> tuple[list[str], dict[str, str]] | None:
+def _login_program(chat: Chat, method: AuthMethod) -> tuple[list[str], dict[str, str]] | None:
     """What to run in the terminal for a login, if it works that way."""
     from acpella.client.targets import command_of
 
@@ -198,12 +226,12 @@ def _login_program(chat: "Conversation", method: AuthMethod) -> tuple[list[str],
     return [*command, *method.args], {**env, **method.env}
 
 
-async def _logout(chat: "Conversation", rest: str) -> None:
+async def _logout(chat: Chat, rest: str) -> None:
     await chat.need_agent().logout()
     chat.tell([[("logged out", "dim")]])
 
 
-async def _copy(chat: "Conversation", rest: str) -> None:
+async def _copy(chat: Chat, rest: str) -> None:
     answers = [text for role, text in chat.said if role == "agent"]
     if not answers:
         raise ValueError("there is no answer yet")
@@ -212,7 +240,7 @@ async def _copy(chat: "Conversation", rest: str) -> None:
     chat.tell([[(f"copied {len(answers[-1])} characters, if the terminal lets programs do that", "dim")]])
 
 
-async def _export(chat: "Conversation", rest: str) -> None:
+async def _export(chat: Chat, rest: str) -> None:
     path = Path(rest or "chat.md").expanduser()  # noqa: ASYNC240 - no disk is touched
     text = "".join(f"## {role.capitalize()}\n\n{said.strip()}\n\n" for role, said in chat.said)
     with open(path, "x", encoding="utf-8") as file:  # noqa: ASYNC230 - small
@@ -220,7 +248,7 @@ async def _export(chat: "Conversation", rest: str) -> None:
     chat.tell([[(f"wrote {path}", "dim")]])
 
 
-async def _quit(chat: "Conversation", rest: str) -> None:
+async def _quit(chat: Chat, rest: str) -> None:
     chat.on_leave()
 
 
@@ -240,7 +268,7 @@ COMMANDS: dict[str, tuple[str, Command]] = {
 }
 
 
-def names(chat: "Conversation") -> list[tuple[str, str]]:
+def names(chat: Chat) -> list[tuple[str, str]]:
     """All commands with what they do; the agent's first."""
     theirs = chat.session.commands if chat.session is not None else []
     taken = {command.name for command in theirs}
@@ -248,7 +276,7 @@ def names(chat: "Conversation") -> list[tuple[str, str]]:
     return found + [(f":{n}" if n in taken else n, about) for n, (about, _) in COMMANDS.items()]
 
 
-async def run_command(chat: "Conversation", text: str) -> bool:
+async def run_command(chat: Chat, text: str) -> bool:
     """Run a command of ours; False if it is none, and so for the agent."""
     name, _, rest = text[1:].partition(" ")
     theirs = chat.session.commands if chat.session is not None else []
@@ -262,6 +290,10 @@ async def run_command(chat: "Conversation", text: str) -> bool:
     return True
 
 
-def foreground(command: list[str], env: dict[str, str], cwd: str) -> "subprocess.Popen[bytes]":
-    """A program that has the terminal for itself."""
-    return subprocess.Popen(command, cwd=cwd, env={**os.environ, **env})
+def foreground(command: list[str], env: dict[str, str] | None, cwd: str) -> "subprocess.Popen[bytes]":
+    """Start a program that has the terminal for itself.
+
+    `env` is for programs of an agent, which do not get our secrets; with None it is the user's own command.
+    """
+    given = None if env is None else {**inherited_environment(), **env}
+    return subprocess.Popen(command, cwd=cwd, env=given)

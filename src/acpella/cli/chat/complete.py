@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
+from acpella.local.listing import Files
+
 from ..session.choices import Choices
 from ..terminal.clean import one_line
-from .mentions import Files
 
 __all__ = ["Offers"]
 

@@ -20,6 +20,7 @@ from acpella.client import (
     UpdatesDropped,
 )
 from acpella.errors import AcpellaError, AuthRequired, ConnectionClosed, RpcError, TransportError
+from acpella.local.listing import Files
 from acpella.schema import CurrentModeUpdate, SessionUpdate, UsageUpdate
 
 from .. import exits
@@ -41,7 +42,7 @@ from . import kept
 from .commands import COMMANDS, foreground, names, run_command
 from .complete import Offers
 from .interface import Interface, open_history
-from .mentions import Files, to_prompt
+from .mentions import to_prompt
 from .opening import open_agent, open_session
 
 __all__ = ["Conversation"]
@@ -71,7 +72,7 @@ class Conversation:
         self.target = target
         self.entry = entry
         """The session that is kept alive by a daemon; None if the agent is this chat's own."""
-        self.cwd = os.path.abspath(options.cwd)
+        self.cwd: str = os.path.abspath(options.cwd)
         self.env: dict[str, str] = {}
         self.agent: ConnectedAgent | None = None
         self.session: ClientSession | None = None
@@ -95,9 +96,11 @@ class Conversation:
         self._open = AsyncExitStack()
         self._state = "starting"
         offers = Offers(commands=lambda: names(self), values=self._values, files=lambda: self._files)
-        self.face = Interface(self, offers, open_history())
-        self.asker = Asker(cwd=self.cwd, room=self.face.room, tell=self._warn)
-        self.screen = Screen(self.face, cwd=self.cwd, find_terminal=self._terminal, idle=True, notes=False)
+        self.face: Interface = Interface(self, offers, open_history())
+        self.asker: Asker = Asker(cwd=self.cwd, room=self.face.room, tell=self._warn)
+        self.screen: Screen = Screen(
+            self.face, cwd=self.cwd, find_terminal=self._terminal, idle=True, notes=False
+        )
         self.asker.stage = self.screen
 
     # -- life --------------------------------------------------------------------------------
@@ -253,7 +256,7 @@ class Conversation:
         agent = self.need_agent()
         again = again and session_id is not None
         if self.entry is not None:
-            session_id = session_id or await asyncio.to_thread(kept.owned_session, agent, self.entry)
+            session_id = session_id or await asyncio.to_thread(kept.daemon_session, agent, self.entry)
             if again and await asyncio.to_thread(kept.is_busy, self.entry):
                 again = False
                 self.tell([[("a prompt runs in this session; what was said before is not shown", "dim")]])
@@ -362,11 +365,11 @@ class Conversation:
         if not command:
             raise ValueError("! runs a command: !ls")
         shell = os.environ.get("SHELL") or "/bin/sh"
-        code = await self.in_foreground([shell, "-c", command], {})
+        code = await self.in_foreground([shell, "-c", command], None)
         if code != 0:
             self.tell([[(f"exit {code}" if code > 0 else f"ended by signal {-code}", "red")]])
 
-    async def in_foreground(self, command: list[str], env: dict[str, str]) -> int:
+    async def in_foreground(self, command: list[str], env: dict[str, str] | None) -> int:
         """Run a program that reads the keyboard and draws for itself; its exit code."""
         async with self.asker.floor():
             self._working = asyncio.current_task()
@@ -457,11 +460,15 @@ class Conversation:
 
     # -- what is seen ------------------------------------------------------------------------
 
+    @property
+    def width(self) -> int:
+        return self.face.width
+
     def tell(self, rows: Sequence[Row]) -> None:
         self.screen.tell(rows)
 
     def _warn(self, text: str) -> None:
-        lines = [row for row in wrap(clean(text), max(self.face.width - 2, 8)) if row.strip()]
+        lines = [row for row in wrap(clean(text), max(self.width - 2, 8)) if row.strip()]
         marks = ("! " if i == 0 else "  " for i in range(len(lines)))
         self.screen.aside(
             [[(mark, "yellow"), (line, "yellow")] for mark, line in zip(marks, lines, strict=True)]
@@ -490,7 +497,7 @@ class Conversation:
             parts.append(usage)
         home = os.path.expanduser("~")
         parts.append("~" + self.cwd[len(home) :] if self.cwd.startswith(home + "/") else self.cwd)
-        while len(parts) > 1 and cell_len(" · ".join(parts)) > self.face.width:
+        while len(parts) > 1 and cell_len(" · ".join(parts)) > self.width:
             parts.pop()
         return [(" · ".join(parts), "dim")]
 
@@ -504,12 +511,12 @@ class Conversation:
         return info.title or info.name or self.agent.name
 
     def _echo(self, text: str) -> None:
-        rows = [row for line in clean(text).split("\n") for row in wrap(line, max(self.face.width - 2, 8))]
+        rows = [row for line in clean(text).split("\n") for row in wrap(line, max(self.width - 2, 8))]
         told: list[Row] = [[("› " if i == 0 else "  ", "cyan"), (row, "bold")] for i, row in enumerate(rows)]
         self.screen.tell(told, gap=True)
 
     def _fail(self, text: str) -> None:
-        lines = [row for row in wrap(clean(text), max(self.face.width - 2, 8)) if row.strip()]
+        lines = [row for row in wrap(clean(text), max(self.width - 2, 8)) if row.strip()]
         self.tell([[("✗ " if i == 0 else "  ", "red"), (line, "red")] for i, line in enumerate(lines[:20])])
 
     def _tell_login(self, error: AuthRequired) -> None:

@@ -60,7 +60,7 @@ class Listens(Protocol):
 class _Application(Application[None]):
     """Erases all of itself after the window has become narrower."""
 
-    columns = 0
+    columns: int = 0
     """Of the window when it was drawn last."""
 
     def settle(self) -> None:
@@ -95,17 +95,17 @@ class Interface:
     """Paper for a screen, with an input line beneath. Rows that stay are printed above it."""
 
     def __init__(self, listener: Listens, completer: Completer, history: History) -> None:
-        self.colour = has_colour()
+        self.colour: bool = has_colour()
         self._listener = listener
         self._live: list[str] = []
         self._last_key = 0.0
-        self.buffer = Buffer(
+        self.buffer: Buffer = Buffer(
             multiline=True,
             history=history,
             completer=ThreadedCompleter(completer),
             complete_while_typing=Condition(self._may_complete),
         )
-        self.app = _Application(
+        self.app: _Application = _Application(
             layout=self._layout(),
             key_bindings=self._keys(),
             style=Style.from_dict(_STYLE),

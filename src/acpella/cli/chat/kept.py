@@ -10,21 +10,22 @@ from typing import Any
 
 import msgspec
 
+from acpella._plain_json import as_dict
 from acpella.client import ClientSettings, ConnectedAgent, connect
 from acpella.errors import ConnectionClosed, RpcError
 from acpella.rpc import ChannelInfo
 from acpella.transport import UnixChannel
 
+from ..capabilities import offers
 from ..daemon import client as daemon
-from ..daemon.errors import from_wire, table
+from ..daemon.errors import from_wire
 from ..options import ConversationOptions
-from ..session.capabilities import offers
 from ..session.lookup import daemon_config
 from ..state import paths
 from ..state.catalogue import Catalogue, Entry, new_key, title_of
 from ..terminal.questions import Asker
 
-__all__ = ["attach", "is_busy", "known", "other", "owned_session", "remember", "stop"]
+__all__ = ["attach", "is_busy", "known", "other", "daemon_session", "remember", "stop"]
 
 
 def known(cwd: str, agent: str) -> list[Entry]:
@@ -62,8 +63,10 @@ async def attach(
         on_queued(int(told["before"]))
 
     def hear(told: Any) -> None:
+        data = str(told["text"]).encode()
+        agent.note_stderr(data)
         if on_stderr is not None:
-            on_stderr(str(told["text"]).encode())
+            on_stderr(data)
 
     config = await asyncio.to_thread(
         daemon_config, entry, settings, agent=options.agent, mcp_servers=mcp_servers
@@ -139,9 +142,9 @@ def is_busy(entry: Entry) -> bool:
     return (daemon.query(entry.key, "_daemon/status") or {}).get("running") is not None
 
 
-def owned_session(agent: ConnectedAgent, entry: Entry) -> str:
+def daemon_session(agent: ConnectedAgent, entry: Entry) -> str:
     """The id of the one session that a daemon has; "new" if the agent has not made it yet."""
-    told = table(table(agent.hello.meta).get("acpella.daemon"))
+    told = as_dict(as_dict(agent.hello.meta).get("acpella.daemon"))
     if not told.get("sessionId"):  # perhaps it was made since, after a login
         told = daemon.query(entry.key, "_daemon/status") or {}
     return str(told.get("sessionId") or "new")

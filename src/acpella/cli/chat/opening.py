@@ -11,8 +11,8 @@ from acpella.client import (
 )
 from acpella.schema import SessionUpdate
 
+from ..capabilities import offers
 from ..options import ConversationOptions
-from ..session.capabilities import offers
 from ..session.mcp_servers import all_servers
 from ..state.agents import startup_of
 from ..terminal.questions import Asker

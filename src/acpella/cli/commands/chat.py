@@ -56,12 +56,13 @@ def _fail(text: str, code: int) -> int:
 async def _run(options: ConversationOptions) -> int:
     from ..chat.conversation import Conversation
     from ..session.lookup import find_settings, named_session, settings_of
-    from ..state.agents import default_agent
+    from ..state.agents import default_agent, note_withheld
     from ..state.catalogue import Catalogue
 
     settings = find_settings(options.settings, options.cwd, agent=options.agent, yes=options.yes)
     entry = named_session(options, settings, Catalogue())
     if entry is None:
+        note_withheld(options.agent, settings)
         return await Conversation(options, settings, options.agent or default_agent(settings)).run()
     options = dataclasses.replace(options, cwd=entry.cwd)
     target = entry.target or options.agent or entry.agent

@@ -81,7 +81,7 @@ async def _run(arguments: argparse.Namespace) -> int:
     )
     if found is None:
         hint = settings.suggest(arguments.target)
-        raise ValueError(f"{arguments.target!r} is no URL of an agent" + (f"; {hint}" if hint else ""))
+        raise ValueError(f"{arguments.target!r} is not the URL of an agent" + (f"; {hint}" if hint else ""))
     remote = open_endpoint(found[1], on_link=_tell_link)
     return await _Bridge(StdioChannel(), remote).run()
 

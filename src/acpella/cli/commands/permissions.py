@@ -6,8 +6,9 @@ import shlex
 import tomllib
 from typing import Any
 
+from acpella._plain_json import as_dict
+
 from .. import exits
-from ..daemon.errors import table
 from ..state import paths
 from ..terminal.output import columns, say, show_json
 
@@ -22,7 +23,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("-a", "--agent", metavar="NAME", help="for this agent only")
     listing.add_argument("--json", action="store_true", help="as JSON")
     revoking = actions.add_parser("revoke", help="be asked again")
-    revoking.add_argument("agent", metavar="AGENT")
+    revoking.add_argument("agent", metavar="AGENT", help="whose answers, as `permissions list` names it")
     revoking.add_argument(
         "what", nargs="*", metavar="WHAT", help="as listed; without it, everything of the agent"
     )
@@ -61,7 +62,7 @@ def _list(arguments: argparse.Namespace, remembered: dict[str, Any]) -> int:
         (agent, str(decision), what)
         for agent, decisions in sorted(remembered.items())
         if agent in wanted
-        for what, decision in sorted(table(decisions).items())
+        for what, decision in sorted(as_dict(decisions).items())
     ]
     if arguments.json:
         show_json([{"agent": agent, "decision": decision, "what": what} for agent, decision, what in rows])

@@ -32,7 +32,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
     def action(name: str, what: str, *, session: bool = True) -> argparse.ArgumentParser:
         sub = actions.add_parser(name, help=what, description=what.capitalize() + ".")
         if session:
-            sub.add_argument("session", nargs="?", metavar="SESSION")
+            sub.add_argument(
+                "session",
+                nargs="?",
+                metavar="SESSION",
+                help="its name, its id or the start of its id; without it, the last one",
+            )
         sub.add_argument("-a", "--agent", metavar="NAME|COMMAND", help="the agent that has the session")
         sub.add_argument("--settings", metavar="PATH", help="the settings file")
         sub.add_argument("--cwd", default=".", metavar="PATH", help="a directory of the repository")
@@ -97,7 +102,7 @@ async def _list(arguments: argparse.Namespace) -> int:
         name = new_entry(settings, cwd=arguments.cwd, agent=arguments.agent).agent
         rows = [row for row in rows if row["agent"] == name]
         try:
-            rows += await _known_to_agent(arguments, settings, name, root, {row["sessionId"] for row in rows})
+            rows = await _with_those_of_agent(arguments, settings, name, root, rows)
         except Unsupported as error:
             say(f"{error}; these are the sessions that were used from here")
         except Exception as error:
@@ -112,14 +117,24 @@ async def _list(arguments: argparse.Namespace) -> int:
     return code
 
 
-async def _known_to_agent(
-    arguments: argparse.Namespace, settings: Any, name: str, root: str | None, seen: set[str]
+async def _with_those_of_agent(
+    arguments: argparse.Namespace, settings: Any, name: str, root: str | None, rows: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
+    """What is remembered here, and what the agent knows besides.
+
+    Behind a URL, what the agent lists is all there is: what was used from here may be another user's.
+    """
+    from acpella.client.targets import find_endpoint
+
     from ..session.connecting import started
 
     async with started(arguments.agent, settings) as agent:
         listed = await agent.list_sessions()
-    return [
+    if find_endpoint(arguments.agent, settings=settings) is not None:
+        there = {info.session_id for info in listed}
+        rows = [row for row in rows if row["sessionId"] in there]
+    seen = {row["sessionId"] for row in rows}
+    return rows + [
         {
             "sessionId": info.session_id,
             "name": None,

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from acpella._plain_json import as_dict
 from acpella.errors import AuthRequired, ConnectionClosed, RpcError, TransportError, Unsupported
 from acpella.rpc import Channel
 from acpella.rpc.message import UNREADABLE
@@ -14,7 +15,6 @@ from acpella.transport import ProcessChannel
 
 from ..state.agents import startup_of
 from .client import Config
-from .errors import table
 from .history import History
 from .links import AgentLink
 
@@ -81,16 +81,16 @@ class KeptAgent:
         self.link: AgentLink | None = None
         """The way to it; None while there is none."""
         self.pid: int | None = None
-        self.session_id = config.session_id
+        self.session_id: str = config.session_id
         self.session: dict[str, Any] = {}
         """Modes and options: what a resume answers."""
         self.told: dict[str, bytes] = {}
         """The last commands and title, as the frames they came in."""
-        self.history = History()
+        self.history: History = History()
         """What was said, for clients that come later."""
         self.refusal: RpcError | None = None
         """Why the agent made no session; a login may be missing."""
-        self.greeting = b""
+        self.greeting: bytes = b""
         """The params of `initialize` that it got."""
         self._hello: dict[str, Any] = {}
         self._opening = False
@@ -102,12 +102,12 @@ class KeptAgent:
 
     @property
     def resumes(self) -> bool:
-        sessions = table(table(self._hello.get("agentCapabilities")).get("sessionCapabilities"))
+        sessions = as_dict(as_dict(self._hello.get("agentCapabilities")).get("sessionCapabilities"))
         return sessions.get("resume") is not None
 
     @property
     def loads(self) -> bool:
-        return bool(table(self._hello.get("agentCapabilities")).get("loadSession"))
+        return bool(as_dict(self._hello.get("agentCapabilities")).get("loadSession"))
 
     def hello(self) -> dict[str, Any]:
         """The answer to a client's `initialize`: the agent's, and how to attach to the session."""
@@ -117,13 +117,13 @@ class KeptAgent:
             "agent": self._config.agent,
             "identity": self._config.identity,
         }
-        capabilities = table(self._hello.get("agentCapabilities"))
-        sessions = table(capabilities.get("sessionCapabilities")) | {"resume": table(None)}
+        capabilities = as_dict(self._hello.get("agentCapabilities"))
+        sessions = as_dict(capabilities.get("sessionCapabilities")) | {"resume": as_dict(None)}
         return {
             **self._hello,
             # the daemon tells a conversation again by itself, see `history`
             "agentCapabilities": {**capabilities, "loadSession": True, "sessionCapabilities": sessions},
-            "_meta": {**table(self._hello.get("_meta")), "acpella.daemon": own},
+            "_meta": {**as_dict(self._hello.get("_meta")), "acpella.daemon": own},
         }
 
     # -- starting ------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ class KeptAgent:
     async def _greet(self, link: AgentLink, greeting: bytes, *, tail: Callable[[], str]) -> None:
         limit = startup_of(self._config.command)
         try:
-            self._hello = table(await link.call("initialize", greeting, timeout=limit))
+            self._hello = as_dict(await link.call("initialize", greeting, timeout=limit))
         except TimeoutError:
             text = f"{self._config.agent} did not answer within {limit:g} s; is it an ACP agent?"
             raise TransportError(text, stderr_tail=tail()) from None
@@ -200,7 +200,7 @@ class KeptAgent:
     async def _open(self, link: AgentLink) -> dict[str, Any]:
         params: dict[str, Any] = {"cwd": self._config.cwd, "mcpServers": self._config.mcp_servers}
         if not self.session_id:
-            answer = table(await link.call("session/new", params, timeout=OPEN))
+            answer = as_dict(await link.call("session/new", params, timeout=OPEN))
             self.session_id = str(answer.pop("sessionId", ""))
             if not self.session_id:
                 raise TransportError(f"{self._config.agent} made a session without an id")
@@ -209,11 +209,11 @@ class KeptAgent:
             return answer
         params["sessionId"] = self.session_id
         if self.resumes:
-            return table(await link.call("session/resume", params, timeout=OPEN))
+            return as_dict(await link.call("session/resume", params, timeout=OPEN))
         if self.loads:
             before = self.history.take()
             try:
-                answer = table(await link.call("session/load", params, timeout=LOAD))
+                answer = as_dict(await link.call("session/load", params, timeout=LOAD))
             except BaseException:
                 self.history.restore(before)
                 raise
@@ -229,7 +229,7 @@ class KeptAgent:
         if not (self.resumes or self.loads):
             return False
         one, other = (
-            table(table(msgspec.json.decode(text)).get("clientCapabilities"))
+            as_dict(as_dict(msgspec.json.decode(text)).get("clientCapabilities"))
             for text in (greeting, self.greeting)
         )
         return any(one.get(part) != other.get(part) for part in ("fs", "terminal"))
@@ -274,7 +274,7 @@ class KeptAgent:
 
     def _note(self, kind: str, frame: Frame) -> bool:
         """Keep what whoever attaches later must know; False if it is something that was said."""
-        update = table(table(msgspec.json.decode(frame.envelope.params)).get("update"))
+        update = as_dict(as_dict(msgspec.json.decode(frame.envelope.params)).get("update"))
         if kind == "user_message_chunk":
             return not (self._opening or self._listener.is_loading)  # a prompt that the agent repeats
         if kind == "current_mode_update":
@@ -290,17 +290,19 @@ class KeptAgent:
     def learn(self, request: Frame, response: Frame) -> None:
         """A client changed the mode or an option; not every agent tells the others."""
         if request.method == "session/set_mode":
-            self._set_mode(table(msgspec.json.decode(request.envelope.params)).get("modeId"))
+            self._set_mode(as_dict(msgspec.json.decode(request.envelope.params)).get("modeId"))
         elif request.method == "session/set_config_option":
-            result = table(msgspec.json.decode(response.envelope.result))
+            result = as_dict(msgspec.json.decode(response.envelope.result))
             if "configOptions" in result:
                 self.session["configOptions"] = result["configOptions"]
         elif request.method == "session/set_model":
-            models = table(self.session.get("models"))
+            models = as_dict(self.session.get("models"))
             if models:
-                models["currentModelId"] = table(msgspec.json.decode(request.envelope.params)).get("modelId")
+                models["currentModelId"] = as_dict(msgspec.json.decode(request.envelope.params)).get(
+                    "modelId"
+                )
 
     def _set_mode(self, mode: Any) -> None:
-        modes = table(self.session.get("modes"))
+        modes = as_dict(self.session.get("modes"))
         if modes:
             modes["currentModeId"] = mode

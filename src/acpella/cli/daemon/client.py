@@ -13,12 +13,12 @@ from typing import Any
 
 import msgspec
 
+from acpella._plain_json import as_dict
 from acpella._processes import kill_tree
 from acpella.errors import TransportError
 
 from ..state import paths
 from .address import Address, started_ticks, sweep, unix_socket
-from .errors import table
 
 __all__ = [
     "Config",
@@ -34,7 +34,7 @@ __all__ = [
     "tell_noise",
 ]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 IDLE = 300.0
 """Seconds after which a daemon that nobody uses ends."""
@@ -250,7 +250,7 @@ def query(key: str, method: str, params: dict[str, Any] | None = None) -> dict[s
     response = read_frame(data)
     if response.kind != "response" or response.is_error:
         return None
-    return table(msgspec.json.decode(response.envelope.result))
+    return as_dict(msgspec.json.decode(response.envelope.result))
 
 
 def pid_of(key: str) -> int | None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from acpella._plain_json import as_dict
 from acpella._processes import HANGUP, on_signals
 from acpella.errors import (
     AcpellaError,
@@ -34,14 +35,14 @@ from acpella.transport import UnixChannel, memory_pair
 from ..state.catalogue import Catalogue, now
 from .agent import KeptAgent
 from .client import Config
-from .errors import table, to_wire
+from .errors import to_wire
 from .history import History
 from .links import ClientLink
 from .lock import MAX_CLIENTS
 
 __all__ = ["Daemon", "Job"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 MAX_QUEUE = 64
 """Prompts that may wait. Without it, a loop in a script would fill the memory."""
@@ -76,15 +77,15 @@ class Job:
     def __init__(self, client: ClientLink, request: Frame) -> None:
         self.client: ClientLink | None = client  # None when it went away
         self.request = request
-        self.params = bytes(request.envelope.params)
-        self.is_prompt = request.method == "session/prompt"
-        self.what = _excerpt(self.params) if self.is_prompt else "(the conversation is read again)"
-        self.since = now()
+        self.params: bytes = bytes(request.envelope.params)
+        self.is_prompt: bool = request.method == "session/prompt"
+        self.what: str = _excerpt(self.params) if self.is_prompt else "(the conversation is read again)"
+        self.since: str = now()
         self.started = ""
         self.cancelled = False
         self.deaf = False  # cancelled from outside: its client need not read on for the agent to go on
-        self.background = client.background
-        self.ended = asyncio.Event()
+        self.background: bool = client.background
+        self.ended: asyncio.Event = asyncio.Event()
         self.before: History | None = None  # what was known before a load tells it again
 
 
@@ -667,14 +668,14 @@ def _id(request: Frame) -> RequestId:
 
 
 def _params(request: Frame) -> dict[str, Any]:
-    return table(msgspec.json.decode(bytes(request.envelope.params) or b"{}"))
+    return as_dict(msgspec.json.decode(bytes(request.envelope.params) or b"{}"))
 
 
 def _excerpt(params: bytes) -> str:
     """The start of a prompt, for people."""
     try:
         blocks = msgspec.json.decode(params)["prompt"]
-        text = " ".join(str(table(block).get("text", "")) for block in blocks)
+        text = " ".join(str(as_dict(block).get("text", "")) for block in blocks)
     except (msgspec.DecodeError, KeyError, TypeError):
         return ""
     text = " ".join(text.split())

@@ -1,10 +1,11 @@
 """Errors on the way from a daemon to its clients: what crosses the socket, and what it was before."""
 
-from typing import Any, cast
+from typing import Any
 
+from acpella._plain_json import as_dict
 from acpella.errors import AcpellaError, ConnectionClosed, RpcError, TransportError, Unsupported
 
-__all__ = ["from_wire", "table", "to_wire"]
+__all__ = ["from_wire", "to_wire"]
 
 
 def to_wire(error: BaseException) -> RpcError:
@@ -27,7 +28,7 @@ def to_wire(error: BaseException) -> RpcError:
 
 def from_wire(error: RpcError) -> AcpellaError | TimeoutError:
     """The error that a daemon told of, as if it had happened here."""
-    told = table(table(error.data).get("acpella"))
+    told = as_dict(as_dict(error.data).get("acpella"))
     if not told:
         return error
     text, tail = str(told.get("text", "")), str(told.get("stderr") or "")
@@ -45,8 +46,3 @@ def from_wire(error: RpcError) -> AcpellaError | TimeoutError:
 
         return SettingsError(text)
     return TransportError(text, stderr_tail=tail)
-
-
-def table(value: Any) -> dict[str, Any]:
-    """An object of plain JSON; what is none counts as empty."""
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -5,9 +5,8 @@ from typing import Any
 
 import msgspec
 
+from acpella._plain_json import as_dict
 from acpella.rpc.message import write_notification
-
-from .errors import table
 
 __all__ = ["History"]
 
@@ -19,7 +18,7 @@ class History:
     """The updates of a session as the frames they came in, and what users said between them."""
 
     def __init__(self) -> None:
-        self.complete = False
+        self.complete: bool = False
         """Whether this is the whole conversation: it was begun or loaded here, and nothing was dropped."""
         self._frames: deque[bytes] = deque()
         self._size = 0
@@ -46,7 +45,7 @@ class History:
     def add_prompt(self, params: bytes) -> None:
         """What a user said: agents do not repeat it."""
         try:
-            request = table(msgspec.json.decode(params))
+            request = as_dict(msgspec.json.decode(params))
             blocks: list[Any] = request["prompt"]
         except (msgspec.DecodeError, KeyError):
             return  # the agent will complain

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from acpella._plain_json import as_dict
 from acpella._redact import redact
 from acpella.errors import ConnectionClosed, ParseError, RpcError
 from acpella.rpc import Channel
@@ -14,11 +15,11 @@ from acpella.rpc.framing import Broken, Framer
 from acpella.rpc.message import ABSENT
 from acpella.rpc.relay import Frame, Side, read_frame
 
-from .errors import table, to_wire
+from .errors import to_wire
 
 __all__ = ["AgentLink", "ClientLink", "Link"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 EXCERPT = 200
 """Bytes of a line that is not a message, as shown to the user."""
@@ -35,8 +36,8 @@ class Link:
 
     def __init__(self, channel: Channel, *, own_ids: bool = False) -> None:
         self.channel = channel
-        self.side = Side(self._write, own_ids=own_ids)
-        self.closed = False
+        self.side: Side = Side(self._write, own_ids=own_ids)
+        self.closed: bool = False
         self.on_full: Callable[[bool], None] | None = None
         """Hears when too much waits to be written, and when it no longer does."""
         self._framer = Framer(max_frame=MAX_FRAME, framing="lines")
@@ -164,7 +165,7 @@ class AgentLink(Link):
         if self._lost is not None:
             raise self._lost.again()
         if response.is_error:
-            error = table(msgspec.json.decode(response.envelope.error))
+            error = as_dict(msgspec.json.decode(response.envelope.error))
             raise RpcError.from_wire(
                 error.get("code", -32603), str(error.get("message", "")), error.get("data")
             )

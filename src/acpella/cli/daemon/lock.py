@@ -25,7 +25,7 @@ class SessionLock:
         self._socket = paths.sockets() / f"{key}.sock"
         try:
             Address.end_leftovers(self._place)
-            self.listener = _listen(self._socket)
+            self.listener: socket.socket = _listen(self._socket)
             own = os.getpid()
             self._address = Address(pid=own, ticks=started_ticks(own), socket=os.fspath(self._socket))
             self._address.write(self._place)

@@ -15,7 +15,7 @@ from .lock import SessionLock
 
 __all__ = ["main"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 
 def main() -> int:
@@ -67,7 +67,7 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    started = time.monotonic()
-    code = main()
+    started: float = time.monotonic()
+    code: int = main()
     log.info("the daemon ended after %d s", time.monotonic() - started)
     sys.exit(code)

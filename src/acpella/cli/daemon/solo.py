@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from acpella._plain_json import as_dict
 from acpella.errors import InvalidRequest, ParseError, TransportError
 from acpella.rpc.message import RequestId
 from acpella.rpc.relay import Frame, Side, read_frame
 
 from ..state.catalogue import now
-from .errors import table
 from .lock import MAX_CLIENTS, SessionLock
 
 __all__ = ["Solo"]
@@ -124,7 +124,7 @@ class Solo:
         if request.id is None or request.kind != "request":
             side.refuse(request.id or b"null", ParseError())
             return
-        params = table(msgspec.json.decode(bytes(request.envelope.params) or b"{}"))
+        params = as_dict(msgspec.json.decode(bytes(request.envelope.params) or b"{}"))
         own = self._OWN.get(request.method)
         if request.method == "_daemon/wait":  # answered when it is cancelled; else the end is the answer
             self._waiting[writer] = _Waiting(side, request.id, str(params.get("prompt", "")), now())
@@ -160,8 +160,8 @@ class Solo:
             self._waiting.clear()
         return {"running": running is not None, "queued": queued}
 
-    def _leave(self, params: dict[str, Any]) -> dict[str, Any]:
+    def _stop_soon(self, params: dict[str, Any]) -> dict[str, Any]:
         asyncio.get_running_loop().call_soon(self._stop)  # after the answer
         return {}
 
-    _OWN = {"_daemon/status": _status, "_daemon/cancel": _cancel_turn, "_daemon/stop": _leave}
+    _OWN = {"_daemon/status": _status, "_daemon/cancel": _cancel_turn, "_daemon/stop": _stop_soon}

@@ -57,7 +57,7 @@ class UnattendedClient:
         from acpella.errors import AcpellaError, TransportError
         from acpella.schema import methods
 
-        from ..session.capabilities import offers
+        from ..capabilities import offers
 
         what = ""
         try:

@@ -1,6 +1,7 @@
 """Which session a command is about: the last one of this repository, one by name, one by id."""
 
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from ..daemon import client as daemon
 from ..state import paths
 from ..state.agents import agent_name, command_of, default_agent, keepable, with_builtin
 from ..state.catalogue import Catalogue, Entry, new_key
+from ..terminal.output import say
 
 if TYPE_CHECKING:
     from acpella.client.settings import ClientSettings
@@ -136,6 +138,12 @@ def kept_session(
                 f"--new begins another one under that name"
             )
         return entry
+    elsewhere = [known for known in catalogue.entries() if known.name == name and known.root != root]
+    if elsewhere and not new:
+        say(
+            f"{name!r} is a new session: sessions belong to a repository, and this one is {root}. "
+            f"To go on with the other {name!r}, add --cwd {shlex.quote(elsewhere[0].root)}"
+        )
     return catalogue.add(new_entry(settings, cwd=cwd, agent=agent or default_agent(settings), name=name))
 
 
@@ -244,7 +252,8 @@ def settings_of(entry: Entry, settings: "ClientSettings") -> "ClientSettings":
     Raises:
         NoSession: they are gone, or do not name it any more.
     """
-    from acpella.client.settings import ClientSettings, UntrustedSettings
+    from acpella.client.settings import ClientSettings
+    from acpella.client.settings_source import UntrustedSettings
     from acpella.client.trust import is_project, read_trusted
 
     from ..state.settings import origin

@@ -1,18 +1,32 @@
 """Which agent a command means: of the settings, of the command line, or the built-in one."""
 
 import dataclasses
+import os
 import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acpella._processes import is_own_secret
 from acpella._redact import redact
+from acpella._references import absolute_reference, is_reference
+
+from ..terminal.output import say
 
 if TYPE_CHECKING:
-    from acpella.client.settings import ClientSettings
+    from acpella.client.settings import AgentServer, ClientSettings
 
-__all__ = ["BUILT_IN", "agent_name", "command_of", "default_agent", "keepable", "startup_of", "with_builtin"]
+__all__ = [
+    "BUILT_IN",
+    "agent_name",
+    "command_of",
+    "default_agent",
+    "keepable",
+    "note_withheld",
+    "startup_of",
+    "with_builtin",
+]
 
 BUILT_IN = "coder"
 
@@ -28,7 +42,7 @@ def with_builtin(
 ) -> "ClientSettings":
     """The settings with the agent in them that is meant, if acpella brings it or knows it by name.
 
-    The built-in one is also meant for want of others. `yes` agrees to download one that is not installed.
+    The built-in one is also meant for want of others. `yes` agrees to install one that is not there.
 
     Raises:
         TransportError: a known agent is not installed; says what to do.
@@ -36,16 +50,35 @@ def with_builtin(
     from acpella.client.settings import AgentServer
 
     if isinstance(target, str) and target not in settings.agents and target != BUILT_IN:
-        from .known_agents import find_known, server_of
-
-        if (known := find_known(target)) is not None:
-            return dataclasses.replace(
-                settings, agents={**settings.agents, target: server_of(known, yes=yes)}
-            )
+        server = _by_name(target, yes=yes)
+        if server is not None:
+            return dataclasses.replace(settings, agents={**settings.agents, target: server})
     if BUILT_IN in settings.agents or (settings.agents if target is None else target != BUILT_IN):
         return settings
-    own = AgentServer(sys.executable, ["-m", "acpella", "agent"])
+    store = {name: os.environ[name] for name in ("ACPELLA_STORE",) if name in os.environ}
+    own = AgentServer(sys.executable, ["-m", "acpella", "agent"], store)  # our own program may know our store
     return dataclasses.replace(settings, agents={**settings.agents, BUILT_IN: own})
+
+
+def _by_name(name: str, *, yes: bool) -> "AgentServer | None":
+    """An agent that is installed or known; None if the word is something else, such as a command."""
+    from acpella.client.installed import is_agent_id
+
+    if not is_agent_id(name):
+        return None
+    from acpella.client.names import find_by_name
+
+    named = find_by_name(name)
+    if named is None:
+        from .installing import offer
+
+        return offer(name, yes=yes)
+    if sys.stderr.isatty():
+        from shutil import which
+
+        if (program := which(name)) is not None and program != named.server.command:
+            say(f"{name} is {named.origin}, not {program}")
+    return named.server
 
 
 def default_agent(settings: "ClientSettings") -> str:
@@ -89,6 +122,8 @@ def command_of(target: str | list[str], settings: "ClientSettings") -> tuple[lis
         return [], {}
     if (path := file_of(target)) is not None:
         return ([sys.executable, path] if path.endswith(".py") else [path]), {}
+    if is_reference(target):
+        return [sys.executable, "-m", "acpella", "agent", absolute_reference(target)], {}
     return shlex.split(target), {}
 
 
@@ -100,4 +135,21 @@ def keepable(target: str, settings: "ClientSettings") -> str:
         return ""
     from acpella.client.targets import file_of
 
-    return file_of(target) or target
+    return file_of(target) or (absolute_reference(target) if is_reference(target) else target)
+
+
+def note_withheld(target: str | None, settings: "ClientSettings") -> None:
+    """Say that an agent which may be made with acpella does not get our database, should that be so.
+
+    Its sessions would be in another place than its user expects.
+    """
+    name = target or default_agent(settings)
+    value = os.environ.get("ACPELLA_STORE", "")
+    if name == BUILT_IN or not is_own_secret("ACPELLA_STORE", value):
+        return
+    command, env = command_of(name, settings)
+    if "ACPELLA_STORE" not in env and any(word.endswith(".py") for word in command):
+        say(
+            "ACPELLA_STORE holds a password, so the agent does not get it and keeps its sessions elsewhere. "
+            "Put the password into ~/.pgpass, or give the agent the address with `acpella agents add --env`"
+        )

@@ -83,7 +83,7 @@ class Catalogue:
     """
 
     def __init__(self, path: Path | None = None, *, warn: Callable[[str], None] | None = None) -> None:
-        self.path = path or paths.state() / "sessions.json"
+        self.path: Path = path or paths.state() / "sessions.json"
         self._warn = warn or say
 
     def entries(self, *, root: str | os.PathLike[str] | None = None, agent: str | None = None) -> list[Entry]:

@@ -4,7 +4,8 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acpella.client.settings import ClientSettings, UntrustedSettings, user_settings
+from acpella.client.settings import ClientSettings, user_settings
+from acpella.client.settings_source import UntrustedSettings
 from acpella.client.trust import project_file, read_trusted
 
 from ..terminal.output import say

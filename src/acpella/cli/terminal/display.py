@@ -11,7 +11,13 @@ from .facts import is_visible
 from .plain import Simple, Text
 from .rows import Row, is_smart
 
-__all__ = ["Display", "Simple", "Text", "is_visible", "open_screen", "terminals_of"]
+__all__ = [
+    "Display",
+    "Simple",
+    "Text",
+    "is_visible",
+    "open_screen",
+]
 
 
 class Display(Protocol):
@@ -45,7 +51,7 @@ def open_screen(output: str, session: ClientSession, *, live: bool = True) -> Di
     """
     if output == "simple":
         return Simple()
-    options: dict[str, Any] = {"find_terminal": terminals_of(session), "cwd": str(session.cwd)}
+    options: dict[str, Any] = {"find_terminal": session.terminal, "cwd": str(session.cwd)}
     if live and is_smart(sys.stdout):
         from importlib.util import find_spec
 
@@ -55,8 +61,3 @@ def open_screen(output: str, session: ClientSession, *, live: bool = True) -> Di
 
             return Screen(TerminalPaper(), **options)
     return Text(**options)
-
-
-def terminals_of(session: ClientSession) -> Any:
-    """Finds the terminals that this client runs for the session."""
-    return lambda terminal_id: session.agent.terminal(session.id, terminal_id)  # type: ignore[no-any-return]

@@ -4,10 +4,11 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from msgspec import UNSET
 
+from acpella._plain_json import as_dict
 from acpella.client import ToolCallState
 from acpella.client.result import command_in
 from acpella.schema import (
@@ -179,12 +180,12 @@ class Outputs:
                 if item.terminal_id not in self._own and (own := self._find(item.terminal_id)) is not None:
                     self._own[item.terminal_id] = own
         meta = update.meta or {}
-        told = _table(meta.get("terminal_output"))
+        told = as_dict(meta.get("terminal_output"))
         if (data := told.get("data")) and isinstance(data, str):
             kept = self._terminal(told)
             kept.output, lost = _last(kept.output + data)
             kept.lines_before += lost
-        told = _table(meta.get("terminal_exit"))
+        told = as_dict(meta.get("terminal_exit"))
         if told:
             kept = self._terminal(told)
             kept.ended = True
@@ -216,11 +217,11 @@ class Outputs:
                         ended = _ended(told.exit_code, told.signal)
             elif isinstance(item, Content) and isinstance(item.content, TextContent):
                 texts.append(unfenced(item.content.text))
-        raw = _table(call.raw_output)
+        raw = as_dict(call.raw_output)
         if not any(texts):
             texts = [text for name in _RAW_TEXTS if isinstance(text := raw.get(name), str) and text][:1]
         if not ended:
-            for table in (raw, _table(raw.get("metadata"))):
+            for table in (raw, as_dict(raw.get("metadata"))):
                 for name in _RAW_CODES:
                     code = table.get(name)
                     if isinstance(code, int) and not isinstance(code, bool):
@@ -239,10 +240,6 @@ def _last(text: str) -> tuple[str, int]:
         return text, 0
     cut = text.find("\n", len(text) - MAX_KEPT) + 1 or len(text) - MAX_KEPT
     return text[cut:], text.count("\n", 0, cut)
-
-
-def _table(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _ended(code: int | None, signal: str | None) -> str:
@@ -395,6 +392,8 @@ def diff_rows(diff: Diff, *, cwd: str = "", limit: int = MAX_DIFF_LINES) -> list
     old, new = clean(diff.old_text or "").splitlines(), clean(diff.new_text).splitlines()
     rows: list[Row] = [[("    ", ""), (_diff_head(short_path(diff.path, cwd), diff, old, new), "bold")]]
     shown = list(islice(_numbered(old, new, around=2), limit + 1)) if _is_comparable(diff, old, new) else []
+    shown, note = _with_blanks_marked(shown)
+    rows += note
     for before, line, style in _margins(shown[:limit], old, new):
         rows.append([*before, (line, style)])
     if len(shown) > limit:
@@ -407,22 +406,25 @@ def diff_rows(diff: Diff, *, cwd: str = "", limit: int = MAX_DIFF_LINES) -> list
 def whole_diff_rows(diff: Diff, width: int, *, cwd: str = "", limit: int) -> list[Row]:
     """The same for somebody who decides on it: no line is cut, and no character is left out."""
     before, after = diff.old_text or "", diff.new_text
-    note = ""
+    line_ends = ""
     if "\r\n" in after and not _BARE_LINE_END.search(before + after):
-        before, after, note = before.replace("\r\n", "\n"), after.replace("\r\n", "\n"), "lines end in CRLF"
+        before, after = before.replace("\r\n", "\n"), after.replace("\r\n", "\n")
+        line_ends = "lines end in CRLF"
     old, new = before.split("\n"), after.split("\n")
     for lines in (old, new):
         if lines[-1] == "":
             lines.pop()
     head = _diff_head(relative_path(diff.path, cwd), diff, old, new)
     shown = reveal_rows(head, width, before=[("    ", "")], style="bold", lines=False)
-    if note:
-        shown.append([("    ", ""), (note, "dim")])
+    if line_ends:
+        shown.append([("    ", ""), (line_ends, "dim")])
     if after and before and after.endswith("\n") != before.endswith("\n"):
         changed = "gets a line end" if after.endswith("\n") else "loses its line end"
         shown.append([("    ", ""), (f"the last line {changed}", "dim")])
     lines = _numbered(old, new, around=2) if _is_comparable(diff, old, new) else _replaced(old, new)
     numbered = list(islice(lines, limit + 1))
+    numbered, note = _with_blanks_marked(numbered)
+    shown += note
     for margin, line, style in _margins(numbered[:limit], old, new):
         if len(shown) > limit:
             break
@@ -434,6 +436,28 @@ def whole_diff_rows(diff: Diff, width: int, *, cwd: str = "", limit: int) -> lis
         shown.append([("    ", ""), (f"… the rest is not shown; {counts}", CUT)])
     return shown
 
+
+def _with_blanks_marked(
+    numbered: list[tuple[int, str, str]],
+) -> tuple[list[tuple[int, str, str]], list[Row]]:
+    """The lines of a diff, with marks for blanks where an old line looks like a new one, and a note of that.
+
+    A mark that a line holds itself is written as a code.
+    """
+    seen = {sign: {"".join(x.split()) for _, s, x in numbered if s == sign} for sign in "-+"}
+    both = seen["-"] & seen["+"]
+    if not both:
+        return numbered, []
+    marked = [
+        (number, sign, line.translate(_BLANK_MARKS))
+        if sign in seen and "".join(line.split()) in both
+        else (number, sign, line)
+        for number, sign, line in numbered
+    ]
+    return marked, [[("    ", ""), ("lines differ only in blanks: · is a space, → is a tab", "yellow")]]
+
+
+_BLANK_MARKS = str.maketrans({"·": r"\xb7", "→": r"\u2192", " ": "·", "\t": "→"})
 
 _BARE_LINE_END = re.compile(r"(?<!\r)\n|\r(?!\n)")
 

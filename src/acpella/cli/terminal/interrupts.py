@@ -32,10 +32,10 @@ class Interrupts:
     """Watches Ctrl-C for as long as the event loop runs. Make it inside the program's main task."""
 
     def __init__(self) -> None:
-        self.asked = False
-        self.cancelled = False
+        self.asked: bool = False
+        self.cancelled: bool = False
         """Somebody cancelled the turn, here or from another shell."""
-        self.code = exits.CANCELLED
+        self.code: int = exits.CANCELLED
         self.turn: Any = None
         """The turn that the first Ctrl-C cancels; without one it ends the program."""
         self.process: PeerProcess | None = None
@@ -52,7 +52,7 @@ class Interrupts:
         # These run even if the loop is busy and calls none of those above; it is still woken up.
         self._handle_at_once(signal.SIGINT, self._press)
         for number in ending:
-            self._handle_at_once(number, self._leave)
+            self._handle_at_once(number, self._on_termination)
 
     # -- without the event loop ------------------------------------------------------------------
 
@@ -69,7 +69,7 @@ class Interrupts:
         elif self._pressed > 2:
             os._exit(self.code)
 
-    def _leave(self, number: int, frame: object) -> None:
+    def _on_termination(self, number: int, frame: object) -> None:
         if self._leaving:
             self._end_at_once()
             return

@@ -12,7 +12,7 @@ from .rows import wrap
 
 __all__ = ["Block", "Blocks", "render"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 MAX_CODE_LINES = 80
 """Lines of code in one block; longer code comes in pieces, or each new line would colour all of it again."""

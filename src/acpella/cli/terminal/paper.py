@@ -31,7 +31,7 @@ class TerminalPaper:
         self._out = out or sys.stdout
         self._live: list[str] = []
         self._columns = 0
-        self.colour = has_colour()
+        self.colour: bool = has_colour()
 
     @property
     def width(self) -> int:

@@ -19,7 +19,7 @@ class Transcript:
         self._screen = Text()
         self._result = Result()
         self._said: list[str] = []
-        self.anything = False
+        self.anything: bool = False
         """Whether there was something to show."""
         self._broken: BrokenPipeError | None = None
 

@@ -4,19 +4,17 @@ import argparse
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from acpella._redact import redact
 from acpella.errors import AcpellaError
 
 from ... import exits
 from ...failures import guarded, report
-from ...terminal.output import columns, say, show_json
+from ...terminal.output import columns, say, show, show_json
 
 if TYPE_CHECKING:
     from acpella.client.settings import AgentServer
-
-    from ...state.known_agents import KnownAgent
 
 __all__ = ["declare", "parse", "run"]
 
@@ -30,20 +28,40 @@ def declare(parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="the agents of the settings, the default first")
     listing.add_argument("--json", action="store_true", help="as JSON")
     adding = actions.add_parser("add", help="add an agent: acpella agents add NAME COMMAND [ARGUMENT ...]")
-    adding.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for it")
-    adding.add_argument("--replace", action="store_true", help="overwrite an agent of that name")
-    adding.add_argument("name", metavar="NAME")
-    adding.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND")
-    removing = actions.add_parser("remove", help="remove an agent")
-    removing.add_argument("name", metavar="NAME")
-    for sub in (adding, removing):
-        sub.add_argument("--here", action="store_true", help="in ./.acpella/settings.json, not in the user's")
-    checking = actions.add_parser("doctor", help="does it start, answer, need a login? what does it offer?")
-    checking.add_argument("agent", nargs="?", metavar="NAME|COMMAND|URL", help="default: the default agent")
-    checking.add_argument(
-        "--timeout", type=float, default=30.0, metavar="SECONDS", help="for its first answer"
+    adding.add_argument(
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a variable for it; may be repeated",
     )
-    checking.add_argument("--yes", action="store_true", help="download a known agent without asking")
+    adding.add_argument("--replace", action="store_true", help="overwrite an agent of that name")
+    adding.add_argument("name", metavar="NAME", help="what to call it")
+    adding.add_argument(
+        "command",
+        nargs=argparse.REMAINDER,
+        metavar="COMMAND",
+        help="the program that speaks ACP, and its arguments",
+    )
+    removing = actions.add_parser("remove", help="remove an agent")
+    removing.add_argument("name", metavar="NAME", help="the agent to remove")
+    for sub in (adding, removing):
+        sub.add_argument(
+            "--here", action="store_true", help="change ./.acpella/settings.json instead of the user's file"
+        )
+    checking = actions.add_parser("doctor", help="does it start, answer, need a login? what does it offer?")
+    checking.add_argument(
+        "agent",
+        nargs="?",
+        metavar="NAME|COMMAND|URL",
+        help="the agent to try, as for `acpella run -a`; without it, the default one",
+    )
+    checking.add_argument(
+        "--timeout", type=float, default=30.0, metavar="SECONDS", help="how long to wait for its first answer"
+    )
+    checking.add_argument(
+        "--yes", action="store_true", help="install an agent of the registry without asking"
+    )
     for sub in (listing, adding, removing, checking):
         sub.add_argument("--settings", metavar="PATH", help="the settings file")
     trusting = actions.add_parser(
@@ -93,9 +111,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _list(arguments: argparse.Namespace) -> int:
+
     from ...session.lookup import find_settings
     from ...state.agents import BUILT_IN, with_builtin
-    from ...state.known_agents import AGENTS
     from ...state.settings import origin
 
     settings = find_settings(arguments.settings)
@@ -110,19 +128,13 @@ def _list(arguments: argparse.Namespace) -> int:
         }
         for number, (name, server) in enumerate(with_builtin(settings, BUILT_IN).agents.items())
     ]
-    known = [agent for agent in AGENTS if agent.name not in settings.agents]
+    others = [other for other in _others() if other.name not in settings.agents]
     if arguments.json:
         shown = {
             "settings": None if settings.path is None else str(settings.path),
             "agents": rows,
             "known": [
-                {
-                    "name": agent.name,
-                    "title": agent.title,
-                    "program": agent.installed,
-                    "download": agent.download or None,
-                }
-                for agent in known
+                {"name": o.name, "title": o.title, "command": o.command, "version": o.version} for o in others
             ],
         }
         show_json(shown)
@@ -140,17 +152,49 @@ def _list(arguments: argparse.Namespace) -> int:
         ]
     )
     say("these names work without settings, too:")
-    columns([("✓" if agent.installed else " ", agent.name, _how(agent)) for agent in known])
+    columns([("✓" if other.command else " ", other.name, _how(other)) for other in others])
     if settings.path is None:
         say("no settings file yet; `acpella agents add NAME COMMAND` makes one")
     return exits.DONE
 
 
-def _how(agent: "KnownAgent") -> str:
-    """How a known agent would be started."""
-    if agent.installed:
-        return shlex.join([agent.program, *agent.args])
-    return shlex.join(agent.download) + " (downloads it)" if agent.download else f"needs {agent.program}"
+class _Other(NamedTuple):
+    """An agent that no settings name."""
+
+    name: str
+    title: str
+    command: list[str] | None
+    """None if it is neither installed nor on the PATH."""
+    version: str | None
+    """If it was installed from the registry."""
+
+
+def _others() -> list[_Other]:
+    """Agents that were installed from the registry, and those that are known by name."""
+    from acpella.client.installed import list_installed
+    from acpella.client.known_agents import KNOWN_AGENTS
+    from acpella.client.names import find_by_name
+
+    installed = {one.receipt.id: one.receipt for one in list_installed()}
+    ids = {known.id: known for known in KNOWN_AGENTS}
+    found: list[_Other] = []
+    for agent_id in [*(i for i in installed if i not in ids), *ids]:
+        name = ids[agent_id].name if agent_id in ids else agent_id
+        receipt = installed.get(agent_id)
+        named = find_by_name(name)
+        command = None if named is None else [named.server.command, *named.server.args]
+        title = ids[agent_id].title if receipt is None else receipt.name
+        found.append(_Other(name, title, command, None if receipt is None else receipt.version))
+    return found
+
+
+def _how(other: _Other) -> str:
+    """How an agent would be started."""
+    if other.version is not None:
+        return f"{other.title} {other.version}, installed from the registry"
+    if other.command is not None:
+        return shlex.join(other.command)
+    return f"acpella registry install {other.name}"
 
 
 def _command(server: "AgentServer") -> str:
@@ -189,10 +233,8 @@ def _add(arguments: argparse.Namespace) -> int:
         raise ValueError(f"{words[0]!r} is not a command; options go before it: {ADD}")
     if not arguments.name.strip() or arguments.name.startswith("-"):
         raise ValueError(f"{arguments.name!r} cannot be the name of an agent")
-    if len(words) == 1 and words[0].endswith(".py"):
-        import sys
-
-        words = [sys.executable, os.path.abspath(words[0])]
+    if len(words) == 1:
+        words = _program_of(words[0])
     env: dict[str, str] = {}
     for pair in arguments.env:
         name, equals, value = pair.partition("=")
@@ -208,7 +250,35 @@ def _add(arguments: argparse.Namespace) -> int:
         agreed = file.before is None or is_trusted(file.path, file.before)
         _agree(file.path, file.after) if agreed else say(why_not(file.path))
     say(f"added {arguments.name} to {file.path}; `acpella agents doctor {arguments.name}` tries it")
+    if words[1:4] == ["-m", "acpella", "agent"]:
+        _show_editors(arguments.name, entry)
     return exits.DONE
+
+
+def _program_of(word: str) -> list[str]:
+    """What starts a Python file, or an object of one; any other word is a command already."""
+    import sys
+
+    from acpella._references import absolute_reference, is_reference
+
+    if word.endswith(".py"):
+        return [sys.executable, os.path.abspath(word)]
+    if not is_reference(word):
+        return [word]
+    file = word.rpartition(":")[0]
+    if file.endswith(".py") and not os.path.isfile(file):
+        raise ValueError(f"there is no file {file}")
+    return [sys.executable, "-m", "acpella", "agent", absolute_reference(word)]
+
+
+def _show_editors(name: str, entry: dict[str, Any]) -> None:
+    """The lines that editors need, to be copied; secrets among the variables are the user's to see."""
+    import json
+
+    say("for Zed, in settings.json:")
+    show(json.dumps({"agent_servers": {name: {"type": "custom", **entry}}}, indent=2))
+    say("for JetBrains, in ~/.jetbrains/acp.json:")
+    show(json.dumps({"agent_servers": {name: entry}}, indent=2))
 
 
 def _remove(arguments: argparse.Namespace) -> int:
@@ -238,7 +308,8 @@ def _agree(path: Path, data: bytes) -> None:
 
 
 def _trust(arguments: argparse.Namespace) -> int:
-    from acpella.client.settings import ClientSettings, read_settings
+    from acpella.client.settings import ClientSettings
+    from acpella.client.settings_source import read_settings
     from acpella.client.trust import project_file, trust
 
     from ...state.trust import agree, settings_rows

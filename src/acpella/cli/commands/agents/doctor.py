@@ -4,12 +4,14 @@ import shlex
 import time
 from typing import Any
 
+from acpella._processes import join_command
 from acpella._redact import redact
 from acpella.client import ClientSession, ClientSettings, ConnectedAgent, Permissions, Timeouts, connect
 from acpella.client.targets import open_target
 from acpella.errors import AcpellaError, AuthRequired
-from acpella.rpc import Noise
+from acpella.rpc import Channel, Noise
 from acpella.schema import AuthMethodEnvVar, AuthMethodTerminal, SessionConfigBoolean, Unknown
+from acpella.transport import ProcessChannel
 
 from ... import exits
 from ...failures import report
@@ -19,6 +21,9 @@ from ...terminal.output import show
 
 __all__ = ["examine"]
 
+STDERR_LINES = 5
+"""Lines of an agent's stderr that are shown when something fails."""
+
 COMMANDS_WITHIN = 1.0
 """Seconds in which an agent announces its commands, if it has any."""
 
@@ -27,6 +32,8 @@ async def examine(target: str, settings: ClientSettings, *, timeout: float = 30.
     """Report what works; gives the exit code."""
     noise: list[Noise] = []
     began = time.monotonic()
+    step = "start"
+    channel: Channel | None = None
     try:
         name, channel = open_target(target, settings=settings)
         show(f"{name}")
@@ -40,6 +47,7 @@ async def examine(target: str, settings: ClientSettings, *, timeout: float = 30.
         agent.name = name
         async with agent:
             _hello(agent, time.monotonic() - began)
+            step = "session/new"
             code = await _session(agent, _option(target))
             if noise:
                 show(f"! it wrote {len(noise)} lines to stdout that are not ACP: {noise[0].excerpt[:80]!r}")
@@ -48,8 +56,25 @@ async def examine(target: str, settings: ClientSettings, *, timeout: float = 30.
                 show(f"· on stderr, last: {tail[-1][:100]}")
         return code
     except (AcpellaError, TimeoutError, OSError) as error:
-        show("✗ it does not work")
-        return report(error, doctor=False)
+        show(f"✗ {step} failed: {str(error) or type(error).__name__}")
+        _advise(step, target, channel, error)
+        return exits.code_for(error)
+
+
+def _advise(step: str, target: str, channel: "Channel | None", error: BaseException) -> None:
+    """What to do about a failure that its own text does not explain."""
+    tail = "" if channel is None else channel.about.stderr_tail.strip()
+    if tail and tail.splitlines()[-1] not in str(error):
+        show("  The last lines it wrote to stderr:")
+        for line in tail.splitlines()[-STDERR_LINES:]:
+            show(f"    {line}")
+    if step == "session/new":
+        show("  It speaks ACP, but it makes no session here. Try another directory, and look at its own log.")
+        command = f"acpella run -v {_option(target)} --record talk.jsonl hi"
+        show(f"  `{command}` shows its stderr and keeps every message.")
+    elif isinstance(channel, ProcessChannel) and channel.pid is not None and not tail:
+        show(f"  Start it by hand to see what it says: {redact(join_command(channel.command))}")
+        show("  An agent prints nothing at first: it waits for a message on stdin.")
 
 
 def _option(target: str) -> str:

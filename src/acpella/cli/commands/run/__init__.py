@@ -21,9 +21,19 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "Send one prompt to an agent and show its answer. Without PROMPT it is read from stdin."
     )
     parser.epilog = f"exit codes:\n{codes}"
-    add = parser.add_argument
+    add = parser.add_argument_group("prompt").add_argument
     add("prompt", nargs="*", metavar="PROMPT", help="what to ask; several words are joined")
-    declare_conversation(parser)
+    add("--file", metavar="PATH", help="read the prompt, or more of it, from a file; - for stdin")
+    add("--image", action="append", default=[], metavar="PATH", help="send an image along; may be repeated")
+    groups = declare_conversation(parser)
+    add = groups.session.add_argument
+    add("--save-session", metavar="PATH", help="write the id of the session to a file")
+    add(
+        "--no-wait",
+        action="store_true",
+        help="with -s or -c: leave the prompt there and return; `acpella status` tells how it went",
+    )
+    add = groups.output.add_argument
     add(
         "-o",
         "--output",
@@ -31,16 +41,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="text: answer and tool calls; simple: answer only; jsonl (or json): every frame of the protocol",
     )
-    add("--list-commands", action="store_true", help="show the agent's slash commands and end")
-    add(
-        "--no-wait",
-        action="store_true",
-        help="with -s or -c: leave the prompt there and return; `acpella status` tells how it went",
+    groups.agent.add_argument(
+        "--list-commands", action="store_true", help="show the agent's slash commands and end"
     )
-    add("--save-session", metavar="PATH", help="write the id of the session to a file")
-    add("--file", metavar="PATH", help="read the prompt, or more of it, from a file; - for stdin")
-    add("--image", action="append", default=[], metavar="PATH", help="send an image along; may be repeated")
-    add("--timeout", type=_seconds, default=0.0, metavar="SECONDS", help="total time limit; 0 for none")
+    add = parser.add_argument_group("limits").add_argument
+    add(
+        "--timeout", type=_seconds, default=0.0, metavar="SECONDS", help="end after this time; 0 for no limit"
+    )
 
 
 def _seconds(text: str) -> float:
@@ -71,12 +78,13 @@ def run(arguments: argparse.Namespace) -> int:
     from acpella.errors import AcpellaError
 
     from ...session.lookup import find_settings, named_session
+    from ...state.agents import note_withheld
     from ...state.catalogue import Catalogue
-    from .exchange import limited
     from .kept_session import KeptSession
     from .options import RunOptions
     from .own_agent import OwnAgent
     from .prompt import read_prompt
+    from .prompt_run import limited
 
     options = RunOptions.read(arguments)
     entry = None
@@ -86,6 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
         settings = find_settings(options.settings, options.cwd, agent=options.agent, yes=options.yes)
         catalogue = Catalogue()
         entry = named_session(options, settings, catalogue)
+        if entry is None or options.agent:
+            note_withheld(options.agent, settings)
         if entry is not None:
             return KeptSession(options, settings, entry, prompt).run()
         own = OwnAgent(options, settings, catalogue, prompt)

@@ -4,19 +4,19 @@ import asyncio
 import socket
 from typing import TYPE_CHECKING, Any
 
+from acpella._plain_json import as_dict
 from acpella.errors import ConnectionClosed
 from acpella.transport import UnixChannel
 
 from ... import exits
 from ...daemon import client as daemon
-from ...daemon.errors import table
 from ...session.lookup import daemon_config
 from ...session.mcp_servers import all_servers
 from ...state.catalogue import Catalogue, Entry
 from ...terminal.output import say
-from .exchange import Exchange, limited, pass_stderr, prompt_title
 from .options import RunOptions
 from .prompt import Prompt
+from .prompt_run import PromptRun, limited, prompt_title
 
 if TYPE_CHECKING:
     from acpella.client import ClientSession, ClientSettings, ConnectedAgent
@@ -57,9 +57,7 @@ class KeptSession:
                 say("cancelled while it waited")
                 return exits.CANCELLED
             try:
-                return asyncio.run(
-                    limited(options, lambda exchange, to=connected: self._attached(exchange, to))
-                )
+                return asyncio.run(limited(options, lambda run, to=connected: self._attached(run, to)))
             except _TooLate:
                 pass
             known = Catalogue().get(key)
@@ -67,17 +65,17 @@ class KeptSession:
                 config.session_id = known.session_id
         raise ConnectionClosed(daemon.ended_again_and_again(key))
 
-    async def _attached(self, exchange: Exchange, connected: socket.socket) -> int:
+    async def _attached(self, run: PromptRun, connected: socket.socket) -> int:
         entry = self._entry
-        agent = exchange.connect(
+        agent = run.connect(
             UnixChannel(connected, peer="the session's background process"),
             entry.agent,
             entry.agent,
             notifications={
                 "_daemon/queued": self._tell_queue,
-                "_daemon/cancelled": lambda _: exchange.interrupts.note_cancelled(),
+                "_daemon/cancelled": lambda _: run.interrupts.note_cancelled(),
                 "_daemon/noise": daemon.tell_noise,
-                "_daemon/stderr": self._tell_stderr,
+                "_daemon/stderr": lambda told: run.on_stderr(str(told["text"]).encode()),
             },
             startup=daemon.READY_WITHIN,
         )
@@ -87,15 +85,15 @@ class KeptSession:
             raise _TooLate from error
         try:
             try:
-                own = table(table(agent.hello.meta).get("acpella.daemon"))
+                own = as_dict(as_dict(agent.hello.meta).get("acpella.daemon"))
                 session = await agent.resume_session(own.get("sessionId") or "new", entry.cwd)
             except ConnectionClosed as error:
                 raise _TooLate from error
             if self._title and not entry.title:
                 self._remember_title()
             if self._options.no_wait:
-                return await self._leave(exchange, agent, session)
-            return await exchange.use(session, self._prompt)
+                return await self._queue_prompt(run, agent, session)
+            return await run.use(session, self._prompt)
         finally:
             await agent.__aexit__(None, None, None)
 
@@ -107,12 +105,12 @@ class KeptSession:
         except OSError:
             pass
 
-    async def _leave(self, exchange: Exchange, agent: "ConnectedAgent", session: "ClientSession") -> int:
+    async def _queue_prompt(self, run: PromptRun, agent: "ConnectedAgent", session: "ClientSession") -> int:
         """Leave the prompt with the daemon."""
         from acpella.client.session import to_blocks
         from acpella.schema import PromptRequest
 
-        await exchange.prepare(session)
+        await run.prepare(session)
         blocks = to_blocks(self._prompt, agent.capabilities.prompt_capabilities)
         request = PromptRequest(session_id=session.id, prompt=blocks)
         queued = await agent.extension(
@@ -129,10 +127,6 @@ class KeptSession:
         if not (self._options.shows_frames or self._options.no_wait):
             count = params["before"]
             say(f"waiting for {count} prompt{'s' if count != 1 else ''} before this one")
-
-    def _tell_stderr(self, params: dict[str, Any]) -> None:
-        if self._options.verbose:
-            pass_stderr(str(params["text"]).encode())
 
 
 def _tell_wait(text: str) -> None:

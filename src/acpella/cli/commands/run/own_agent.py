@@ -11,9 +11,9 @@ from ...session.mcp_servers import all_servers
 from ...state.agents import default_agent, startup_of
 from ...state.catalogue import Catalogue
 from ...terminal.output import say
-from .exchange import Exchange, pass_stderr, prompt_title
 from .options import RunOptions
 from .prompt import Prompt
+from .prompt_run import PromptRun, prompt_title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,27 +39,27 @@ class OwnAgent:
         self._prompt = prompt
         self._target = options.agent or default_agent(settings)
 
-    async def run(self, exchange: Exchange) -> int:
+    async def run(self, run: PromptRun) -> int:
         """Gives the exit code."""
         solo = Solo(
             "acpella run",
             self._options.agent or "",
-            cancel=exchange.interrupts.cancel_turn,
+            cancel=run.interrupts.cancel_turn,
             stop=_end_for_others,
         )
         try:
-            return await self._run(exchange, solo)
+            return await self._run(run, solo)
         finally:
             await solo.release()
 
-    async def _run(self, exchange: Exchange, solo: Solo) -> int:
-        async with self._open_agent(exchange) as agent:
+    async def _run(self, run: PromptRun, solo: Solo) -> int:
+        async with self._open_agent(run) as agent:
             session = await self._open_session(agent)
             key = await self._remember(session, solo, agent.pid)
             try:
-                code = await exchange.use(session, self._prompt)
+                code = await run.use(session, self._prompt)
             finally:
-                if not (exchange.sent or self._options.resume):
+                if not (run.sent or self._options.resume):
                     await self._forget(agent, session, key)
             if key and (session.title or self._options.resume):
                 try:
@@ -68,7 +68,7 @@ class OwnAgent:
                     pass
             return code
 
-    def _open_agent(self, exchange: Exchange) -> "ConnectedAgent":
+    def _open_agent(self, run: PromptRun) -> "ConnectedAgent":
         from acpella.client.targets import find_endpoint, open_target
 
         target, settings = self._target, self._settings
@@ -79,13 +79,13 @@ class OwnAgent:
             name, channel = remote[0], target  # so that a lost connection is made again
         else:
             name, channel = open_target(
-                target, settings=settings, on_stderr=pass_stderr if self._options.verbose else None
+                target, settings=settings, on_stderr=run.on_stderr if run.wants_stderr else None
             )
-            process = exchange.interrupts.process = channel.about.process
+            process = run.interrupts.process = channel.about.process
             command_words = () if process is None else process.command
         command = settings.agents[target].command if target in settings.agents else name
         startup = max(startup_of(command_words), self._options.timeout)
-        return exchange.connect(channel, name, command, settings=settings, startup=startup)
+        return run.connect(channel, name, command, settings=settings, startup=startup)
 
     async def _open_session(self, agent: "ConnectedAgent") -> "ClientSession":
         options = self._options

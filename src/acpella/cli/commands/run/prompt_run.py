@@ -27,40 +27,41 @@ if TYPE_CHECKING:
     from ...terminal.display import Display
     from ...terminal.questions import Asker
 
-__all__ = ["Exchange", "limited", "pass_stderr", "prompt_title"]
+__all__ = ["PromptRun", "limited", "prompt_title"]
 
 COMMANDS_WITHIN = 2.0
 """Seconds in which an agent announces its commands, if it has any."""
 
 
-async def limited(options: RunOptions, work: "Callable[[Exchange], Awaitable[int]]") -> int:
+async def limited(options: RunOptions, work: "Callable[[PromptRun], Awaitable[int]]") -> int:
     """Do it under the time limit, with Ctrl-C looked after; gives the exit code."""
     from ...terminal.alerts import alerts_to
 
-    exchange = Exchange(options)
+    run = PromptRun(options)
     limit = asyncio.timeout(options.timeout or None)
     try:
-        with alerts_to(exchange.warn, verbose=options.verbose):
+        with alerts_to(run.warn, verbose=options.verbose):
             async with limit:
-                return await work(exchange)
+                return await work(run)
     except TimeoutError as error:
         if limit.expired() and str(error):  # it did not even stop when the time was over
             raise TimeoutError(f"{options.too_long}: {error}") from error
         raise
     except asyncio.CancelledError:
-        if exchange.interrupts.asked:
-            return exchange.interrupts.code
+        if run.interrupts.asked:
+            return run.interrupts.code
         raise
 
 
-class Exchange:
+class PromptRun:
     """What both kinds of run do alike. Make it inside the program's main task."""
 
     def __init__(self, options: RunOptions) -> None:
         self.options = options
-        self.interrupts = Interrupts()
-        self.sent = False
+        self.interrupts: Interrupts = Interrupts()
+        self.sent: bool = False
         """Whether a prompt came into the session."""
+        self._agent: ConnectedAgent | None = None
         self._screen: Display | None = None
         self._asker: Asker | None = None
         self._cwd = ""
@@ -78,7 +79,7 @@ class Exchange:
         """The agent behind a channel, allowed what the user allows; to be entered."""
         from acpella.client import ClientSettings, connect
 
-        from ...session.capabilities import offers
+        from ...capabilities import offers
 
         interactive = False
         if self.options.shows_frames:
@@ -105,7 +106,20 @@ class Exchange:
             **allowed,
         )
         agent.name = name
+        self._agent = agent
         return agent
+
+    @property
+    def wants_stderr(self) -> bool:
+        """Whether anybody is to know what the agent writes to its stderr."""
+        return bool(self.options.verbose or self.options.record)
+
+    def on_stderr(self, data: bytes) -> None:
+        """The agent wrote this to its stderr."""
+        if self._agent is not None:
+            self._agent.note_stderr(data)
+        if self.options.verbose:
+            _pass_stderr(data)
 
     async def use(self, session: "ClientSession", prompt: Prompt) -> int:
         """Do with the session what the command is for; gives the exit code."""
@@ -232,7 +246,7 @@ def _tell_state(agent: "RemoteAgent") -> None:
         say("the connection was cut; waiting for it")
 
 
-def pass_stderr(data: bytes) -> None:
+def _pass_stderr(data: bytes) -> None:
     """Show what an agent writes to its stderr."""
     from ...terminal.clean import clean
 

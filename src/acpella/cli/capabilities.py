@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from acpella._plain_json import as_dict
 from acpella.client import ConnectedAgent, Permissions, Rule, Terminals, Timeouts, Workspace
 from acpella.client.permissions import Ask
 from acpella.errors import RpcError
@@ -21,8 +22,7 @@ from acpella.schema import (
 )
 from acpella.sessions import RememberedPermissions
 
-from ..daemon.errors import table
-from ..state import paths
+from .state import paths
 
 __all__ = ["AskedWorkspace", "NotedPermissions", "ReadEverywhere", "offers"]
 
@@ -115,7 +115,7 @@ def offers(
     """
 
     def recalled(request: RequestPermissionRequest, decision: str, what: str) -> None:
-        from ..terminal.reveal import reveal
+        from .terminal.reveal import reveal
 
         if tell is not None:
             did = "allowed" if decision == "allow" else "refused"
@@ -144,5 +144,5 @@ def _remembered_as(agent: ConnectedAgent) -> str:
     """Whose answers are meant. A session's daemon tells which program its agent is; that agent cannot."""
     if agent.identity:
         return agent.identity
-    told = table(table(agent.hello.meta).get("acpella.daemon"))
+    told = as_dict(as_dict(agent.hello.meta).get("acpella.daemon"))
     return str(told.get("identity") or f"{agent.name}, of a daemon that does not tell")
