@@ -1,31 +1,44 @@
-# Everything lives in .venv* and tests/peers/node_modules; nothing else on the machine is touched.
+# Everything lives in .venv* and tests/peers/node_modules. Only `make system` touches the rest of the machine.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := tests/peers/node_modules/.installed
+WEB := web/node_modules/.installed
 
 NEXT := .venv-official-next
+FRAMEWORKS := .venv-adapters
 DEMO := .venv-demo
 
-.PHONY: demo test test-all check unit docs programs reference pictures bench bench-next format clean
+.PHONY: demo test test-adapters test-all system web check-web check unit docs programs reference pictures bench bench-next format clean
 
 demo: $(DEMO)/.installed  ## a conversation with the built-in agent; needs no key
 	@$(DEMO)/bin/acpella demo
 
 
-test: check unit  ## all checks and all tests
+test: system check unit  ## all checks and all tests
 
-check: $(VENV)/.installed  ## format, lint, layers, types on every system
+system:  ## Debian packages that tests need, where they can be installed without a password; names the others
+	@.ci/system-packages
+
+check: $(VENV)/.installed check-web  ## format, lint, layers, types on every system
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/pyright
 	$(BIN)/pyright --pythonplatform Darwin
 	$(BIN)/pyright --pythonplatform Windows
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/pyright --verifytypes acpella --ignoreexternal
 	$(MAKE) --no-print-directory docs
 
 docs: $(VENV)/.installed  ## the documentation, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+check-web: $(WEB)  ## that the committed page is what web/ builds
+	cd web && PATH="$(abspath $(BIN)):$$PATH" && node_modules/.bin/tsc -p . && node build.mjs ../build/static
+	diff -r build/static src/acpella/web/static || { echo "run make web, and commit src/acpella/web/static"; exit 1; }
+
+web: $(WEB)  ## the page, from web/ into src/acpella/web/static
+	cd web && PATH="$(abspath $(BIN)):$$PATH" && node_modules/.bin/tsc -p . && node build.mjs
 
 programs:  ## the programs of docs_src, into the pages that show them
 	$(PYTHON) docs/site/programs.py
@@ -33,8 +46,10 @@ programs:  ## the programs of docs_src, into the pages that show them
 reference: $(VENV)/.installed  ## the tables of the reference, from the code
 	$(BIN)/python docs/site/generated.py
 
-pictures: $(VENV)/.installed  ## the pictures of terminal screens, from real runs
+pictures: $(VENV)/.installed  ## the pictures of terminal screens and of the page, from real runs
 	$(BIN)/python docs/site/screens.py
+	$(BIN)/python docs/site/pages.py
+	$(BIN)/python docs/site/inspector.py
 
 test-all:  ## the tests on every Python from 3.11 to 3.14 that is here
 	@missing=""; failed=""; \
@@ -51,8 +66,15 @@ test-all:  ## the tests on every Python from 3.11 to 3.14 that is here
 	[ -z "$$missing" ] || echo "Not on this machine, so not tested: Python$$missing"; \
 	[ -z "$$failed" ] || { echo "Failed on: Python$$failed"; exit 1; }
 
-unit: $(VENV)/.installed $(PEERS) $(NEXT)/.installed  ## the tests alone
+unit: $(VENV)/.installed $(PEERS) $(WEB) $(NEXT)/.installed  ## the tests alone
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+# Frameworks warn about each other and about themselves; those are theirs to mend.
+FRAMEWORK_WARNINGS := -W ignore::DeprecationWarning -W ignore::UserWarning
+
+test-adapters: $(FRAMEWORKS)/.installed $(FRAMEWORKS)-floor/.installed  ## agents of other frameworks, newest and oldest
+	$(FRAMEWORKS)/bin/python -m pytest $(FRAMEWORK_WARNINGS) tests/adapters
+	$(FRAMEWORKS)-floor/bin/python -m pytest $(FRAMEWORK_WARNINGS) tests/adapters
 
 bench: $(VENV)/.installed $(PEERS)  ## the speed table, against the official SDKs
 	$(BIN)/python benchmarks/run.py
@@ -69,6 +91,19 @@ $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --group dev --editable '.[standard]'
+	touch $@
+
+# Frameworks are large, and some need other versions of what .venv has.
+$(FRAMEWORKS)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(FRAMEWORKS)
+	$(FRAMEWORKS)/bin/python -m pip install --quiet --upgrade pip
+	$(FRAMEWORKS)/bin/python -m pip install --quiet --group dev --group adapters --editable '.[standard]'
+	touch $@
+
+$(FRAMEWORKS)-floor/.installed: pyproject.toml
+	$(PYTHON) -m venv $(FRAMEWORKS)-floor
+	$(FRAMEWORKS)-floor/bin/python -m pip install --quiet --upgrade pip
+	$(FRAMEWORKS)-floor/bin/python -m pip install --quiet --group dev --group adapters-floor --editable '.[standard]'
 	touch $@
 
 # A version of a package that .venv has, too: so it needs an environment of its own.
@@ -90,5 +125,9 @@ $(PEERS): tests/peers/package.json $(VENV)/.installed
 	cd tests/peers && PATH="$(abspath $(BIN)):$$PATH" npm install --silent --no-fund --no-audit --no-package-lock
 	touch $@
 
+$(WEB): web/package-lock.json $(VENV)/.installed
+	cd web && PATH="$(abspath $(BIN)):$$PATH" npm ci --silent --no-fund --no-audit
+	touch $@
+
 clean:
-	rm -rf site $(VENV) $(VENV)-3.* $(NEXT) $(DEMO) tests/peers/node_modules .pytest_cache .ruff_cache .hypothesis
+	rm -rf web/node_modules site $(FRAMEWORKS) $(FRAMEWORKS)-floor $(VENV) $(VENV)-3.* $(NEXT) $(DEMO) tests/peers/node_modules .pytest_cache .ruff_cache .hypothesis

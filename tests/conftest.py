@@ -9,7 +9,7 @@ from hypothesis import settings
 
 from postgres import PostgresServer, running_server
 
-pytest_plugins = ("leftovers", "watchdog")
+pytest_plugins = ("leftovers", "skips", "hang_watch")
 
 settings.register_profile("acpella", deadline=None)  # a busy machine is no failure
 settings.load_profile("acpella")

@@ -278,5 +278,5 @@ def test_a_command_is_one_word(name: str) -> None:
 def test_an_option_needs_choices_and_a_default_among_them() -> None:
     with pytest.raises(ValueError, match="choice"):
         Select("a", "A", [])
-    with pytest.raises(ValueError, match="none of its choices"):
+    with pytest.raises(ValueError, match="not one of its choices"):
         Select("a", "A", ["b"], default="c")

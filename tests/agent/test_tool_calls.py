@@ -511,3 +511,34 @@ async def test_a_waiting_permission_has_no_time_limit_and_can_be_answered_late()
         answer.set()
         assert (await prompt)["stopReason"] == "end_turn"
         assert editor.said() == "yes"
+
+
+async def test_a_call_says_more_of_itself_while_it_waits_and_runs() -> None:
+    async def reply(turn: Any) -> None:
+        async with turn.tool("edit_file", pending=True) as call:
+            await call.change(title="Edit a.py", kind="edit", locations=[("a.py", 3)], input={"path": "a.py"})
+            await call.start()
+            await call.change(title="Edit a.py again")
+
+    async with editing(agent_of(reply)) as editor:
+        session = await editor.new()
+        await editor.prompt(session)
+        announced, changed, started, again, ended = editor.updates()[:5]
+        assert announced["title"] == "edit_file" and "status" not in announced  # pending is the default
+        assert changed["title"] == "Edit a.py" and changed["kind"] == "edit"
+        assert changed["rawInput"] == {"path": "a.py"} and changed["status"] == "pending"
+        (location,) = changed["locations"]
+        assert os.path.isabs(location["path"]) and location["line"] == 3
+        assert started["status"] == "in_progress" and "rawInput" not in started
+        assert again["title"] == "Edit a.py again" and "kind" not in again
+        assert ended["status"] == "completed"
+
+
+async def test_a_call_does_not_change_into_an_unknown_kind() -> None:
+    async def reply(turn: Any) -> None:
+        async with turn.tool("Try") as call:
+            with pytest.raises(ValueError, match="no kind of tool"):
+                await call.change(kind="magic")
+
+    async with editing(agent_of(reply)) as editor:
+        assert await editor.prompt(await editor.new()) == "end_turn"

@@ -238,6 +238,26 @@ def test_the_doctor_tells_what_an_agent_offers(shell: Shell) -> None:
 def test_the_doctor_tells_what_is_wrong(shell: Shell, agent: str, code: int, message: str) -> None:
     ran = shell("agents", "doctor", "--timeout", "1" if "read()" in agent else "20", agent)
     assert ran.returncode == code and message in ran.stdout + ran.stderr
+    if code != 5:
+        assert "✗ start failed: " in ran.stdout and message in ran.stdout  # who reads stdout alone knows why
+
+
+def test_the_doctor_says_what_to_do_when_an_agent_makes_no_session(shell: Shell) -> None:
+    agent = shell.home / "no_session.py"
+    agent.write_text(
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    m = json.loads(line)\n"
+        "    error = {'error': {'code': -32603, 'message': 'Internal error'}}\n"
+        "    answer = {'result': {'protocolVersion': 1}} if m['method'] == 'initialize' else error\n"
+        "    print('the disk is full', file=sys.stderr, flush=True)\n"
+        "    print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], **answer}), flush=True)\n",
+        encoding="utf-8",
+    )
+    ran = shell("agents", "doctor", f"{sys.executable} {agent}")
+    assert ran.returncode == 8
+    assert "✗ session/new failed: Internal error (-32603)" in ran.stdout
+    assert "the disk is full" in ran.stdout and "acpella run -v -a" in ran.stdout
 
 
 # -- permissions --------------------------------------------------------------------------------------

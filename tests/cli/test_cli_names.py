@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from cli_shell import EXAMPLES, Shell
@@ -144,3 +145,17 @@ def test_a_command_that_was_stopped_is_named_by_cancel(shell: Shell) -> None:
     assert shell("cancel").returncode == 0
     running.communicate(timeout=20)
     assert running.returncode == 130
+
+
+def test_a_name_of_another_repository_begins_a_session_and_says_so(shell: Shell, tmp_path: Path) -> None:
+    other = tmp_path / "other repo"
+    (other / ".git").mkdir(parents=True)
+    assert shell("run", "-a", shell.scripted, "-s", "fix", "hello").stderr == ""
+    ran = shell("run", "-a", shell.scripted, "-s", "fix", "hello", cwd=other)
+    assert ran.returncode == 0
+    assert "'fix' is a new session: sessions belong to a repository" in ran.stderr
+    assert f"add --cwd {shell.repo}" in ran.stderr
+    assert "is a new session" not in shell("run", "-s", "fix", "again", cwd=other).stderr
+    assert (
+        "is a new session" not in shell("run", "-s", "fix", "--cwd", str(shell.repo), "on", cwd=other).stderr
+    )

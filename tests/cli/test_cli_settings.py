@@ -212,7 +212,7 @@ def test_a_bridge_goes_to_no_url_of_a_cloned_repository(shell: Shell, project: P
     project.write_text(json.dumps({"agent_servers": {"ours": {"url": "http://127.0.0.1:9/acp"}}}))
     track(shell, project)
     ran = shell("connect", "ours")
-    assert ran.returncode == 2 and "is no URL of an agent" in ran.stderr and "is not used" in ran.stderr
+    assert ran.returncode == 2 and "is not the URL of an agent" in ran.stderr and "is not used" in ran.stderr
 
 
 def test_there_may_be_nothing_to_agree_to(shell: Shell) -> None:

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from cli_shell import Shell
@@ -50,3 +51,23 @@ def test_the_doctor_leaves_no_session_behind_a_url(shell: Shell, url: str) -> No
     done = shell("agents", "doctor", url)
     assert done.returncode == 0, done.stderr
     assert "cannot be closed" not in done.stdout
+
+
+def test_sessions_of_another_token_are_not_listed(shell: Shell, tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    given = {user: shell("tokens", "add", str(tokens), user).stdout.strip() for user in ("ann", "bob")}
+    words = ["serve", "--port", "0", "--token-file", str(tokens), "--", *shlex.split(shell.scripted)]
+    process = shell.start(*words)
+    assert process.stderr is not None
+    try:
+        found = re.search(r"http://\S+", process.stderr.readline())
+        assert found
+        for user, token in given.items():
+            ran = shell("run", "-a", found[0], "-s", f"of-{user}", "hello", env={"ACPELLA_TOKEN": token})
+            assert ran.returncode == 0, ran.stderr
+        for user, token in given.items():
+            ran = shell("sessions", "list", "-a", found[0], "--json", env={"ACPELLA_TOKEN": token})
+            assert [row["name"] for row in json.loads(ran.stdout)] == [f"of-{user}"], ran.stderr
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)

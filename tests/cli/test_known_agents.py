@@ -3,12 +3,12 @@
 import json
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from cli_shell import Shell
-from terminal import acpella
 
 RAW = f"{sys.executable} {Path(__file__).parent / 'raw_agent.py'}"
 PROGRAM = f'#!/bin/sh\necho "$0 $*" >> "$HOME/started"\nexec {RAW} --load\n'
@@ -16,13 +16,12 @@ PROGRAM = f'#!/bin/sh\necho "$0 $*" >> "$HOME/started"\nexec {RAW} --load\n'
 
 @pytest.fixture
 def path(shell: Shell) -> Path:
-    """A directory that alone is searched for programs, with `npx`."""
+    """A directory that alone is searched for programs."""
     place = shell.home / "bin"
     place.mkdir()
     shell.env["PATH"] = str(place)
     for program in ("git", "sh"):
         (place / program).symlink_to(shutil.which(program) or "/bin/false")
-    install(place, "npx")
     return place
 
 
@@ -45,30 +44,16 @@ def test_a_known_agent_that_is_installed_needs_no_settings(shell: Shell, path: P
     ran = shell("run", "-a", "gemini", "hello")
     assert ran.returncode == 0, ran.stderr
     assert started(shell) == ["gemini --acp"]
+    install(path, "claude-agent-acp")
+    assert shell("run", "-a", "claude", "hello").returncode == 0
+    assert started(shell)[-1].split() == ["claude-agent-acp"]
 
 
-def test_a_known_agent_is_not_downloaded_without_a_terminal_or_yes(shell: Shell, path: Path) -> None:
+def test_a_known_agent_is_not_installed_without_a_terminal_or_yes(shell: Shell, path: Path) -> None:
     ran = shell("run", "-a", "claude", "hello")
     assert ran.returncode == 3 and started(shell) == []
-    assert "`npx -y @agentclientprotocol/claude-agent-acp` would download" in ran.stderr
-    assert "--yes" in ran.stderr
-    assert shell("run", "-a", "claude", "--yes", "hello").returncode == 0
-    assert started(shell) == ["npx -y @agentclientprotocol/claude-agent-acp"]
-    # who has agreed once is not asked again
-    assert shell("run", "-a", "claude", "-s", "kept", "hello").returncode == 0
-    assert shell("run", "-c", "hello").returncode == 0
-
-
-def test_whether_to_download_is_asked_once(shell: Shell, path: Path) -> None:
-    for typed, code, times in (("n\n", 3, 0), ("\n", 3, 0), ("y\n", 0, 1)):
-        with acpella("run", "-a", "codex", "hello", cwd=shell.repo, columns=100, **shell.env) as terminal:
-            terminal.see(r"Codex is not installed[^?]*@agentclientprotocol/codex-acp`\? \[y/N\]")
-            terminal.type(typed)
-            assert terminal.wait() == code
-        assert len(started(shell)) == times
-    with acpella("run", "-a", "codex", "hello", cwd=shell.repo, columns=100, **shell.env) as terminal:
-        assert terminal.wait() == 0
-        assert "[y/N]" not in terminal.all()
+    assert "there is no claude-agent-acp on the PATH" in ran.stderr
+    assert "`acpella registry install claude` installs it" in ran.stderr and "--yes" in ran.stderr
 
 
 def test_settings_come_before_known_names(shell: Shell, path: Path) -> None:
@@ -83,16 +68,54 @@ def test_known_agents_are_listed_with_how_they_would_start(shell: Shell, path: P
     install(path, "opencode")
     shown = shell("agents", "list").stdout
     assert "✓  opencode" in shown and "opencode acp\n" in shown
-    assert "npx -y @google/gemini-cli --acp (downloads it)" in shown and "needs goose" in shown
+    assert "acpella registry install gemini\n" in shown
     known = {one["name"]: one for one in json.loads(shell("agents", "list", "--json").stdout)["known"]}
-    assert known["opencode"]["program"] == os.path.join(path, "opencode")
+    assert known["opencode"]["command"] == [os.path.join(path, "opencode"), "acp"]
+    assert known["gemini"]["command"] is None
 
 
-def test_an_agent_that_cannot_be_downloaded_says_what_is_missing(shell: Shell, path: Path) -> None:
-    assert "there is no goose on the PATH" in shell("run", "-a", "goose", "hello").stderr
-    (path / "npx").unlink()
-    ran = shell("run", "-a", "gemini", "--yes", "hello")
-    assert ran.returncode == 3 and "neither gemini nor npx" in ran.stderr
+@pytest.mark.parametrize(
+    "word, meant", [("clade", "claude"), ("gemeni", "gemini"), ("open-code", "opencode"), ("myne", "mine")]
+)
+def test_a_slip_of_a_known_name_says_which_was_meant(shell: Shell, path: Path, word: str, meant: str) -> None:
+    install(path, "program")
+    shell("agents", "add", "mine", "program")
+    ran = shell("run", "-a", word, "hello")
+    assert ran.returncode == 3 and started(shell) == []
+    assert f"there is no agent {word!r}; did you mean {meant!r}?" in ran.stderr
+
+
+# -- in Python ---------------------------------------------------------------------------------------
+
+
+def python(shell: Shell, name: str) -> "subprocess.CompletedProcess[str]":
+    code = f"import acpella; print(acpella.ask({name!r}, 'hello').text)"
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env=shell.env,
+        cwd=shell.repo,
+        capture_output=True,
+        text=True,
+        timeout=40,
+    )
+
+
+def test_connect_knows_the_same_names(shell: Shell, path: Path) -> None:
+    install(path, "gemini")
+    ran = python(shell, "gemini")
+    assert ran.returncode == 0, ran.stderr
+    assert started(shell) == ["gemini --acp"] and ran.stdout.startswith("ok")
+
+
+def test_connect_downloads_nothing_and_says_how_to_start_it(shell: Shell, path: Path) -> None:
+    ran = python(shell, "codex")
+    assert ran.returncode == 1 and started(shell) == []
+    assert "Codex is not installed: there is no codex-acp on the PATH" in ran.stderr
+    assert "`acpella registry install codex` installs it" in ran.stderr
+
+
+def test_connect_says_which_name_was_meant(shell: Shell, path: Path) -> None:
+    assert "there is no agent 'clade'; did you mean 'claude'?" in python(shell, "clade").stderr
 
 
 # -- models and modes --------------------------------------------------------------------------------

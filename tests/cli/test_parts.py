@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acpella.cli.chat.mentions import Files, to_prompt
+from acpella.cli.chat.mentions import to_prompt
 from acpella.cli.terminal.clean import Cleaner, clean, one_line
 from acpella.cli.terminal.facts import diff_rows
 from acpella.cli.terminal.forms import read_value
 from acpella.cli.terminal.markdown import Block, Blocks, render
 from acpella.cli.terminal.rows import cell_len, crop, paint, plain, wrap
+from acpella.local.listing import Files
 from acpella.schema import (
     BooleanPropertySchema,
     Diff,

@@ -154,6 +154,35 @@ def test_a_diff_in_a_question_is_not_cut_at_the_edge(ask: Ask) -> None:
     assert "importevil" in joined(shown) and "the end" in shown
 
 
+@pytest.mark.parametrize(
+    "old, new, shown_old, shown_new",
+    [
+        ("x = 1\n", "x = 1  \n", "- x·=·1", "+ x·=·1··"),
+        ("\tall:\n", "    all:\n", "- →all:", "+ ····all:"),
+        ("a\n\nb\n", "a\n \t\nb\n", "- ", "+ ·→"),
+        ("a" + " " * 50 + "b\n", "a" + "\t" * 50 + "b\n", "- a" + "·" * 50 + "b", "+ a" + "→" * 50 + "b"),
+        ("a ·\n", "a  ·\n", "- a·\\xb7", "+ a··\\xb7"),
+    ],
+)
+def test_a_diff_of_blanks_alone_can_be_seen(old: str, new: str, shown_old: str, shown_new: str) -> None:
+    from acpella.cli.terminal.facts import whole_diff_rows
+    from acpella.schema import Diff
+
+    rows = whole_diff_rows(Diff(path="/a", old_text=old, new_text=new), 80, limit=100)
+    shown = ["".join(text for text, _ in row).strip() for row in rows]
+    assert "lines differ only in blanks: · is a space, → is a tab" in shown
+    for wanted in (shown_old, shown_new):
+        assert any(line[1:].strip() == wanted.strip() for line in shown), shown
+
+
+def test_a_question_shows_that_a_diff_changes_blanks_alone(ask: Ask) -> None:
+    old, new = "keep = 1\nx = 1\ny = 1\n", "keep = 1\nx = 1  \ny = 2  \n"
+    diff = {"type": "diff", "path": "/a", "oldText": old, "newText": new}
+    shown = asked(ask(question(title="Write", content=[diff])))
+    assert "lines differ only in blanks" in shown and "- x·=·1\n" in shown and "+ x·=·1··\n" in shown
+    assert "- y = 1" in shown and "+ y = 2" in shown and "keep = 1" in shown
+
+
 def test_arguments_and_directory_of_a_command_are_shown(ask: Ask) -> None:
     raw = {"command": "git", "args": ["push", "--force"], "cwd": "/elsewhere", "env": {"GIT_SSH": "evil"}}
     shown = joined(asked(ask(question(rawInput=raw))))

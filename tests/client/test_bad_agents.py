@@ -323,7 +323,7 @@ async def test_a_flood_of_updates_is_kept_within_bounds(script: Script, project:
         turn = (await agent.new_session(project)).prompt("hi")
         most = 0
         async for _ in turn:
-            most = max(most, len(turn._waiting))  # type: ignore[attr-defined]
+            most = max(most, len(turn._core._waiting))  # type: ignore[attr-defined]
         assert turn.text.split() == [str(n) for n in range(50_000)]
     assert most <= 4096
 
@@ -351,7 +351,7 @@ async def test_dropped_updates_are_announced_where_they_are_missing(script: Scri
                 assert number == len(seen) + lost, "the notice stands where updates are missing"
                 seen.append(number)
                 if number == 0:
-                    await asyncio.wait([turn._task])  # type: ignore[attr-defined, list-item]
+                    await asyncio.wait([turn._core.task])  # type: ignore[attr-defined, list-item]
         assert lost == turn.dropped > 0
         assert len(seen) + lost == 20_000
         assert len(turn.text.split()) == 20_000, "the result has them all"
@@ -370,7 +370,7 @@ async def test_updates_for_sessions_that_nobody_opened_do_not_pile_up(script: Sc
     )
     async with asyncio.timeout(20), connect(command) as agent:
         await (await agent.new_session(project)).prompt("hi")
-        assert len(agent._early) <= 64  # type: ignore[attr-defined]
+        assert len(agent._core._early) <= 64  # type: ignore[attr-defined]
 
 
 async def test_a_hundred_permissions_at_once_are_all_answered(script: Script, project: Path) -> None:

@@ -154,7 +154,7 @@ async def test_a_server_that_ends_the_connection_ends_the_bridge(scheme: str, tm
 
 async def test_a_mistake_on_the_command_line_is_named(tmp_path: Path) -> None:
     for arguments, words in (
-        (["nothing"], "'nothing' is no URL of an agent"),
+        (["nothing"], "'nothing' is not the URL of an agent"),
         (["http://127.0.0.1:1/", "--header", "nonsense"], "--header wants NAME: VALUE"),
         (["http://10.1.1.1/", "--header", "Authorization: Bearer abc"], "would travel unencrypted"),
         (["http://127.0.0.1/", "--token-file", str(tmp_path / "none")], "No such file"),

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from typing import Any
 
 from acpella.coder.models import Message, Model, ModelEvent, ModelRequest, Text, ToolSpec, UserMessage
-from acpella.coder.models.catalogue import open_model
+from acpella.coder.models.model_names import open_model
 from acpella.coder.models.model_server import Limits
 from coder.fake_provider import FakeProvider
 

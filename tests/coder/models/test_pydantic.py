@@ -28,7 +28,7 @@ from acpella.coder.models import (
     Usage,
     UserMessage,
 )
-from acpella.coder.models.catalogue import open_model
+from acpella.coder.models.model_names import open_model
 from acpella.coder.models.pydantic import PydanticModel
 from coder.models.asking import READ, asked, joined, of, request
 
@@ -47,7 +47,7 @@ async def test_a_model_of_pydantic_ai_answers() -> None:
     assert events[-1] == Stop("end")
 
 
-async def test_it_is_named_through_the_catalogue() -> None:
+async def test_it_is_named_by_its_own_name() -> None:
     model = open_model("pydantic:test", {})
     assert model.name == "pydantic:test"
     assert joined(await asked(model), TextDelta)
@@ -158,7 +158,7 @@ async def test_an_unknown_provider_is_told() -> None:
 def test_without_the_extra_the_error_says_how_to_install_it() -> None:
     code = (
         "import sys; sys.modules['pydantic_ai'] = None\n"
-        "from acpella.coder.models.catalogue import open_model\n"
+        "from acpella.coder.models.model_names import open_model\n"
         "try:\n    open_model('pydantic:a:b', {})\n"
         "except Exception as error:\n    print(type(error).__name__, error)\n"
     )
@@ -168,7 +168,7 @@ def test_without_the_extra_the_error_says_how_to_install_it() -> None:
 
 def test_models_are_imported_only_when_they_are_used() -> None:
     code = (
-        "import sys; import acpella.coder.models, acpella.coder.models.catalogue as c\n"
+        "import sys; import acpella.coder.models, acpella.coder.models.model_names as c\n"
         "c.open_model('offline', {}); c.open_model('anthropic:x', {'ANTHROPIC_API_KEY': 'k'})\n"
         "print(*{'httpx2', 'pydantic_ai', 'pydantic'} & sys.modules.keys())"
     )

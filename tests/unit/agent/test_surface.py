@@ -14,7 +14,7 @@ from acpella.sessions import SessionRecord
 
 AGENT = """
     close command commands export_session import_session is_logged_in modes name on_close on_logout on_mode
-    on_notification on_option on_prompt on_request on_session options run serve_on session settings store
+    on_notification on_option on_prompt on_request on_session open options run serve_on session settings store
     version
 """
 

@@ -30,10 +30,27 @@ def test_every_variable_that_the_code_names_is_declared() -> None:
 def test_every_variable_says_what_it_does() -> None:
     for variable in environment.every_variable():
         assert variable.about and variable.kind, variable
+        assert variable.about.split()[0] not in ("After", "Between", "For", "That"), variable
+
+
+@pytest.mark.parametrize(
+    "name, kind",
+    [
+        ("ACPELLA_SERVER_REQUESTS_PER_SECOND", "number"),
+        ("ACPELLA_SERVER_DRAIN_SECONDS", "seconds"),
+        ("ACPELLA_TERMINAL_TIMEOUT", "seconds"),
+        ("ACPELLA_SERVER_MAX_BODY", "bytes"),
+        ("ACPELLA_SERVER_MAX_SESSIONS", "number"),
+        ("ACPELLA_SERVER_RECORD", "path"),
+        ("ACPELLA_SERVER_FINISH_TURNS", "1 or 0"),
+    ],
+)
+def test_a_variable_says_what_it_holds(name: str, kind: str) -> None:
+    assert next(v.kind for v in environment.every_variable() if v.name == name) == kind
 
 
 def test_the_page_is_what_the_code_says() -> None:
-    """Written by `python -c "from acpella.cli.environment import *; print(environment_page(), end='')"`."""
+    """Written by `make reference`."""
     assert PAGE.read_text(encoding="utf-8") == environment.environment_page()
 
 

@@ -51,7 +51,7 @@ def run(place: Path, tests: str, *options: str, deadline: int = 300, before: str
     place.mkdir()
     (place / "pytest.ini").write_text(f"[pytest]\ntest_deadline = {deadline}\n", encoding="utf-8")
     (place / "conftest.py").write_text(
-        f'pytest_plugins = ("leftovers", "watchdog")\n{before}', encoding="utf-8"
+        f'pytest_plugins = ("leftovers", "hang_watch")\n{before}', encoding="utf-8"
     )
     (place / "test_bad.py").write_text(SLEEPER + tests, encoding="utf-8")
     for number in range(4):
@@ -105,8 +105,8 @@ def test_a_worker_that_cannot_even_be_watched_ends_the_run(tmp_path: Path) -> No
     """It is stopped like one that the system has frozen: only the controller can still act."""
     tests = "import signal\ndef test_freezes():\n    start()\n    os.kill(os.getpid(), signal.SIGSTOP)\n"
     before = (
-        "import watchdog\nwatchdog.CONTROLLER_GRACE = 2.0\n"
-        "watchdog.WatchedWorkers.pytest_sessionstart = lambda self: None\n"  # workers may be slow to start
+        "import hang_watch\nhang_watch.CONTROLLER_GRACE = 2.0\n"
+        "hang_watch.WatchedWorkers.pytest_sessionstart = lambda self: None\n"  # workers may be slow to start
     )
     ran = run(tmp_path, tests, *WORKERS, deadline=2, before=before)
     assert ran.code == 1, ran.said

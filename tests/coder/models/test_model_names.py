@@ -7,7 +7,7 @@ import pytest
 
 from acpella.coder.models import ModelError, TextDelta
 from acpella.coder.models.anthropic import AnthropicModel
-from acpella.coder.models.catalogue import available, default, discover, open_model
+from acpella.coder.models.model_names import available, default, discover, open_model
 from acpella.coder.models.model_server import Limits, ModelServer
 from acpella.coder.models.offline import OfflineModel
 from acpella.coder.models.openai import OpenAIModel
@@ -257,7 +257,7 @@ async def test_discovery_keeps_to_the_allow_list() -> None:
 
 
 async def test_discovery_does_not_wait_for_a_silent_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acpella.coder.models.catalogue.DISCOVERY_TIME", 0.2)
+    monkeypatch.setattr("acpella.coder.models.model_names.DISCOVERY_TIME", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         async with asyncio.timeout(10):

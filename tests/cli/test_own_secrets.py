@@ -1,0 +1,77 @@
+"""What opens our own servers and our session database stays with us: no agent that is started gets it."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from cli_shell import Shell
+
+from acpella._processes import inherited_environment
+
+RAW = Path(__file__).parent / "raw_agent.py"
+
+SECRETS = {
+    "ACPELLA_TOKEN": "t0ken-of-a-server-t0ken-of-a-server",
+    "ACPELLA_TOKEN_FILE": "/etc/acpella/tokens.json",
+    "ACPELLA_STORE": "postgresql://me:pa55word@db.example.com/agents",
+}
+
+
+def agent_that_tells(shell: Shell) -> str:
+    """An agent that writes down its environment before it does anything else."""
+    file = shell.home / "telling.py"
+    told = shell.home / "environment.json"
+    file.write_text(
+        "import json, os, runpy, sys\n"
+        f"open({str(told)!r}, 'w').write(json.dumps(dict(os.environ)))\n"
+        "sys.argv[1:] = ['--load']\n"
+        f"runpy.run_path({str(RAW)!r}, run_name='__main__')\n",
+        encoding="utf-8",
+    )
+    return f"{sys.executable} {file}"
+
+
+@pytest.mark.parametrize("session", [[], ["-s", "kept"]])
+def test_an_agent_does_not_get_our_token_or_database_password(shell: Shell, session: list[str]) -> None:
+    env = {**SECRETS, "ACPELLA_MODEL": "demo", "OPENAI_API_KEY": "needed"}
+    ran = shell("run", "-a", agent_that_tells(shell), *session, "hello", env=env)
+    assert ran.returncode == 0, ran.stderr
+    given = json.loads((shell.home / "environment.json").read_text(encoding="utf-8"))
+    assert not given.keys() & SECRETS.keys()
+    assert not [name for name, value in given.items() if "pa55word" in value or "t0ken" in value]
+    assert given["ACPELLA_MODEL"] == "demo" and given["OPENAI_API_KEY"] == "needed"
+
+
+def test_an_agent_gets_what_its_settings_name(shell: Shell) -> None:
+    words = agent_that_tells(shell).split()
+    added = shell("agents", "add", "--env", f"ACPELLA_STORE={SECRETS['ACPELLA_STORE']}", "mine", *words)
+    assert added.returncode == 0, added.stderr
+    assert shell("run", "-a", "mine", "hello", env=SECRETS).returncode == 0
+    given = json.loads((shell.home / "environment.json").read_text(encoding="utf-8"))
+    assert given["ACPELLA_STORE"] == SECRETS["ACPELLA_STORE"] and "ACPELLA_TOKEN" not in given
+
+
+@pytest.mark.parametrize("value, told", [(SECRETS["ACPELLA_STORE"], True), ("postgresql:///agents", False)])
+def test_an_agent_that_does_not_get_the_database_is_told_of(shell: Shell, value: str, told: bool) -> None:
+    ran = shell("run", "-a", agent_that_tells(shell), "hello", env={"ACPELLA_STORE": value})
+    assert ran.returncode == 0
+    assert ("ACPELLA_STORE holds a password, so the agent does not get it" in ran.stderr) is told
+    assert "pa55word" not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "name, value, kept",
+    [
+        ("ACPELLA_STORE", "/home/me/sessions.db", True),
+        ("ACPELLA_STORE", "postgresql:///agents", True),
+        ("ACPELLA_STORE", "postgresql://me@db/agents?sslmode=require", True),
+        ("ACPELLA_STORE", "postgresql://me:x@db/agents", False),
+        ("ACPELLA_STORE", "postgresql://db/agents?user=me&password=x", False),
+        ("ACPELLA_OTHER_DSN", "postgres://me:x@db/agents", False),
+        ("acpella_token", "x", False),
+        ("DATABASE_URL", "postgresql://me:x@db/shop", True),
+    ],
+)
+def test_only_secrets_of_our_own_are_withheld(name: str, value: str, kept: bool) -> None:
+    assert (name in inherited_environment({name: value})) is kept
