@@ -12,13 +12,14 @@ import inspect
 import os
 import textwrap
 from collections.abc import Iterator
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 PYTHON = {
     "acpella": "The names that most programs need",
     "acpella.agent": "The agent SDK",
+    "acpella.adapters": "Agents of other frameworks",
     "acpella.client": "The client SDK",
     "acpella.sync": "The client SDK without asyncio",
     "acpella.server": "Hosting",
@@ -28,6 +29,8 @@ PYTHON = {
     "acpella.mcp": "MCP servers of a session",
     "acpella.local": "Files and commands of this machine, fenced in",
     "acpella.recording": "Recordings of conversations",
+    "acpella.check": "Checks of agents, clients and recordings",
+    "acpella.testing": "A kit to test agents and clients",
     "acpella.transport": "Channels: bytes to and from peers",
     "acpella.rpc": "JSON-RPC without ACP",
     "acpella.schema": "The types of ACP",
@@ -38,13 +41,44 @@ PYTHON = {
 
 def tables() -> dict[str, str]:
     """Text of each page that is kept in the repository, by its place in the docs."""
+    from acpella.cli.environment import environment_page
+
     return {
         "reference/cli.md": command_line(),
         "reference/exit-codes.md": exit_codes(),
         "reference/agent-settings.md": agent_settings(),
         "reference/server-settings.md": server_settings(),
         "reference/methods.md": methods(),
+        "reference/requirements.md": requirements(),
+        "reference/environment.md": environment_page(),
     }
+
+
+def requirements() -> str:
+    """What `acpella check` looks at, by topic."""
+    from acpella.check import AGENT_AREAS, CLIENT_AREAS
+    from acpella.check.requirement import LEVELS
+
+    parts = [
+        "# Requirements\n\n"
+        "These are the facts that `acpella check` looks at; [Check an agent, a client or a\n"
+        "recording](../how-to/check.md) says how. The rules are those of [Rules of the\n"
+        "protocol](protocol-rules.md). TCK names the requirement of the protocol's own test kit that is\n"
+        "about the same. Needs are the prompts that an agent must have in its profile.\n\n"
+        "| level | |\n|---|---|\n" + "".join(f"| `{level}` | {text} |\n" for level, text in LEVELS.items())
+    ]
+    for title, areas in (("Agents", AGENT_AREAS), ("Clients", CLIENT_AREAS)):
+        count = sum(len(area.requirements) for area in areas)
+        parts.append(f"## {title}\n\nThere are {count}.\n")
+        for area in areas:
+            rows = "".join(
+                f"| `{r.id}` | {r.level} | [{r.rule}]({r.link}) | {r.text.replace('|', chr(92) + '|')} "
+                f"| {r.tck} | {', '.join(r.needs)} |\n"
+                for r in area.requirements
+            )
+            head = "| id | level | rule | | TCK | needs |\n|---|---|---|---|---|---|\n"
+            parts.append(f"### {area.title}{' of clients' if area.side == 'client' else ''}\n\n{head}{rows}")
+    return "\n".join(parts)
 
 
 def python_pages() -> dict[str, str]:
@@ -124,13 +158,18 @@ has the last word. Lists are separated by commas in the environment. In a progra
 
 
 def _settings_table(settings: type, prefix: str) -> str:
+    from acpella._variables import of_settings
+
     sentences = attribute_docs(settings)
     rows: list[str] = []
-    for field in fields(settings):
-        default = "" if field.default is MISSING else f"`{field.default!r}`"
-        variable = f"`{prefix}{field.name.upper()}`"
-        rows.append(f"| `{field.name}` | {variable} | {default} | {sentences.get(field.name, '')} |")
-    return "| name | variable | default | meaning |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
+    for field, variable in zip(fields(settings), of_settings(settings, prefix), strict=True):
+        default = f"`{variable.default}`" if variable.default else ""
+        rows.append(
+            f"| `{field.name}` | `{variable.name}` | {variable.kind} | {default} "
+            f"| {sentences.get(field.name, '')} |".replace("|  |", "| |")
+        )
+    head = "| name | variable | what it holds | default | meaning |\n|---|---|---|---|---|\n"
+    return head + "\n".join(rows) + "\n"
 
 
 def attribute_docs(owner: type) -> dict[str, str]:
