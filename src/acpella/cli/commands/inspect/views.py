@@ -118,9 +118,8 @@ def _stats(path: Path, arguments: argparse.Namespace) -> int:
     show(f"{'method':36} {'requests':>8} {'errors':>7} {'open':>5} {'p50':>9} {'p95':>9} {'slowest':>9}")
     for method in summary.methods:
         times = " ".join(f"{_milliseconds(value):>9}" for value in (method.p50, method.p95, method.slowest))
-        show(
-            f"{one_line(method.method, 80):36} {method.requests:>8} {method.errors:>7} {method.unanswered:>5} {times}"
-        )
+        counts = f"{method.requests:>8} {method.errors:>7} {method.unanswered:>5}"
+        show(f"{one_line(method.method, 80):36} {counts} {times}")
     for update, count in summary.updates.items():
         show(f"  {one_line(update, 80):34} {count:>8}")
     return exits.DONE
