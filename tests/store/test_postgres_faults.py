@@ -96,8 +96,9 @@ class Load:
             self._progress.set()
 
     async def progress(self) -> None:
-        """Wait for a few more acknowledged appends."""
-        for _ in range(10):
+        """Wait for one more acknowledged append to each session, so that all of them are there."""
+        before = dict(self.acknowledged)
+        while any(self.acknowledged[name] == before[name] for name in self._names):
             self._progress.clear()
             await self._progress.wait()
 
