@@ -100,6 +100,18 @@ def test_a_recording_in_one_page_cannot_end_its_own_element(recording: Path) -> 
     assert "default-src 'none'" in page and "unsafe" not in page.partition("</head>")[0]
 
 
+def test_record_html_writes_the_same_page(recording: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "acpella", "record", "html", str(recording)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    out = recording.with_suffix(".html")
+    assert out.read_text() == as_html(recording) and oct(out.stat().st_mode & 0o777) == "0o600"
+    kept = recording.read_bytes()
+    refused = subprocess.run([*command, "-o", str(recording)], capture_output=True, text=True, timeout=60)
+    assert refused.returncode == 2 and "would replace the recording" in refused.stderr
+    assert recording.read_bytes() == kept
+
+
 def test_nothing_to_look_at_says_what_to_do(tmp_path: Path) -> None:
     done = inspect(home=tmp_path)
     assert done.returncode != 0

@@ -10,7 +10,7 @@ import msgspec
 from .log import RecordingLog
 from .spans import turn_times
 
-__all__ = ["MAX_EMBEDDED", "as_html"]
+__all__ = ["MAX_EMBEDDED", "as_html", "write_html"]
 
 MAX_EMBEDDED = 64 * 1024 * 1024
 """Bytes of a recording that a browser opens in one piece without trouble."""
@@ -55,6 +55,16 @@ def as_html(path: str | os.PathLike[str]) -> str:
     finally:
         log.close()
     return _page(msgspec.json.encode(data).decode(), title=f"{log.path.name} · acpella")
+
+
+def write_html(path: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
+    """Write that page to a file, for the user alone. Raises as `as_html`; the recording is not replaced."""
+    if os.path.exists(out) and os.path.samefile(out, path):
+        raise ValueError("the page would replace the recording; name another file")
+    text = as_html(path)
+    handle = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _page(data: str, *, title: str) -> str:

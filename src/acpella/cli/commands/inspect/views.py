@@ -1,7 +1,6 @@
 """What the page shows, without a page."""
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,14 +39,9 @@ def _write_json(value: object) -> None:
 
 
 def _html(path: Path, out: Path) -> int:
-    from acpella.inspector.html import as_html
+    from acpella.inspector.html import write_html
 
-    if out.exists() and os.path.samefile(out, path):
-        raise ValueError("the page would replace the recording; name another file")
-    text = as_html(path)
-    handle = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
+    write_html(path, out)
     say(f"{out} opens in any browser. It holds what the recording holds; look before you share it.")
     return exits.DONE
 

@@ -8,6 +8,7 @@ __all__ = ["declare", "parse", "run"]
 
 ACTIONS = {
     "show": "show the conversation",
+    "html": "write one file with the inspector and the recording inside",
     "scan": "list what still looks secret",
     "diff": "compare two recordings",
     "convert": "from and to the files of other tools",

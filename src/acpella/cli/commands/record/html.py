@@ -1,0 +1,36 @@
+"""`acpella record html`: the recording and the inspector in one file."""
+
+import argparse
+from pathlib import Path
+
+from ... import exits
+from ...terminal.output import say
+
+__all__ = ["declare", "run"]
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "Write one file that holds the inspector and the recording.\n"
+        "It opens in any browser, without acpella and without the network."
+    )
+    parser.add_argument("file", metavar="FILE", help="the recording")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", help="the page; default: the recording's name with .html"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; gives the exit code."""
+    from acpella.inspector.html import write_html
+
+    path = Path(arguments.file)
+    out = Path(arguments.output) if arguments.output else path.with_suffix(".html")
+    try:
+        write_html(path, out)
+    except (OSError, ValueError) as error:
+        say(str(error))
+        return exits.USAGE
+    say(f"{out} opens in any browser. It holds what the recording holds; look before you share it.")
+    return exits.DONE
