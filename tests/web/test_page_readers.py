@@ -100,6 +100,66 @@ def test_everything_goes_by_keyboard_alone(open_page: OpenPage, shower: WebServe
     expect(driver.composer).to_have_value("ask 22")
 
 
+FOCUS_AFTER_KEY = """([key, ctrlKey]) => {
+  const options = { key, ctrlKey, bubbles: true, cancelable: true };
+  document.activeElement.dispatchEvent(new KeyboardEvent("keydown", options));
+  return Promise.resolve().then(() => {
+    const at = document.activeElement;
+    return at.getAttribute("aria-label") ?? at.labels?.[0]?.textContent ?? at.closest("dialog")?.ariaLabel;
+  });
+}"""
+
+
+def test_keys_of_a_fast_typist_go_where_they_belong(open_page: OpenPage, shower: WebServer) -> None:
+    """What a key opens has the focus before another key can come: no frame is drawn in between."""
+    driver = open_page(shower)
+    page, keys = driver.page, driver.page.keyboard
+
+    def focus_after(key: str, *, ctrl: bool = False) -> str:
+        return page.evaluate(FOCUS_AFTER_KEY, [key, ctrl])
+
+    expect(driver.composer).to_be_focused()
+    driver.composer.fill("hello")
+    assert focus_after("Enter") == "Prompt"  # it begins a session
+    keys.type("written meanwhile")
+    driver.wait_done()
+    expect(driver.composer).to_have_value("written meanwhile")
+    driver.composer.fill("")
+    assert focus_after("k", ctrl=True) == "What to do"
+    keys.type("rename")
+    assert focus_after("Enter") == "Name of the session"
+    keys.press("Escape")
+    expect(driver.composer).to_be_focused()  # the palette opened it, and is gone
+    page.locator(".log").focus()
+    assert focus_after("?") == "Keys"
+    keys.press("Escape")
+    assert focus_after("g") == "Conversation"
+    assert focus_after("c") == "Prompt"
+    keys.type("first")
+    assert focus_after("Enter") == "Prompt"
+    keys.type("second")
+    keys.press("Enter")  # perhaps before there is a session
+    driver.wait_done(2)
+    expect(driver.log.locator(".says")).to_contain_text(["You said: first", "You said: second"])
+
+
+def test_a_file_can_be_completed_before_the_list_is_there(
+    open_page: OpenPage, shower: WebServer, project: Path
+) -> None:
+    (project / "unmistakable.txt").write_text("x", encoding="utf-8")
+    driver = open_page(shower)
+    driver.composer.fill("first")
+    driver.composer.press("End")
+    driver.page.keyboard.type(" @unmist")
+    driver.page.keyboard.press("Tab")
+    expect(driver.composer).to_have_value("first @unmistakable.txt ")
+    expect(driver.composer).to_be_focused()
+    driver.page.keyboard.type("then @nothing-is-called-that")
+    driver.page.keyboard.press("Enter")
+    driver.wait_done()
+    expect(driver.log).to_contain_text("then @nothing-is-called-that")
+
+
 def test_a_phone_has_one_column_and_nothing_sticks_out(open_page: OpenPage, shower: WebServer) -> None:
     driver = open_page(shower, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     page = driver.page

@@ -20,6 +20,14 @@ export const wire = signal<WireLine[]>([]);
 const WIRE_KEPT = 100;
 const WIRE_EVERY = 250;
 
+export interface Draft {
+  text: string;
+  attached: Obj[];
+}
+const NOTHING: Draft = { text: "", attached: [] };
+/** What is being written before there is a session. */
+export const firstDraft = signal<Draft>(NOTHING);
+
 export interface Queued {
   key: number;
   blocks: Obj[];
@@ -38,7 +46,7 @@ export class Talk {
   readonly failure = signal("");
   /** A prompt that went out when the connection broke: the log will tell whether it arrived. */
   unsure: { blocks: Obj[]; after: number } | null = null;
-  readonly draft = signal<{ text: string; attached: Obj[] }>({ text: "", attached: [] });
+  readonly draft = signal<Draft>(NOTHING);
   #drawing = false;
 
   constructor(readonly id: string) {}
@@ -65,9 +73,14 @@ export class Talk {
     else requestAnimationFrame(now);
   }
 
+  /** Whether a prompt runs here, or is on its way. */
+  get isBusy(): boolean {
+    return this.conversation.turn !== null || this.unsure !== null;
+  }
+
   #sendNext(): void {
     const next = this.queue.value[0];
-    if (next !== undefined && this.conversation.turn === null && connection.link.value.state === "live") {
+    if (next !== undefined && !this.isBusy && connection.link.value.state === "live") {
       this.queue.value = this.queue.value.slice(1);
       void send(this, next.blocks);
     }
@@ -241,7 +254,12 @@ export async function begin(cwd?: string): Promise<Talk | null> {
     const result = asObj(await connection.request("session/new", { cwd: cwd ?? connection.welcome.value?.cwd ?? "/", mcpServers: [] }));
     const talk = talkOf(asText(result.sessionId));
     await watch(talk);
-    show(talk.id);
+    batch(() => {
+      // who wrote on while the session began goes on in it
+      talk.draft.value = firstDraft.value;
+      firstDraft.value = NOTHING;
+      show(talk.id);
+    });
     return talk;
   } catch (error) {
     tell(error);
@@ -252,12 +270,13 @@ export async function begin(cwd?: string): Promise<Talk | null> {
 // -- what a person does ---------------------------------------------------------------------------
 
 let queued = 0;
+let beginning: Promise<Talk | null> | null = null;
 
 /** Send a prompt, or let it wait while a turn runs. */
 export async function prompt(blocks: Obj[]): Promise<void> {
-  const talk = currentTalk.value ?? (await begin());
+  const talk = currentTalk.value ?? (await (beginning ??= begin().finally(() => (beginning = null))));
   if (talk === null) return;
-  if (talk.conversation.turn !== null || talk.queue.value.length > 0) talk.queue.value = [...talk.queue.value, { key: ++queued, blocks }];
+  if (talk.isBusy || talk.queue.value.length > 0) talk.queue.value = [...talk.queue.value, { key: ++queued, blocks }];
   else await send(talk, blocks);
 }
 
@@ -272,6 +291,7 @@ async function send(talk: Talk, blocks: Obj[]): Promise<void> {
       if (error.code === -32002 || error.code === -32003) tell(error); // others are in the log
     }
   }
+  talk.draw(); // the next one may wait
 }
 
 export function stop(): void {

@@ -2,7 +2,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "../libraries";
 import { settings as settingsOf } from "../fold/fold";
 import type { Command, Setting } from "../fold/model";
-import { change, connection, may, prompt, stop, tell, type Talk } from "../store";
+import { change, connection, firstDraft, may, prompt, stop, tell, type Draft, type Talk } from "../store";
 import { amount, bytes, money } from "../text/times";
 import { plain } from "../text/visible";
 import { asList, asNumber, asObj, asText, type Obj } from "../wire/types";
@@ -17,19 +17,20 @@ type Suggestion = Choosable & { insert: string; block?: Obj };
 
 export function Composer({ talk }: { talk: Talk | null }) {
   talk?.version.value;
-  const own = useRef<{ text: string; attached: Obj[] }>({ text: "", attached: [] });
-  const [, redraw] = useState(0);
-  const draft = talk === null ? own.current : talk.draft.value;
-  const setDraft = (next: { text: string; attached: Obj[] }): void => {
-    if (talk === null) own.current = next;
-    else talk.draft.value = next;
-    redraw((n) => n + 1);
+  const written = talk === null ? firstDraft : talk.draft;
+  const draft = written.value;
+  const setDraft = (next: Draft): void => {
+    written.value = next;
   };
   const area = useRef<HTMLTextAreaElement>(null);
   const [chosen, setChosen] = useState(0);
   const [place, setPlace] = useState(0);
   const [closed, setClosed] = useState("");
-  const [files, setFiles] = useState<{ query: string; found: Suggestion[] }>({ query: "", found: [] });
+  const [files, setFiles] = useState<{ query: string | null; found: Suggestion[] }>({ query: null, found: [] });
+  /** Where the caret belongs once a completion is in the text. */
+  const wanted = useRef<number | null>(null);
+  /** A key that completes, pressed before the files of what is typed were there. */
+  const early = useRef<string | null>(null);
   const links = useRef(new Map<string, Obj>());
   const escaped = useRef(0);
   const [hint, setHint] = useState("");
@@ -44,8 +45,13 @@ export function Composer({ talk }: { talk: Talk | null }) {
     // the height of a text cannot be said in a style sheet: it is measured, and set through the object model
     box.style.blockSize = "0";
     box.style.blockSize = `${Math.min(Math.max(box.scrollHeight, 42), innerHeight * 0.4)}px`;
+    if (wanted.current !== null) {
+      box.focus();
+      box.setSelectionRange(wanted.current, wanted.current);
+      wanted.current = null;
+    }
   }, [draft.text]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!matchMedia("(pointer: coarse)").matches) area.current?.focus();
   }, [talk, canWrite]);
 
@@ -65,7 +71,7 @@ export function Composer({ talk }: { talk: Talk | null }) {
           if (over) return;
           setFiles({ query, found: asList(asObj(result).files).map((one) => suggestFile(asObj(one), query)) });
         },
-        () => undefined,
+        () => !over && setFiles({ query, found: [] }),
       );
     }, 60);
     return () => {
@@ -75,6 +81,8 @@ export function Composer({ talk }: { talk: Talk | null }) {
   }, [at?.[1]]);
   const commands = slash === null || talk === null ? [] : suggestCommands(talk.conversation.commands, slash[1]!);
   const suggestions: Suggestion[] = closed === before ? [] : slash !== null ? commands : at !== null ? files.found : [];
+  /** The files that are offered are those of an earlier word. */
+  const isLate = closed !== before && slash === null && at !== null && canWrite && connection.link.value.state === "live" && files.query !== at[1];
   const picked = Math.min(chosen, suggestions.length - 1);
 
   const insert = (one: Suggestion): void => {
@@ -85,10 +93,7 @@ export function Composer({ talk }: { talk: Talk | null }) {
     setChosen(0);
     const next = start + one.insert.length + 1;
     setPlace(next);
-    requestAnimationFrame(() => {
-      area.current?.focus();
-      area.current?.setSelectionRange(next, next);
-    });
+    wanted.current = next;
   };
 
   const submit = (): void => {
@@ -101,6 +106,14 @@ export function Composer({ talk }: { talk: Talk | null }) {
     void prompt(blocks);
   };
 
+  useLayoutEffect(() => {
+    const key = early.current;
+    if (key === null || isLate) return;
+    early.current = null;
+    if (suggestions[0] !== undefined) insert(suggestions[0]);
+    else if (key === "Enter") submit();
+  }, [files]);
+
   const onKey = (event: KeyboardEvent): void => {
     if (event.isComposing) return;
     if (suggestions.length > 0) {
@@ -111,7 +124,8 @@ export function Composer({ talk }: { talk: Talk | null }) {
       }
       if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey)) {
         event.preventDefault();
-        insert(suggestions[picked]!);
+        if (isLate) early.current = event.key;
+        else insert(suggestions[picked]!);
         return;
       }
       if (event.key === "Escape") {
@@ -121,7 +135,10 @@ export function Composer({ talk }: { talk: Talk | null }) {
         return;
       }
     }
-    if (event.key === "Enter" && !event.shiftKey && !event.altKey) {
+    if (isLate && (event.key === "Tab" || event.key === "Enter") && !event.shiftKey) {
+      event.preventDefault();
+      early.current = event.key;
+    } else if (event.key === "Enter" && !event.shiftKey && !event.altKey) {
       event.preventDefault();
       submit();
     } else if (event.key === "Escape" && running) {
@@ -149,7 +166,7 @@ export function Composer({ talk }: { talk: Talk | null }) {
       else if (file.size > MOST_IMAGE) tell(new Error(`${file.name} has ${bytes(file.size)}; at most ${bytes(MOST_IMAGE)} can be sent`));
       else {
         const data = await base64(file);
-        setDraft({ ...(talk === null ? own.current : talk.draft.value), attached: [...(talk === null ? own.current : talk.draft.value).attached, { type: kind, mimeType: file.type, data, _meta: { name: file.name, size: file.size } }] });
+        setDraft({ ...written.value, attached: [...written.value.attached, { type: kind, mimeType: file.type, data, _meta: { name: file.name, size: file.size } }] });
       }
     }
   };
@@ -204,6 +221,7 @@ export function Composer({ talk }: { talk: Talk | null }) {
           aria-controls={suggestions.length > 0 ? "suggestions" : undefined}
           aria-activedescendant={suggestions.length > 0 ? `suggestions-${picked}` : undefined}
           onInput={(event) => {
+            early.current = null;
             setDraft({ ...draft, text: event.currentTarget.value });
             setPlace(event.currentTarget.selectionStart);
             setChosen(0);
@@ -324,7 +342,7 @@ function SettingChip({ setting, disabled }: { setting: Setting; disabled: boolea
 function SettingList({ setting, onPick, onClose }: { setting: Setting; onPick: (value: string) => void; onClose: () => void }) {
   const [at, setAt] = useState(Math.max(0, setting.choices.findIndex((one) => one.id === setting.value)));
   const box = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     box.current?.focus();
     const outside = (event: PointerEvent): void => {
       if (!box.current?.contains(event.target as Node)) onClose();

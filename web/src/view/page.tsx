@@ -102,7 +102,7 @@ function Menu() {
         {all.map((one) => (
           <button key={one.title} type="button" class="opt" onClick={() => {
             close();
-            setTimeout(one.run);
+            one.run();
           }}><Icon name={one.icon} /><b>{one.title}</b></button>
         ))}
       </div>

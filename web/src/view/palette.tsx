@@ -1,5 +1,5 @@
 // Everything by its name: Ctrl K or ⌘ K.
-import { useEffect, useRef, useState } from "../libraries";
+import { useLayoutEffect, useRef, useState } from "../libraries";
 import { actions, type Action } from "./actions";
 import { Choices } from "./choices";
 import { Icon } from "./icons";
@@ -29,14 +29,14 @@ function Opened({ start }: { start: string }) {
   const close = (): void => {
     panels.palette.value = null;
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     input.current?.focus();
     input.current?.setSelectionRange(99, 99);
   }, []);
   const run = (index: number): void => {
     const action = found[index];
     close();
-    if (action !== undefined) setTimeout(action.run);
+    action?.run();
   };
   return (
     <Modal label="Palette" class="palette" onClose={close}>

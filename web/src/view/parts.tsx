@@ -1,5 +1,5 @@
 // Small parts that every view uses.
-import { useEffect, useRef, useState, type ComponentChildren } from "../libraries";
+import { useEffect, useLayoutEffect, useRef, useState, type ComponentChildren } from "../libraries";
 import type { State } from "../wire/types";
 import { parts as visibleParts } from "../text/visible";
 import { Icon, type IconName } from "./icons";
@@ -66,16 +66,29 @@ export function Keys({ keys }: { keys: string[] }) {
   return <span class="key-row">{keys.map((key) => <kbd key={key}>{key}</kbd>)}</span>;
 }
 
-/** A native modal dialog; what is behind it cannot be reached. */
+/** Where the focus was before each dialog. */
+const origins = new WeakMap<Element, Element | null>();
+
+/** The place to go back to. A dialog that opened this one may be gone: then it is the place before that. */
+function origin(dialog: Element): HTMLElement | null {
+  let place = origins.get(dialog) ?? null;
+  while (place !== null && !place.isConnected) {
+    const owner = place.closest("dialog");
+    place = owner === null ? null : (origins.get(owner) ?? null);
+  }
+  return place instanceof HTMLElement ? place : null;
+}
+
+/** A native modal dialog; what is behind it cannot be reached. It opens before the next key can come. */
 export function Modal({ label, class: own = "", onClose, children }: { label: string; class?: string; onClose: () => void; children: ComponentChildren }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const shown = dialog.current!;
-    const before = document.activeElement;
+    origins.set(shown, document.activeElement);
     if (!shown.open) shown.showModal();
     return () => {
       shown.close();
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
+      origin(shown)?.focus();
     };
   }, []);
   return (

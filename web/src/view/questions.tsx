@@ -1,5 +1,5 @@
 // What the agent asks a person: permissions, forms, pages to open. Nothing here begs for a yes.
-import { signal, useEffect, useMemo, useRef, useState, type ComponentChildren } from "../libraries";
+import { signal, useEffect, useLayoutEffect, useMemo, useRef, useState, type ComponentChildren } from "../libraries";
 import { count } from "../fold/changes";
 import { commandOf, diffsOf } from "../fold/fold";
 import type { Question, ToolItem } from "../fold/model";
@@ -75,7 +75,7 @@ function Permission({ talk, question, putAside, more }: Props) {
   const cwd = entries.value.get(talk.id)?.cwd ?? "";
   const rejects = options.find((one) => one.kind === "reject_once") ?? options.find((one) => one.kind === "reject_always");
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const start = box.current?.querySelector<HTMLElement>("[data-reject]") ?? box.current?.querySelector<HTMLElement>("button");
     start?.focus();
   }, []);
@@ -222,7 +222,7 @@ function Form({ talk, question, putAside }: Props) {
   const [values, setValues] = useState<Record<string, Value>>(() => Object.fromEntries(fields.map(({ name, field }) => [name, initial(field)])));
   const [shown, setShown] = useState(false);
   const form = useRef<HTMLFormElement>(null);
-  useEffect(() => form.current?.querySelector<HTMLElement>("input, select, textarea")?.focus(), []);
+  useLayoutEffect(() => form.current?.querySelector<HTMLElement>("input, select, textarea")?.focus(), []);
   const faults = Object.fromEntries(fields.map(({ name, field }) => [name, fault(field, values[name] ?? "", required.includes(name))]));
   const reply = (result: Json): void => {
     if (armed) void answer(talk, question.number, result);

@@ -66,7 +66,7 @@ function Icon({ name: name2, size = 16, class: own = "" }) {
 }
 
 // src/view/parts.tsx
-import { useEffect, useRef, useState } from "./libraries-c0a40985b0.js";
+import { useEffect, useLayoutEffect, useRef, useState } from "./libraries-c0a40985b0.js";
 
 // src/text/visible.ts
 var HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]|[\ud800-\udfff]/gu;

@@ -1,5 +1,5 @@
 // src/view/page.tsx
-import { useEffect as useEffect9 } from "./libraries-c0a40985b0.js";
+import { useEffect as useEffect8 } from "./libraries-c0a40985b0.js";
 
 // src/wire/types.ts
 var isObj = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
@@ -596,6 +596,8 @@ var problem = signal2("");
 var wire = signal2([]);
 var WIRE_KEPT = 100;
 var WIRE_EVERY = 250;
+var NOTHING = { text: "", attached: [] };
+var firstDraft = signal2(NOTHING);
 var Talk = class {
   constructor(id) {
     this.id = id;
@@ -612,7 +614,7 @@ var Talk = class {
   failure = signal2("");
   /** A prompt that went out when the connection broke: the log will tell whether it arrived. */
   unsure = null;
-  draft = signal2({ text: "", attached: [] });
+  draft = signal2(NOTHING);
   #drawing = false;
   take(epoch, events) {
     if (epoch !== this.epoch) {
@@ -634,9 +636,13 @@ var Talk = class {
     if (document.hidden) setTimeout(now, 100);
     else requestAnimationFrame(now);
   }
+  /** Whether a prompt runs here, or is on its way. */
+  get isBusy() {
+    return this.conversation.turn !== null || this.unsure !== null;
+  }
   #sendNext() {
     const next = this.queue.value[0];
-    if (next !== void 0 && this.conversation.turn === null && connection.link.value.state === "live") {
+    if (next !== void 0 && !this.isBusy && connection.link.value.state === "live") {
       this.queue.value = this.queue.value.slice(1);
       void send(this, next.blocks);
     }
@@ -785,7 +791,11 @@ async function begin(cwd) {
     const result = asObj(await connection.request("session/new", { cwd: cwd ?? connection.welcome.value?.cwd ?? "/", mcpServers: [] }));
     const talk = talkOf(asText(result.sessionId));
     await watch(talk);
-    show(talk.id);
+    batch(() => {
+      talk.draft.value = firstDraft.value;
+      firstDraft.value = NOTHING;
+      show(talk.id);
+    });
     return talk;
   } catch (error) {
     tell(error);
@@ -793,10 +803,11 @@ async function begin(cwd) {
   }
 }
 var queued = 0;
+var beginning = null;
 async function prompt(blocks2) {
-  const talk = currentTalk.value ?? await begin();
+  const talk = currentTalk.value ?? await (beginning ??= begin().finally(() => beginning = null));
   if (talk === null) return;
-  if (talk.conversation.turn !== null || talk.queue.value.length > 0) talk.queue.value = [...talk.queue.value, { key: ++queued, blocks: blocks2 }];
+  if (talk.isBusy || talk.queue.value.length > 0) talk.queue.value = [...talk.queue.value, { key: ++queued, blocks: blocks2 }];
   else await send(talk, blocks2);
 }
 async function send(talk, blocks2) {
@@ -810,6 +821,7 @@ async function send(talk, blocks2) {
       if (error.code === -32002 || error.code === -32003) tell(error);
     }
   }
+  talk.draw();
 }
 function stop() {
   const talk = currentTalk.value;
@@ -974,7 +986,7 @@ var KINDS = {
 var kindIcon = (kind) => KINDS[kind] ?? "other";
 
 // src/view/parts.tsx
-import { useEffect, useRef, useState } from "./libraries-c0a40985b0.js";
+import { useEffect, useLayoutEffect, useRef, useState } from "./libraries-c0a40985b0.js";
 import { Fragment, jsx as jsx2, jsxs } from "./libraries-c0a40985b0.js";
 function IconButton({ icon, label, onClick, class: own = "", pressed, size = 16, expanded }) {
   return jsx2("button", { type: "button", class: `icon ${own}`, "aria-label": label, title: label, "aria-pressed": pressed, "aria-expanded": expanded, onClick, children: jsx2(Icon, { name: icon, size }) });
@@ -1012,15 +1024,24 @@ function Meter({ share, small = false, label }) {
 function Keys({ keys }) {
   return jsx2("span", { class: "key-row", children: keys.map((key) => jsx2("kbd", { children: key }, key)) });
 }
+var origins = /* @__PURE__ */ new WeakMap();
+function origin(dialog) {
+  let place = origins.get(dialog) ?? null;
+  while (place !== null && !place.isConnected) {
+    const owner = place.closest("dialog");
+    place = owner === null ? null : origins.get(owner) ?? null;
+  }
+  return place instanceof HTMLElement ? place : null;
+}
 function Modal({ label, class: own = "", onClose, children }) {
   const dialog = useRef(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const shown = dialog.current;
-    const before = document.activeElement;
+    origins.set(shown, document.activeElement);
     if (!shown.open) shown.showModal();
     return () => {
       shown.close();
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
+      origin(shown)?.focus();
     };
   }, []);
   return jsx2(
@@ -1053,7 +1074,7 @@ var isMac = /Mac|iPhone|iPad/.test(navigator.platform);
 var MOD = isMac ? "⌘" : "Ctrl";
 
 // src/view/palette.tsx
-import { useEffect as useEffect3, useRef as useRef3, useState as useState2 } from "./libraries-c0a40985b0.js";
+import { useLayoutEffect as useLayoutEffect2, useRef as useRef3, useState as useState2 } from "./libraries-c0a40985b0.js";
 
 // src/view/choices.tsx
 import { useEffect as useEffect2, useRef as useRef2 } from "./libraries-c0a40985b0.js";
@@ -1128,14 +1149,14 @@ function Opened({ start }) {
   const close = () => {
     panels.palette.value = null;
   };
-  useEffect3(() => {
+  useLayoutEffect2(() => {
     input.current?.focus();
     input.current?.setSelectionRange(99, 99);
   }, []);
   const run = (index) => {
     const action = found[index];
     close();
-    if (action !== void 0) setTimeout(action.run);
+    action?.run();
   };
   return jsxs3(Modal, { label: "Palette", class: "palette", onClose: close, children: [
     jsxs3("div", { class: "palette-in", children: [
@@ -1357,25 +1378,24 @@ var KEYS = [
 ];
 
 // src/view/composer.tsx
-import { useEffect as useEffect4, useLayoutEffect, useRef as useRef4, useState as useState4 } from "./libraries-c0a40985b0.js";
+import { useEffect as useEffect3, useLayoutEffect as useLayoutEffect3, useRef as useRef4, useState as useState4 } from "./libraries-c0a40985b0.js";
 import { Fragment as Fragment4, jsx as jsx6, jsxs as jsxs5 } from "./libraries-c0a40985b0.js";
 var MOST_IMAGE = 10 * 1024 * 1024;
 var TWICE = 1500;
 function Composer({ talk }) {
   talk?.version.value;
-  const own = useRef4({ text: "", attached: [] });
-  const [, redraw] = useState4(0);
-  const draft = talk === null ? own.current : talk.draft.value;
+  const written = talk === null ? firstDraft : talk.draft;
+  const draft = written.value;
   const setDraft = (next) => {
-    if (talk === null) own.current = next;
-    else talk.draft.value = next;
-    redraw((n) => n + 1);
+    written.value = next;
   };
   const area = useRef4(null);
   const [chosen, setChosen] = useState4(0);
   const [place, setPlace] = useState4(0);
   const [closed, setClosed] = useState4("");
-  const [files, setFiles] = useState4({ query: "", found: [] });
+  const [files, setFiles] = useState4({ query: null, found: [] });
+  const wanted = useRef4(null);
+  const early = useRef4(null);
   const links = useRef4(/* @__PURE__ */ new Map());
   const escaped = useRef4(0);
   const [hint, setHint] = useState4("");
@@ -1383,20 +1403,25 @@ function Composer({ talk }) {
   const capabilities = asObj(connection.welcome.value?.agentCapabilities.promptCapabilities);
   const canWrite = may("prompt") && (talk === null || talk.role.value === "controller");
   const agent = plain(connection.welcome.value?.agent ?? "the agent");
-  useLayoutEffect(() => {
+  useLayoutEffect3(() => {
     const box = area.current;
     if (box === null) return;
     box.style.blockSize = "0";
     box.style.blockSize = `${Math.min(Math.max(box.scrollHeight, 42), innerHeight * 0.4)}px`;
+    if (wanted.current !== null) {
+      box.focus();
+      box.setSelectionRange(wanted.current, wanted.current);
+      wanted.current = null;
+    }
   }, [draft.text]);
-  useEffect4(() => {
+  useLayoutEffect3(() => {
     if (!matchMedia("(pointer: coarse)").matches) area.current?.focus();
   }, [talk, canWrite]);
   const caret = Math.min(place, draft.text.length);
   const before = draft.text.slice(0, caret);
   const slash = /^\/([\w:.-]*)$/.exec(before);
   const at = /(?:^|\s)@([^\s@]*)$/.exec(before);
-  useEffect4(() => {
+  useEffect3(() => {
     if (at === null || !canWrite) return;
     const query = at[1];
     let over = false;
@@ -1407,7 +1432,7 @@ function Composer({ talk }) {
           if (over) return;
           setFiles({ query, found: asList(asObj(result).files).map((one) => suggestFile(asObj(one), query)) });
         },
-        () => void 0
+        () => !over && setFiles({ query, found: [] })
       );
     }, 60);
     return () => {
@@ -1417,6 +1442,7 @@ function Composer({ talk }) {
   }, [at?.[1]]);
   const commands = slash === null || talk === null ? [] : suggestCommands(talk.conversation.commands, slash[1]);
   const suggestions = closed === before ? [] : slash !== null ? commands : at !== null ? files.found : [];
+  const isLate = closed !== before && slash === null && at !== null && canWrite && connection.link.value.state === "live" && files.query !== at[1];
   const picked = Math.min(chosen, suggestions.length - 1);
   const insert = (one) => {
     const start = slash !== null ? 0 : caret - at[1].length - 1;
@@ -1426,10 +1452,7 @@ function Composer({ talk }) {
     setChosen(0);
     const next = start + one.insert.length + 1;
     setPlace(next);
-    requestAnimationFrame(() => {
-      area.current?.focus();
-      area.current?.setSelectionRange(next, next);
-    });
+    wanted.current = next;
   };
   const submit = () => {
     const text = draft.text.trim();
@@ -1440,6 +1463,13 @@ function Composer({ talk }) {
     setDraft({ text: "", attached: [] });
     void prompt(blocks2);
   };
+  useLayoutEffect3(() => {
+    const key = early.current;
+    if (key === null || isLate) return;
+    early.current = null;
+    if (suggestions[0] !== void 0) insert(suggestions[0]);
+    else if (key === "Enter") submit();
+  }, [files]);
   const onKey = (event) => {
     if (event.isComposing) return;
     if (suggestions.length > 0) {
@@ -1450,7 +1480,8 @@ function Composer({ talk }) {
       }
       if (event.key === "Tab" || event.key === "Enter" && !event.shiftKey) {
         event.preventDefault();
-        insert(suggestions[picked]);
+        if (isLate) early.current = event.key;
+        else insert(suggestions[picked]);
         return;
       }
       if (event.key === "Escape") {
@@ -1460,7 +1491,10 @@ function Composer({ talk }) {
         return;
       }
     }
-    if (event.key === "Enter" && !event.shiftKey && !event.altKey) {
+    if (isLate && (event.key === "Tab" || event.key === "Enter") && !event.shiftKey) {
+      event.preventDefault();
+      early.current = event.key;
+    } else if (event.key === "Enter" && !event.shiftKey && !event.altKey) {
       event.preventDefault();
       submit();
     } else if (event.key === "Escape" && running) {
@@ -1487,7 +1521,7 @@ function Composer({ talk }) {
       else if (file.size > MOST_IMAGE) tell(new Error(`${file.name} has ${bytes(file.size)}; at most ${bytes(MOST_IMAGE)} can be sent`));
       else {
         const data = await base64(file);
-        setDraft({ ...talk === null ? own.current : talk.draft.value, attached: [...(talk === null ? own.current : talk.draft.value).attached, { type: kind, mimeType: file.type, data, _meta: { name: file.name, size: file.size } }] });
+        setDraft({ ...written.value, attached: [...written.value.attached, { type: kind, mimeType: file.type, data, _meta: { name: file.name, size: file.size } }] });
       }
     }
   };
@@ -1539,6 +1573,7 @@ function Composer({ talk }) {
             "aria-controls": suggestions.length > 0 ? "suggestions" : void 0,
             "aria-activedescendant": suggestions.length > 0 ? `suggestions-${picked}` : void 0,
             onInput: (event) => {
+              early.current = null;
               setDraft({ ...draft, text: event.currentTarget.value });
               setPlace(event.currentTarget.selectionStart);
               setChosen(0);
@@ -1638,7 +1673,7 @@ function SettingChip({ setting, disabled }) {
 function SettingList({ setting, onPick, onClose }) {
   const [at, setAt] = useState4(Math.max(0, setting.choices.findIndex((one) => one.id === setting.value)));
   const box = useRef4(null);
-  useEffect4(() => {
+  useLayoutEffect3(() => {
     box.current?.focus();
     const outside = (event) => {
       if (!box.current?.contains(event.target)) onClose();
@@ -2097,9 +2132,9 @@ function Review() {
 }
 
 // src/view/notices.ts
-import { effect, useEffect as useEffect5 } from "./libraries-c0a40985b0.js";
+import { effect, useEffect as useEffect4 } from "./libraries-c0a40985b0.js";
 function useNotices() {
-  useEffect5(() => {
+  useEffect4(() => {
     const told = /* @__PURE__ */ new Set();
     return effect(() => {
       const all = [...entries.value.values()];
@@ -2132,7 +2167,7 @@ import { useMemo as useMemo4 } from "./libraries-c0a40985b0.js";
 import { Component as Component2, useState as useState9 } from "./libraries-c0a40985b0.js";
 
 // src/view/content.tsx
-import { useEffect as useEffect6, useMemo as useMemo2, useState as useState7 } from "./libraries-c0a40985b0.js";
+import { useEffect as useEffect5, useMemo as useMemo2, useState as useState7 } from "./libraries-c0a40985b0.js";
 
 // src/text/links.ts
 var SCHEMES = ["http:", "https:", "mailto:"];
@@ -2334,7 +2369,7 @@ function useBlob(data, kind) {
       return null;
     }
   }, [data, kind]);
-  useEffect6(() => () => {
+  useEffect5(() => () => {
     if (made !== null) URL.revokeObjectURL(made.url);
   }, [made]);
   return made;
@@ -2813,7 +2848,7 @@ function WireSection({ most = 6 }) {
 }
 
 // src/view/questions.tsx
-import { signal as signal5, useEffect as useEffect7, useMemo as useMemo5, useRef as useRef5, useState as useState10 } from "./libraries-c0a40985b0.js";
+import { signal as signal5, useEffect as useEffect6, useLayoutEffect as useLayoutEffect4, useMemo as useMemo5, useRef as useRef5, useState as useState10 } from "./libraries-c0a40985b0.js";
 import { Fragment as Fragment13, jsx as jsx15, jsxs as jsxs14 } from "./libraries-c0a40985b0.js";
 var ARMED_AFTER = 400;
 var later = signal5(/* @__PURE__ */ new Set());
@@ -2838,7 +2873,7 @@ function takeUp(talk) {
 }
 function useArmed() {
   const [armed, setArmed] = useState10(false);
-  useEffect7(() => {
+  useEffect6(() => {
     const timer = setTimeout(() => setArmed(true), ARMED_AFTER);
     return () => clearTimeout(timer);
   }, []);
@@ -2868,7 +2903,7 @@ function Permission({ talk, question, putAside, more }) {
   const options = asList(question.params.options).filter(isObj);
   const cwd = entries.value.get(talk.id)?.cwd ?? "";
   const rejects = options.find((one) => one.kind === "reject_once") ?? options.find((one) => one.kind === "reject_always");
-  useEffect7(() => {
+  useLayoutEffect4(() => {
     const start = box.current?.querySelector("[data-reject]") ?? box.current?.querySelector("button");
     start?.focus();
   }, []);
@@ -3012,7 +3047,7 @@ function Form({ talk, question, putAside }) {
   const [values, setValues] = useState10(() => Object.fromEntries(fields.map(({ name: name2, field }) => [name2, initial(field)])));
   const [shown, setShown] = useState10(false);
   const form = useRef5(null);
-  useEffect7(() => form.current?.querySelector("input, select, textarea")?.focus(), []);
+  useLayoutEffect4(() => form.current?.querySelector("input, select, textarea")?.focus(), []);
   const faults = Object.fromEntries(fields.map(({ name: name2, field }) => [name2, fault(field, values[name2] ?? "", required.includes(name2))]));
   const reply = (result) => {
     if (armed) void answer(talk, question.number, result);
@@ -3293,7 +3328,7 @@ function Models() {
 }
 
 // src/view/thread.tsx
-import { Component as Component3, useEffect as useEffect8, useLayoutEffect as useLayoutEffect2, useRef as useRef6, useState as useState12 } from "./libraries-c0a40985b0.js";
+import { Component as Component3, useEffect as useEffect7, useLayoutEffect as useLayoutEffect5, useRef as useRef6, useState as useState12 } from "./libraries-c0a40985b0.js";
 import { jsx as jsx17, jsxs as jsxs16 } from "./libraries-c0a40985b0.js";
 var TURNS_SHOWN = 50;
 var FOLDED = ["read", "search"];
@@ -3334,18 +3369,18 @@ function Thread({ talk, onReview }) {
     stuck.current = true;
     setBelow(false);
   };
-  useLayoutEffect2(() => {
+  useLayoutEffect5(() => {
     stuck.current = true;
     toEnd();
   }, [talk]);
-  useLayoutEffect2(() => {
+  useLayoutEffect5(() => {
     if (stuck.current) {
       const box = log.current;
       box.scrollTop = box.scrollHeight;
       seen.current = conversation.items.length;
     } else if (!below && conversation.items.length > seen.current) setBelow(true);
   });
-  useEffect8(() => {
+  useEffect7(() => {
     const watch2 = new ResizeObserver(() => {
       if (stuck.current && log.current !== null) log.current.scrollTop = log.current.scrollHeight;
     });
@@ -3653,7 +3688,7 @@ function Menu() {
   const all = sessionActions();
   return jsx18(Modal, { label: "More", class: "menu", onClose: close, children: jsx18("div", { class: "menu-list", children: all.map((one) => jsxs17("button", { type: "button", class: "opt", onClick: () => {
     close();
-    setTimeout(one.run);
+    one.run();
   }, children: [
     jsx18(Icon, { name: one.icon }),
     jsx18("b", { children: one.title })
@@ -3716,7 +3751,7 @@ function BottomTabs() {
   ] });
 }
 function useKeys() {
-  useEffect9(() => {
+  useEffect8(() => {
     let before = "";
     const onKey = (event) => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
