@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ def note(word: str) -> None:
 
 @agent.on_prompt
 async def reply(turn: Any) -> None:
-    """`count N PAUSE`, `ask`, `tool`, `child`, or anything else, which is repeated."""
+    """`count N PAUSE`, `flood N`, `ask`, `tool`, `child`, `die`, or anything else, which is repeated."""
     note(turn.text)
     verb, _, rest = turn.text.partition(" ")
     if verb == "count":
@@ -31,6 +32,8 @@ async def reply(turn: Any) -> None:
     elif verb == "flood":
         for each in range(int(rest.split()[0])):
             await turn.say(f"<{each}>")
+    elif verb == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
     elif verb == "ask":
         await turn.say("yes" if await turn.permit(None, "Do it?") else "no")
     elif verb == "tool":

@@ -1,6 +1,6 @@
 """Closes the turn that was running when its process went away: in the log, and for whoever looks on."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -8,7 +8,7 @@ import msgspec
 from acpella.schema import PromptResponse, ToolCallProgress, encode
 from acpella.sessions import Event, EventKind, Lease, Store
 
-__all__ = ["close_interrupted", "closing_events"]
+__all__ = ["LOOK_BACK", "close_interrupted", "closing_events", "missing_prompt"]
 
 LOOK_BACK = 1000
 """Entries of a log that are looked at. Of a turn with more, the first tool calls stay as they are."""
@@ -21,6 +21,7 @@ class _Update(msgspec.Struct):
     kind: str = msgspec.field(default="", name="sessionUpdate")
     call: Any = msgspec.field(default=None, name="toolCallId")
     status: Any = None
+    content: Any = None
 
 
 _read = msgspec.json.Decoder(_Update).decode
@@ -67,3 +68,44 @@ def closing_events(events: Iterable[Event]) -> list[tuple[EventKind, bytes]]:
     failed = [ToolCallProgress(tool_call_id=call, status="failed") for call in calls]
     ended = PromptResponse(stop_reason="cancelled", meta=INTERRUPTED)
     return [*(("update", encode(update)) for update in failed), ("turn", encode(ended))]
+
+
+def missing_prompt(events: Iterable[Event], prompt: Sequence[msgspec.Raw]) -> list[tuple[EventKind, bytes]]:
+    """What a log lacks of a prompt that was taken and whose turn did not end, as far as anybody knows.
+
+    The prompt is written with the first update of its turn, so a process that ends before leaves none. If the
+    last turn of the log did end, it may still be the one: its answer was lost. Then it begins with the same
+    words.
+    """
+    is_open = False
+    blocks: list[Any] = []
+    for event in events:
+        if event.kind == "turn":
+            is_open = False
+            continue
+        try:
+            update = _read(event.body)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            continue
+        if update.kind == "user_message_chunk":
+            if not is_open:
+                is_open, blocks = True, []
+            blocks.append(update.content)
+    if is_open or _joined(blocks) == _joined([msgspec.json.decode(block) for block in prompt]):
+        return []
+    return [("update", b'{"sessionUpdate":"user_message_chunk","content":%s}' % bytes(b)) for b in prompt]
+
+
+def _joined(blocks: Iterable[Any]) -> list[Any]:
+    """Content with texts that follow each other as one, as the log may have them."""
+    joined: list[Any] = []
+    for block in blocks:
+        match block:
+            case {"type": "text", "text": str(text)}:
+                if joined and isinstance(joined[-1], str):
+                    joined[-1] += text
+                else:
+                    joined.append(text)
+            case _:
+                joined.append(block)
+    return joined

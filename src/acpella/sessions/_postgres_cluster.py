@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -333,7 +333,7 @@ class PostgresCluster:
 
     async def tail(
         self, stream: str, after: Cursor, *, principal: str = "", gaps: bool = False
-    ) -> AsyncIterator[Events]:
+    ) -> AsyncGenerator[Events]:
         self._check()
         if after.gen != self._gen:
             raise Resync(f"the cursor {str(after)[:60]!r} is of another generation; load the session again")

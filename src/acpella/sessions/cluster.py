@@ -7,7 +7,7 @@ node may read the stream from a cursor on, and submit a command. Nodes never cal
 What a client reads on the home node itself need not come from here: it was in this process a moment ago.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
@@ -215,7 +215,7 @@ class Cluster(Protocol):
 
     def tail(
         self, stream: str, after: Cursor, *, principal: str = "", gaps: bool = False
-    ) -> AsyncIterator[Events]:
+    ) -> AsyncGenerator[Events]:
         """The entries after a cursor, then those that are added, each once and in order, for as long as the
         stream is there. Raises `Resync`, and `SessionNotFound` when it is gone.
 

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from bisect import bisect_right
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -223,7 +223,7 @@ class LocalCluster:
 
     async def tail(
         self, stream: str, after: Cursor, *, principal: str = "", gaps: bool = False
-    ) -> AsyncIterator[Events]:
+    ) -> AsyncGenerator[Events]:
         self._check()
         if after.gen != self._gen:
             raise Resync(f"the cursor {str(after)[:60]!r} is of another generation; load the session again")

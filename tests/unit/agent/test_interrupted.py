@@ -3,7 +3,10 @@
 import json
 from typing import Any
 
-from acpella.agent.interrupted import closing_events
+import msgspec
+import pytest
+
+from acpella.agent.interrupted import closing_events, missing_prompt
 from acpella.sessions import Event
 
 
@@ -42,3 +45,32 @@ def test_an_open_turn_is_cancelled_and_its_tool_calls_have_failed() -> None:
         ("turn", {"stopReason": "cancelled", "_meta": {"acpella": {"reason": "interrupted"}}}),
     ]
     assert closing_events([*log(PROMPT), Event(9, *added[-1])]) == []
+
+
+IMAGE = {"type": "image", "mimeType": "image/png", "data": "AAAA"}
+
+
+def text(words: str) -> dict[str, str]:
+    return {"type": "text", "text": words}
+
+
+def user(content: dict[str, str]) -> dict[str, Any]:
+    return {"sessionUpdate": "user_message_chunk", "content": content}
+
+
+def missing(events: list[Event], *content: dict[str, str]) -> list[dict[str, Any]]:
+    added = missing_prompt(events, [msgspec.Raw(json.dumps(block).encode()) for block in content])
+    assert {kind for kind, _ in added} <= {"update"}
+    return [json.loads(body) for _, body in added]
+
+
+@pytest.mark.parametrize("before", [log(), log(user(text("other")), "turn")], ids=["no turn", "another turn"])
+def test_a_prompt_that_was_not_written_is_added(before: list[Event]) -> None:
+    assert missing(before, text("hi"), IMAGE) == [user(text("hi")), user(IMAGE)]
+
+
+@pytest.mark.parametrize("end", [(), ("turn",)], ids=["open", "ended without an answer"])
+def test_a_prompt_that_was_written_is_not_added_again(end: tuple[str, ...]) -> None:
+    """Texts that follow each other may be one in the log."""
+    events = log(user(text("other")), "turn", user(text("hi there")), user(IMAGE), call("a"), *end)
+    assert missing(events, text("hi "), text("there"), IMAGE) == []

@@ -68,7 +68,7 @@ class ClusterHome:
     def __init__(self, cluster: Cluster, stream: str, principal: str, facts: Facts, metrics: Metrics) -> None:
         self._cluster = cluster
         self._stream = stream
-        self._principal = principal
+        self.principal = principal
         self._metrics = metrics
         self.log: FrameLog = FrameLog(cluster, facts, metrics, on_lost=self.lose)
         self._connection: LocalConnection | None = None
@@ -200,7 +200,7 @@ class ClusterHome:
         if message.method == "initialize" and lease is None:
             self.facts.initialize = message.data
             facts = encode(self.facts)
-            lease = await self._cluster.open_stream(self._stream, facts, principal=self._principal)
+            lease = await self._cluster.open_stream(self._stream, facts, principal=self.principal)
             self.run(lease, 0)
             return True
         if lease is None:
@@ -296,7 +296,7 @@ class ClusterHome:
             self.log.settle(command.id, forget=False)
 
     async def _attach(self, wish: Attach) -> None:
-        credential = Credential(self._principal, scopes_of(wish.scopes), wish.until)
+        credential = Credential(self.principal, scopes_of(wish.scopes), wish.until)
         joined = Joined(wish.reader, received=self.connection.messages_received)
         try:
             reader = await self.connection.attach(

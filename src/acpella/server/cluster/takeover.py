@@ -2,13 +2,15 @@
 
 import asyncio
 import logging
+from contextlib import aclosing
 
 import msgspec
 
+from acpella.agent.interrupted import LOOK_BACK, missing_prompt
 from acpella.rpc.message import UNREADABLE, id_key, write_error, write_notification, write_request
 from acpella.rpc.relay import UPDATE_HEAD, Frame, read_frame
 from acpella.server.connection.messages import Message, NotAMessage, read_message
-from acpella.sessions import Cluster, Command, Lease
+from acpella.sessions import Cluster, Command, Cursor, Event, Lease, StoreError, StoreUnavailable
 
 from .home import ClusterHome
 from .kept_outbox import KeptOutbox
@@ -33,6 +35,9 @@ async def recover(cluster: Cluster, home: ClusterHome, lease: Lease, seq: int, *
     answered = await _restore_streams(cluster, home, lease)
     for session in home.facts.sessions:
         connection.streams.know(session)
+    for command in pending:
+        if command.state == "running":
+            await _write_prompt(cluster, home, command)
     await connection.restore(_greeting(home), ())
     if can_resume:
         await _reopen_sessions(home)
@@ -118,12 +123,55 @@ async def _reopen_sessions(home: ClusterHome) -> None:
             del home.facts.sessions[session]
 
 
+class _Prompt(msgspec.Struct):
+    prompt: list[msgspec.Raw]
+
+
+async def _write_prompt(cluster: Cluster, home: ClusterHome, command: Command) -> None:
+    """See to it that a prompt is in its session's log: its node may have ended before it wrote anything.
+
+    Raises `StoreUnavailable`.
+    """
+    message = _message_of(command)
+    if message is None or message.method != "session/prompt" or message.session is None:
+        return
+    session, principal = message.session, home.principal
+    try:
+        prompt = msgspec.json.decode(message.frame.envelope.params, type=_Prompt).prompt
+        if (await cluster.stream(session, principal=principal)).node is not None:
+            return  # somebody has opened it meanwhile, and closed the turn
+        lease = await cluster.take(session, principal=principal)
+        try:
+            last = (await cluster.stream(session, principal=principal)).last_seq
+            after = max(0, last - LOOK_BACK)
+            entries: list[Event] = []
+            if last > after:
+                cursor = Cursor(cluster.gen, after)
+                async with aclosing(cluster.tail(session, cursor, principal=principal)) as tail:
+                    async for events in tail:
+                        entries += events
+                        if entries[-1].seq >= last:
+                            break
+            if missing := missing_prompt(entries, prompt):
+                await cluster.put(lease, last, missing)
+        finally:
+            await cluster.give_back(lease)
+    except StoreUnavailable:
+        raise
+    except (StoreError, *UNREADABLE) as error:  # it is gone, open elsewhere, or kept by the agent itself
+        log.info("connection %s: a prompt is not added to its session: %s", home.connection.label, error)
+
+
+def _message_of(command: Command) -> Message | None:
+    try:
+        return read_message(decode(command.body, Sent).data)
+    except (NotAMessage, msgspec.MsgspecError):
+        return None
+
+
 def _interrupt(home: ClusterHome, command: Command, answered: set[bytes]) -> None:
     """Close what ran when its node went away."""
-    try:
-        message = read_message(decode(command.body, Sent).data)
-    except (NotAMessage, msgspec.MsgspecError):
-        message = None
+    message = _message_of(command)
     if message is not None and message.is_request and message.id is not None:
         if id_key(message.id) not in answered:
             error = write_error(message.id, INTERRUPTED, WHY, {"reason": "interrupted"})
