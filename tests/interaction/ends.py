@@ -229,7 +229,7 @@ async def until(true: Callable[[], object]) -> None:
 
 async def until_stuck(connection: Connection) -> None:
     """Wait until the connection waits for its peer to read."""
-    await until(lambda: connection._writing_paused)  # pyright: ignore[reportPrivateUsage]
+    await until(lambda: connection._writing.paused)  # pyright: ignore[reportPrivateUsage]
 
 
 async def echo(params: Any) -> Any:

@@ -24,7 +24,7 @@ TEXT = "x" * 1000
 
 
 def queued(connection: Connection) -> int:
-    return connection._queued  # pyright: ignore[reportPrivateUsage]
+    return connection._inbox.size  # pyright: ignore[reportPrivateUsage]
 
 
 @contextmanager

@@ -595,7 +595,7 @@ def test_a_loop_that_shuts_down_takes_its_children_along() -> None:
         connection = await Connection(channel, PLAIN, limits=Limits(close_grace=60)).open()
         await connection.call("m")
         busy = asyncio.get_running_loop().create_future()
-        connection._running[asyncio.ensure_future(busy)] = b"1"  # type: ignore[index]  # a handler that takes its time
+        connection._requests.running[asyncio.ensure_future(busy)] = b"1"  # type: ignore[index]  # a handler that takes its time
         closing = asyncio.create_task(connection.close())
         await asyncio.sleep(0)
         closing.cancel()

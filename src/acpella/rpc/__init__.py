@@ -1,8 +1,9 @@
 """JSON-RPC 2.0 without ACP: a sans-IO `Peer`, and a `Connection` that drives it over a `Channel`."""
 
 from .channel import Channel, ChannelInfo, PeerProcess, Receiver
-from .connection import Connection, Handler, current_request
+from .connection import Connection
 from .framing import Framing
+from .handlers import Handler
 from .limits import Limits
 from .message import RequestId
 from .peer import (
@@ -17,6 +18,7 @@ from .peer import (
     Request,
     Vocabulary,
 )
+from .requests import current_request
 
 __all__ = [
     "CancelRequested",
