@@ -165,17 +165,21 @@ async def test_many_tails_see_the_same(cluster: Cluster, stream: str) -> None:
         assert found == [(n, b"%d" % n) for n in range(1, 101)]
 
 
-async def test_a_lost_hint_costs_no_more_than_a_poll(
-    cluster: Cluster, stream: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_notify(cluster: Cluster, stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All hints are lost, of entries and of commands: who waits looks now and then, and finds both."""
     lease = await cluster.take(stream, principal="p")
-    waiting = asyncio.ensure_future(collect(cluster.tail(stream, Cursor(cluster.gen, 0), principal="p"), 1))
+    entries = asyncio.ensure_future(collect(cluster.tail(stream, Cursor(cluster.gen, 0), principal="p"), 1))
+    commands = asyncio.ensure_future(anext(cluster.commands(lease)))
     await asyncio.sleep(0.1)
+    monkeypatch.setattr(Hints, "heard", lambda *_: None)  # of the database
     with monkeypatch.context() as patch:
-        patch.setattr(Hints, "wake", lambda *_: None)
+        patch.setattr(Hints, "wake", lambda *_: None)  # of this node
         await cluster.put(lease, 0, numbered(1, 1))
-    assert not waiting.done()
-    assert await waiting == [(1, b"1")]
+        assert await cluster.submit(stream, command("a"), principal="p")
+    assert not entries.done() and not commands.done()
+    async with asyncio.timeout(20):
+        assert await entries == [(1, b"1")]
+        assert (await commands).id == "a"
 
 
 async def test_a_cursor_that_does_not_fit_is_told(cluster: Cluster, stream: str) -> None:
@@ -300,6 +304,35 @@ async def test_orphans_are_streams_with_work_left(cluster: Cluster, stream: str)
     await cluster.settle(lease, "a")
     await cluster.settle(lease, "b")
     assert await cluster.orphans() == []
+
+
+async def test_commands_that_wait_are_counted(cluster: Cluster, stream: str) -> None:
+    lease = await cluster.take(stream, principal="p")
+    for name in "ab":
+        await cluster.submit(stream, command(name), principal="p")
+    assert await cluster.waiting() == 2
+    await cluster.begin(lease, "a")
+    assert await cluster.waiting() == 1
+
+
+async def test_a_ticket_is_taken_once_while_it_is_valid(cluster: Cluster) -> None:
+    async def keep(name: bytes, *, principal: str = "p", seconds: float = 60) -> bool:
+        return await cluster.keep_ticket(name, b"body", seconds=seconds, limit=2, principal=principal)
+
+    assert await keep(b"a") and await keep(b"b")
+    assert not await keep(b"c"), "this principal has as many as it may have"
+    assert await keep(b"c", principal="q")
+    assert await cluster.take_ticket(b"a") == b"body"
+    assert await cluster.take_ticket(b"a") is None
+    assert await keep(b"d", seconds=0), "one was taken, so there is room"
+    assert await cluster.take_ticket(b"d") is None, "it is over"
+    assert await cluster.take_ticket(b"unknown") is None
+
+
+async def test_of_many_that_take_a_ticket_one_gets_it(cluster: Cluster) -> None:
+    assert await cluster.keep_ticket(b"a", b"body", seconds=60, limit=2)
+    taken = await asyncio.gather(*(cluster.take_ticket(b"a") for _ in range(10)))
+    assert sorted(taken, key=str) == [None] * 9 + [b"body"]
 
 
 async def test_nodes_are_told_with_what_they_do(cluster: Cluster, stream: str) -> None:

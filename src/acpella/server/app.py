@@ -136,6 +136,7 @@ class Server:
                 from acpella.sessions import cluster_of
 
                 from .cluster.member import Member
+                from .cluster.tickets import SharedTickets
 
                 if self.settings.lease_seconds != ServerSettings.lease_seconds:
                     store.lease_seconds = self.settings.lease_seconds
@@ -144,6 +145,7 @@ class Server:
                 member = Member(cluster_of(store), self.connections, lease_seconds=store.lease_seconds)
                 await member.open()
                 self._member = member
+                self.gate.shared_tickets = SharedTickets(member.cluster, self._auth)
             self._is_open = True
 
     async def close(self) -> None:
@@ -336,7 +338,7 @@ class Server:
         """Something that a web page can put into a URL: good once, and not for long."""
         check_rate(self.connections, request)
         try:
-            ticket = self.gate.tickets.issue(request.credential)
+            ticket = await self.gate.issue_ticket(request.credential)
         except TooManyTickets:
             raise Refusal(
                 429, "too many tickets wait to be used", headers=[(b"retry-after", b"30")]

@@ -26,6 +26,9 @@ _HELP = {
     "acpella_cluster_takeovers_total": ("counter", "Connections that were taken over from other nodes."),
     "acpella_cluster_commands_total": ("counter", "Commands of other nodes' clients that were run here."),
     "acpella_cluster_command_wait_seconds_total": ("counter", "Seconds that those commands had waited."),
+    "acpella_cluster_commands_waiting": ("gauge", "Commands that no node has begun, as of the last second."),
+    "acpella_cluster_fanout_total": ("counter", "Entries of other nodes' agents that were read here live."),
+    "acpella_cluster_fanout_seconds_total": ("counter", "Seconds from the agent to here of those entries."),
     "acpella_cluster_appends_total": ("counter", "Commits of what connections said."),
     "acpella_cluster_append_seconds_total": ("counter", "Seconds that those commits took."),
 }

@@ -107,6 +107,18 @@ JOIN (SELECT id, last_seq FROM sessions UNION ALL SELECT id, last_seq FROM strea
 ON s.id = w.name AND s.last_seq > w.seq
 """
 
+_KEEP_TICKET = """
+WITH over AS (
+    DELETE FROM tickets WHERE valid_until <= clock_timestamp()
+)
+INSERT INTO tickets (digest, principal, body, valid_until)
+SELECT $1, $2, $3, clock_timestamp() + make_interval(secs => $4)
+WHERE (SELECT count(*) FROM tickets WHERE principal = $2 AND valid_until > clock_timestamp()) < $5
+ON CONFLICT DO NOTHING RETURNING digest
+"""
+
+_TAKE_TICKET = "DELETE FROM tickets WHERE digest = $1 RETURNING valid_until > clock_timestamp(), body"
+
 _WAITING = "SELECT DISTINCT target FROM commands WHERE target = ANY($1) AND state = 'new'"
 
 
@@ -455,6 +467,33 @@ class PostgresCluster:
             return [row[0] for row in await connection.fetch(_ORPHANS, self._me.incarnation, limit)]
 
         return await self._run(orphans)
+
+    async def waiting(self) -> int:
+        async def waiting(connection: "AnyConnection", again: bool) -> int:
+            return await connection.fetchval("SELECT count(*) FROM commands WHERE state = 'new'")
+
+        return await self._run(waiting)
+
+    # -- tickets -------------------------------------------------------------------------------
+
+    async def keep_ticket(
+        self, digest: bytes, body: bytes, *, seconds: float, limit: int, principal: str = ""
+    ) -> bool:
+        async def keep(connection: "AnyConnection", again: bool) -> bool:
+            whose = checked(principal, principal)
+            if await connection.fetchval(_KEEP_TICKET, digest, whose, body, seconds, limit):
+                return True
+            query = "SELECT TRUE FROM tickets WHERE digest = $1"
+            return again and bool(await connection.fetchval(query, digest))
+
+        return await self._run(keep)
+
+    async def take_ticket(self, digest: bytes) -> bytes | None:
+        async def take(connection: "AnyConnection", again: bool) -> bytes | None:
+            is_valid, body = await connection.fetchrow(_TAKE_TICKET, digest) or (False, b"")
+            return body if is_valid else None
+
+        return await self._run(take)
 
     # -- inside --------------------------------------------------------------------------------
 

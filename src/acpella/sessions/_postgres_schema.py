@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VERSION", "is_prepared", "prepare"]
 
-VERSION = 2
+VERSION = 3
 """The layout of the tables below. A database with a greater number is left alone."""
 
 OLDEST_SERVER = 130000
@@ -100,6 +100,14 @@ _STEPS: dict[int, tuple[str, ...]] = {
         )""",
         "CREATE INDEX commands_open ON commands (target, n) WHERE state <> 'done'",
         "CREATE INDEX commands_done ON commands (submitted_at) WHERE state = 'done'",
+    ),
+    3: (
+        """CREATE TABLE tickets (
+            digest bytea PRIMARY KEY,
+            principal text COLLATE "C" NOT NULL,
+            body bytea NOT NULL,
+            valid_until timestamptz NOT NULL
+        )""",
     ),
 }
 """What each version adds to the one before; a step that was released is never changed."""

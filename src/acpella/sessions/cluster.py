@@ -261,3 +261,19 @@ class Cluster(Protocol):
     async def orphans(self, limit: int = 100) -> list[str]:
         """Streams with unfinished commands whose home is not another living node, for somebody to take."""
         ...
+
+    async def waiting(self) -> int:
+        """How many commands of all streams nobody has begun."""
+        ...
+
+    # -- tickets -------------------------------------------------------------------------------
+
+    async def keep_ticket(
+        self, digest: bytes, body: bytes, *, seconds: float, limit: int, principal: str = ""
+    ) -> bool:
+        """Let any node find this once, for so long; False if the principal has so many already."""
+        ...
+
+    async def take_ticket(self, digest: bytes) -> bytes | None:
+        """What was kept under this digest. From now on nobody finds it, even if this answer is lost."""
+        ...

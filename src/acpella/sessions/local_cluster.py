@@ -45,6 +45,7 @@ class LocalCluster:
         self._commands: dict[str, dict[str, Command]] = {}
         self._numbers = 0
         self._epochs = 0
+        self._tickets: dict[bytes, tuple[float, str, bytes]] = {}
         self._hints = Hints()
         self._opened = self._closed = False
 
@@ -326,6 +327,28 @@ class LocalCluster:
             if any(command.state != "done" for command in inbox.values())
         ]
         return waiting[:limit]
+
+    async def waiting(self) -> int:
+        self._check()
+        return sum(command.state == "new" for inbox in self._commands.values() for command in inbox.values())
+
+    # -- tickets -------------------------------------------------------------------------------
+
+    async def keep_ticket(
+        self, digest: bytes, body: bytes, *, seconds: float, limit: int, principal: str = ""
+    ) -> bool:
+        self._check()
+        now = asyncio.get_running_loop().time()
+        self._tickets = {key: ticket for key, ticket in self._tickets.items() if ticket[0] > now}
+        if sum(ticket[1] == principal for ticket in self._tickets.values()) >= limit:
+            return False
+        self._tickets[digest] = (now + seconds, principal, body)
+        return True
+
+    async def take_ticket(self, digest: bytes) -> bytes | None:
+        self._check()
+        until, _, body = self._tickets.pop(digest, (0.0, "", b""))
+        return body if until > asyncio.get_running_loop().time() else None
 
     # -- inside --------------------------------------------------------------------------------
 

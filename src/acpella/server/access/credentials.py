@@ -15,6 +15,7 @@ __all__ = [
     "Scope",
     "Tickets",
     "TooManyTickets",
+    "digest_of",
     "scopes_of",
 ]
 
@@ -56,6 +57,8 @@ class Credential:
     """When it ends, in seconds since 1970."""
     revoked: Callable[[], bool] | None = field(default=None, repr=False, compare=False)
     """Says whether it is withdrawn. Asked every second for each open stream, so it must be quick."""
+    key: str = field(default="", repr=False, compare=False)
+    """Which one of the token file it is, for other nodes that have the same file."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scopes", scopes_of(self.scopes))
@@ -109,16 +112,17 @@ class Tickets:
         if own >= MAX_TICKETS_OF_ONE or len(self._kept) >= MAX_TICKETS:
             raise TooManyTickets
         ticket = secrets.token_hex(32)
-        self._kept[_digest(ticket)] = (credential, now + TICKET_SECONDS)
+        self._kept[digest_of(ticket)] = (credential, now + TICKET_SECONDS)
         return ticket
 
     def redeem(self, ticket: str) -> Credential | None:
         """What a ticket stands for; from now on it stands for nothing."""
-        credential, end = self._kept.pop(_digest(ticket), (None, 0.0))
+        credential, end = self._kept.pop(digest_of(ticket), (None, 0.0))
         if credential is None or end <= self._clock() or credential.why_over() is not None:
             return None
         return credential
 
 
-def _digest(ticket: str) -> bytes:
+def digest_of(ticket: str) -> bytes:
+    """What is kept in place of a ticket."""
     return hashlib.sha256(ticket.encode("utf-8", "surrogateescape")).digest()

@@ -6,7 +6,7 @@ import ipaddress
 import logging
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from acpella.server.settings import ServerSettings
 
@@ -38,6 +38,16 @@ ANYBODY = Credential("")
 """Where no credentials are asked for."""
 
 
+class SharedTickets(Protocol):
+    """Tickets that several nodes have in common."""
+
+    def can_hold(self, credential: Credential) -> bool: ...
+
+    async def issue(self, credential: Credential) -> str: ...
+
+    async def redeem(self, ticket: str) -> Credential | None: ...
+
+
 class Refusal(Exception):
     """The request is not let in."""
 
@@ -55,6 +65,8 @@ class Gate:
         self._settings = settings
         self._auth = auth
         self.tickets: Tickets = Tickets()
+        self.shared_tickets: SharedTickets | None = None
+        """Those that other nodes take, too."""
         self._failures = RateLimit(settings.failures_per_minute / 60, settings.failures_per_minute)
         self._any_host = "*" in settings.allowed_hosts
         self._hosts = {host.strip("[]").lower() for host in settings.allowed_hosts}
@@ -102,6 +114,8 @@ class Gate:
             return ANYBODY
         if ticket is not None:
             answer = self.tickets.redeem(ticket)
+            if answer is None and self.shared_tickets is not None:
+                answer = await self.shared_tickets.redeem(ticket)
         else:
             answer = await self._checked(request)
         if answer is None:  # whatever was wrong with it: who guesses learns nothing
@@ -116,6 +130,15 @@ class Gate:
                 headers=[(b"www-authenticate", b'Bearer realm="acpella"')],
             )
         return answer
+
+    async def issue_ticket(self, credential: Credential) -> str:
+        """A ticket that every node takes, if they can know all that there is to know of the credential.
+
+        Raises `TooManyTickets`, `StoreError`.
+        """
+        if self.shared_tickets is not None and self.shared_tickets.can_hold(credential):
+            return await self.shared_tickets.issue(credential)
+        return self.tickets.issue(credential)
 
     async def _checked(self, request: Requester) -> Credential | None:
         assert self._auth is not None

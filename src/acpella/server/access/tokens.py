@@ -148,6 +148,7 @@ class Tokens:
                 token.scopes,
                 token.until,
                 partial(self._is_revoked, token.sha256, token.user, token.scopes),
+                hashlib.sha256(token.sha256).hexdigest(),
             )
             for token in tokens
         }
@@ -192,6 +193,11 @@ class Tokens:
             if hmac.compare_digest(known, digest):
                 match = credential
         return None if match is None or match.why_over() is not None else match
+
+    def by_key(self, key: str) -> Credential | None:
+        """The one that another node, with the same tokens, calls so."""
+        self._refresh()
+        return next((each for each in self._credentials.values() if each.key == key), None)
 
     def user_of(self, token: str) -> str | None:
         """Whose token it is."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -40,6 +41,7 @@ class _Waiting:
     entry: tuple[str, bytes] | None = None
     then: Callable[[], None] | None = None
     settles: list[tuple[str, bool]] = field(default_factory=list[tuple[str, bool]])
+    said_at: float = 0.0
 
 
 @dataclass(slots=True)
@@ -80,7 +82,8 @@ class FrameLog:
 
     def keep(self, outbox: KeptOutbox, messages: Sequence[bytes]) -> None:
         """Write messages, then show them."""
-        self._add(_Waiting(outbox, outbox.numbered - len(messages) + 1, list(messages)))
+        first = outbox.numbered - len(messages) + 1
+        self._add(_Waiting(outbox, first, list(messages), said_at=time.time()))
 
     def settle(self, command_id: str, *, forget: bool) -> None:
         """A command is done, with what was given to `keep` last, if that is not written yet."""
@@ -190,21 +193,26 @@ class FrameLog:
             entries.append((kind, body))
             written.append(_Entry(self.seq + len(entries), len(body), outbox, last, now))
 
-        run: list[bytes] = []
+        frames: Frames | None = None
         outbox: KeptOutbox | None = None
-        first = 0
+
+        def add_frames() -> None:
+            nonlocal frames
+            if frames is not None:
+                add("frames", encode(frames), outbox, frames.first + len(frames.messages) - 1)
+                frames = None
+
         for waiting in batch:
-            if run and outbox is not None and (waiting.entry or waiting.outbox not in (None, outbox)):
-                add("frames", encode(Frames(outbox.session, first, run)), outbox, first + len(run) - 1)
-                run, outbox = [], None
+            if waiting.entry or waiting.outbox not in (None, outbox):
+                add_frames()
             if waiting.outbox is not None:
-                if not run:
-                    outbox, first = waiting.outbox, waiting.first
-                run += waiting.messages
+                if frames is None:
+                    outbox = waiting.outbox
+                    frames = Frames(outbox.session, waiting.first, [], waiting.said_at)
+                frames.messages += waiting.messages
             if waiting.entry is not None:
                 add(*waiting.entry, None, 0)
-        if run and outbox is not None:
-            add("frames", encode(Frames(outbox.session, first, run)), outbox, first + len(run) - 1)
+        add_frames()
         settles = [settle for waiting in batch for settle in waiting.settles]
         one = next((command for command, forget in settles if not forget), None)
         facts = self._facts_now(now)

@@ -17,6 +17,7 @@ from acpella.server.connection.messages import ACK, Message, read_ack
 from acpella.server.connection.outbox import OutboxReader, OutOfWindow, Taken
 from acpella.server.connection.profile import Profile
 from acpella.server.connection.streams import TooManyStreams
+from acpella.server.metrics import Metrics
 from acpella.sessions import Cluster, Command, SessionNotFound, StoreError, StoreUnavailable
 
 from .home import command_name
@@ -59,6 +60,7 @@ class GatewayConnection:
         *,
         patience: float,
         readers: set[TailReader],
+        metrics: Metrics,
     ) -> None:
         """`patience`: seconds for the home, or whoever replaces it, to let a client read. Readers that are
         open are among `readers`."""
@@ -75,6 +77,7 @@ class GatewayConnection:
         self._principal = principal
         self._patience = patience
         self._readers = readers
+        self._metrics = metrics
         self._posts: deque[_Post] = deque()
         self._posting: asyncio.Task[None] | None = None
         self._expects: str | None = None
@@ -190,6 +193,7 @@ class GatewayConnection:
             on_taken=lambda number: self._on_taken(name, number),
             on_closed=self._on_closed,
             abort=abort,
+            metrics=self._metrics,
         )
         reader.start(after=joined.after, seq=joined.seq)
         self._readers.add(reader)

@@ -51,6 +51,7 @@ class Member:
         self._lease_seconds = lease_seconds
         self._doors: dict[str, asyncio.Lock] = {}
         self._readers: set[TailReader] = set()
+        self._waiting = 0  # commands, when somebody looked last
         self._sweeping: asyncio.Task[None] | None = None
         self._tell_gauges()
 
@@ -58,6 +59,7 @@ class Member:
         gauge = self._metrics.gauge
         gauge("acpella_cluster_connections", lambda: sum(c.home is not None for c in self._table))
         gauge("acpella_cluster_gateway_streams", lambda: len(self._readers))
+        gauge("acpella_cluster_commands_waiting", lambda: self._waiting)
         gauge("acpella_cluster_lease_seconds", lambda: round(self.cluster.seconds_left(), 3))
 
     async def open(self) -> None:
@@ -127,6 +129,7 @@ class Member:
             facts,
             patience=self._lease_seconds + ANSWER_SECONDS,
             readers=self._readers,
+            metrics=self._metrics,
         )
 
     async def take_over(self, connection_id: str, principal: str) -> LocalConnection | None:
@@ -199,6 +202,7 @@ class Member:
                 for reader in list(self._readers):
                     reader.check_credential()
                 await self._forget_gateways()
+                self._waiting = await self.cluster.waiting()
                 if not self._table.draining:
                     await self._take_orphans()
                     if clock() - cleared > ABANDONED_EVERY:

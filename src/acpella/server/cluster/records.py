@@ -17,6 +17,7 @@ __all__ = [
     "Left",
     "Progress",
     "Sent",
+    "Ticket",
     "decode",
     "encode",
 ]
@@ -54,6 +55,16 @@ class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Messages that came on sockets."""
 
 
+class Ticket(msgspec.Struct, array_like=True):
+    """What a ticket stands for."""
+
+    principal: str
+    scopes: list[str]
+    until: float | None
+    key: str
+    """Which token it was given for; empty for those of a check of the program's own."""
+
+
 # -- entries of a connection's stream ------------------------------------------------------------------------
 
 
@@ -63,6 +74,8 @@ class Frames(msgspec.Struct, array_like=True):
     session: str | None
     first: int
     messages: list[bytes]
+    said_at: float = 0.0
+    """When the agent said the first of them, by its node's clock: for statistics only."""
 
 
 class Joined(msgspec.Struct, array_like=True):

@@ -2,10 +2,12 @@
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import Callable
 
 from acpella.server.access.credentials import Credential
+from acpella.server.metrics import Metrics
 from acpella.sessions import Cluster, Cursor, SessionNotFound, StoreError, StoreUnavailable
 
 from .records import Closed, Frames, Left, decode
@@ -35,6 +37,7 @@ class TailReader:
         on_taken: Callable[[int], None],
         on_closed: Callable[[str, int], None],
         abort: Callable[[], None] | None,
+        metrics: Metrics,
     ) -> None:
         """`on_taken` hears the number of the last message that was taken, `on_closed` why all is over."""
         self.name = name
@@ -45,6 +48,8 @@ class TailReader:
         self._on_taken = on_taken
         self._on_closed = on_closed
         self._abort = abort
+        self._metrics = metrics
+        self._began = time.time()
         self._taken = 0
         self._read = 0  # the number of the last message that is here
         self._frames: deque[bytes] = deque()
@@ -177,6 +182,10 @@ class TailReader:
             self.end()
             return
         self._read = frames.first + len(frames.messages) - 1
+        if frames.said_at > self._began:  # the rest was there before anybody read it here
+            self._metrics.add("acpella_cluster_fanout_total")
+            delay = max(0.0, time.time() - frames.said_at)
+            self._metrics.add("acpella_cluster_fanout_seconds_total", amount=delay)
         self._frames.extend(new)
         self._size += sum(map(len, new))
         self._arrived.set()
