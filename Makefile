@@ -70,11 +70,13 @@ unit: $(VENV)/.installed $(PEERS) $(WEB) $(NEXT)/.installed  ## the tests alone
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 # Frameworks warn about each other and about themselves; those are theirs to mend.
-FRAMEWORK_WARNINGS := -W ignore::DeprecationWarning -W ignore::UserWarning
+FRAMEWORK_WARNINGS := -W ignore::DeprecationWarning -W ignore::UserWarning -W "ignore:Unclosed <Memory:ResourceWarning"
 
-test-adapters: $(FRAMEWORKS)/.installed $(FRAMEWORKS)-floor/.installed  ## agents of other frameworks, newest and oldest
-	$(FRAMEWORKS)/bin/python -m pytest $(FRAMEWORK_WARNINGS) tests/adapters
-	$(FRAMEWORKS)-floor/bin/python -m pytest $(FRAMEWORK_WARNINGS) tests/adapters
+ADAPTED := tests/adapters tests/interop/test_adapted_agents.py
+
+test-adapters: $(FRAMEWORKS)/.installed $(FRAMEWORKS)-floor/.installed $(PEERS)  ## agents of other frameworks, newest and oldest
+	$(FRAMEWORKS)/bin/python -m pytest $(FRAMEWORK_WARNINGS) $(ADAPTED)
+	$(FRAMEWORKS)-floor/bin/python -m pytest $(FRAMEWORK_WARNINGS) $(ADAPTED)
 
 bench: $(VENV)/.installed $(PEERS)  ## the speed table, against the official SDKs
 	$(BIN)/python benchmarks/run.py

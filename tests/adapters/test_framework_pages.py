@@ -1,6 +1,5 @@
 """The program on each framework's page, run as it stands there with a scripted model."""
 
-import importlib.util
 import sys
 from pathlib import Path
 from typing import Any
@@ -30,16 +29,11 @@ NEEDS = {"pydantic_ai": "anthropic", "langchain": "langchain_anthropic", "strand
 """Packages of the providers that the pages name."""
 
 
-def runnable() -> list[str]:
-    """The pages whose framework and provider are in this environment."""
-    names = [name for name in frameworks.installed() if name in PAGE_OF]
-    return [name for name in names if importlib.util.find_spec(NEEDS.get(name, "json"))]
-
-
-@pytest.mark.parametrize("name", runnable())
+@pytest.mark.parametrize("name", frameworks.every(PAGE_OF))
 async def test_the_program_of_the_page_answers_and_asks(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip(NEEDS.get(name, "json"))
     for key in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY"):
         monkeypatch.setenv(key, "none")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -59,7 +53,7 @@ async def test_the_program_of_the_page_answers_and_asks(
         agent = acpella.adapt(target, approve=["add_note"], models={"scripted": model}, store="memory")
     else:
         agent = acpella.adapt(target, models={"scripted": model}, store="memory")
-    async with editing(agent, patience=30) as editor:
+    async with editing(agent, patience=120) as editor:
         assert editor.hello["agentInfo"]["name"] == "clerk"
         assert await editor.prompt(await editor.new(), "Note: milk. What do I need?") == "end_turn"
         assert len(editor.calls("session/request_permission")) == 1

@@ -18,7 +18,7 @@ TESTS = Path(__file__).parents[1]
 PROGRAM = Path(__file__).parent / "scripted_program.py"
 
 
-@pytest.fixture(params=frameworks.installed())
+@pytest.fixture(params=frameworks.every())
 def environment(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
     """For a process whose agent is of one framework, with a home of its own."""
     homes = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("CONFIG", "DATA", "STATE")}
@@ -32,7 +32,7 @@ async def test_the_model_remembers_after_the_process_was_killed(
 ) -> None:
     """kill -9 between turns: what a turn was answered for is kept, for the model, too."""
     target = f"{PROGRAM}:agent"
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         async with acpella.connect(target, env=environment) as agent:
             session = await agent.new_session(cwd=tmp_path)
             await session.prompt("one")
@@ -50,7 +50,7 @@ async def test_print_in_a_tool_and_at_import_harms_nothing(
 ) -> None:
     noise: list[object] = []
     stderr: list[bytes] = []
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         async with acpella.connect(
             f"{PROGRAM}:agent", env=environment, on_noise=noise.append, on_stderr=stderr.append
         ) as agent:
@@ -70,7 +70,7 @@ def test_the_command_line_runs_it(environment: dict[str, str], tmp_path: Path) -
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr

@@ -23,6 +23,9 @@ pytestmark = pytest.mark.anyio
 
 CALLED = "tool_call"
 
+PATIENCE = 120
+"""Seconds: some frameworks import half of themselves at the first prompt."""
+
 PIXEL = base64.b64encode(
     bytes.fromhex(
         "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
@@ -31,7 +34,7 @@ PIXEL = base64.b64encode(
 ).decode()
 
 
-@pytest.fixture(params=frameworks.installed())
+@pytest.fixture(params=frameworks.every())
 def framework(request: pytest.FixtureRequest) -> ModuleType:
     """The fixtures of one framework."""
     return frameworks.load(request.param)
@@ -52,7 +55,7 @@ def adapted(framework: ModuleType, target: Any, **options: Any) -> Agent:
 
 @asynccontextmanager
 async def session_of(agent: Agent, **capabilities: Any) -> AsyncIterator[tuple[FakeEditor, str]]:
-    async with editing(agent, patience=20, **capabilities) as editor:
+    async with editing(agent, patience=PATIENCE, **capabilities) as editor:
         yield editor, await editor.new()
 
 
@@ -282,6 +285,7 @@ async def test_after_a_cancel_in_a_tool_the_model_knows_what_was_done(framework:
     async with session_of(adapted(framework, target)) as (editor, session):
         prompting = asyncio.ensure_future(editor.prompt(session, "one"))
         await toolbelt.running.wait()
+        await editor.until(lambda: len(editor.updates(CALLED)) == 2)
         await editor.cancel(session)
         assert await prompting == "cancelled"
         assert [call["statuses"][-1] for call in calls_of(editor).values()] == ["completed", "failed"]
@@ -299,7 +303,7 @@ async def test_tools_of_an_mcp_server_reach_the_model(framework: ModuleType, tmp
     script = Script([Call("c1", "parrot__echo", {"text": "from afar"})], ["Heard"])
     program = Path(__file__).parents[1] / "mcp_servers" / "plain.py"
     server = {"name": "parrot", "command": sys.executable, "args": [str(program)], "env": []}
-    async with editing(adapted(framework, framework.agent(script)), patience=40) as editor:
+    async with editing(adapted(framework, framework.agent(script)), patience=PATIENCE) as editor:
         editor.cwd = str(tmp_path)
         session = await editor.new(mcpServers=[server])
         assert await editor.prompt(session) == "end_turn"
@@ -352,7 +356,7 @@ async def test_another_process_loads_the_session_and_the_model_remembers(
         await editor.prompt(session, "one")
     after = Script()
     target = framework.agent(after, [toolbelt.read_note])
-    async with editing(adapted(framework, target, store=store), patience=20) as editor:
+    async with editing(adapted(framework, target, store=store), patience=PATIENCE) as editor:
         await editor.load(session)
         await editor.prompt(session, "two")
         assert after.seen[-1].user == ["one", "two"]

@@ -12,7 +12,7 @@ from conftest import Drive
 TESTS = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("framework", frameworks.installed())
+@pytest.mark.parametrize("framework", frameworks.every())
 def test_an_adapted_agent_serves_an_official_client(drive: Drive, framework: str, tmp_path: Path) -> None:
     program = TESTS / "adapters" / "scripted_program.py"
     path = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])

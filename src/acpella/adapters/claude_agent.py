@@ -70,6 +70,8 @@ class _Conversation(Conversation):
         except asyncio.CancelledError:
             await self._interrupt(client)
             raise
+        except InternalError:  # what the result says; Claude's program goes on
+            raise
         except Exception:
             await self.close()
             raise
@@ -81,16 +83,19 @@ class _Conversation(Conversation):
             "cwd": str(at.session.cwd),
             "can_use_tool": self._may_use,
             "include_partial_messages": True,
+            "forward_subagent_text": True,
             "resume": memory.get("claude"),
             "fork_session": memory.get("session", at.session.id) != at.session.id,
         }
+        if at.model is not None:
+            changes["model"] = at.model
         if self._tools and isinstance(servers, dict):
             changes["mcp_servers"] = {**servers, SERVER: self._server()}
         options = dataclasses.replace(self._options, **changes)
         more = {} if self._transport is None else {"transport": self._transport(options)}
         client = self._sdk.ClaudeSDKClient(options=options, **more)
         await client.connect()
-        self._client, self._model = client, None
+        self._client, self._model = client, at.model
         memory["session"] = at.session.id
         return client
 
@@ -178,47 +183,56 @@ class _Shown:
 
     def __init__(self, at: AdaptedTurn) -> None:
         self._at = at
+        self._streaming: str | None = None
         self._streamed: set[str | None] = set()
+        """The messages whose text came in pieces; others, such as those of sub-agents, come whole."""
+        self._used = 0
+        """Tokens of the last request: what the conversation takes of the model's window."""
 
     async def all(self, messages: Any) -> None:
         async for message in messages:
             parent: str | None = getattr(message, "parent_tool_use_id", None)
             at = self._at.under(parent) if parent else self._at
             match type(message).__name__:
-                case "StreamEvent":
-                    await self._event(at, parent, message.event)
-                case "AssistantMessage":
+                case "StreamEvent" if parent is None:  # sub-agents come in whole messages
+                    await self._event(at, message.event)
+                case "AssistantMessage" if message.error is None:  # the result tells what went wrong
                     for block in message.content:
-                        await self._block(at, parent, block)
+                        await self._block(at, message.message_id, block)
                 case "UserMessage" if not isinstance(message.content, str):
                     for block in message.content:
                         await _tool_result(at, block)
                 case "SystemMessage" if message.subtype == "init":
                     self._at.memory["claude"] = message.data.get("session_id")
                 case "ResultMessage":
-                    await _finish(self._at, message)
+                    await _finish(self._at, message, self._used)
                 case _:
                     pass
 
-    async def _event(self, at: AdaptedTurn, parent: str | None, event: dict[str, Any]) -> None:
-        if event["type"] == "content_block_start":
+    async def _event(self, at: AdaptedTurn, event: dict[str, Any]) -> None:
+        if event["type"] == "message_start":
+            self._streaming = event["message"].get("id")
+            self._used = _window_used(event["message"].get("usage"))
+        elif event["type"] == "message_delta":
+            self._used += (event.get("usage") or {}).get("output_tokens") or 0
+        elif event["type"] == "content_block_start":
             block = event["content_block"]
             if block["type"] == "tool_use":
                 await _pending(at, block["id"], block["name"], None)
         elif event["type"] == "content_block_delta":
             delta = event["delta"]
             if delta["type"] == "text_delta":
-                self._streamed.add(parent)
+                self._streamed.add(self._streaming)
                 await at.say(delta["text"])
             elif delta["type"] == "thinking_delta":
-                self._streamed.add(parent)
+                self._streamed.add(self._streaming)
                 await at.think(delta["thinking"])
 
-    async def _block(self, at: AdaptedTurn, parent: str | None, block: Any) -> None:
+    async def _block(self, at: AdaptedTurn, message_id: str | None, block: Any) -> None:
         match type(block).__name__:
-            case "TextBlock" if parent not in self._streamed:
+            case "TextBlock" if message_id not in self._streamed:
                 await at.say(block.text)
-            case "ThinkingBlock" if parent not in self._streamed:
+            case "ThinkingBlock" if message_id not in self._streamed:
                 await at.think(block.thinking)
             case "ToolUseBlock" | "ServerToolUseBlock":
                 await _pending(at, block.id, block.name, block.input)
@@ -253,15 +267,20 @@ def _text_of(content: Any) -> Any:
     return "\n".join(texts) if texts else blocks
 
 
-async def _finish(at: AdaptedTurn, result: Any) -> None:
+def _window_used(usage: Any) -> int:
+    """What a request sent: also what was cached is in the window."""
+    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    return sum((usage or {}).get(name) or 0 for name in names)
+
+
+async def _finish(at: AdaptedTurn, result: Any, used: int) -> None:
     at.memory["claude"] = result.session_id
     usage: dict[str, Any] = result.usage or {}
     read = usage.get("cache_read_input_tokens") or 0
     at.tokens(usage.get("input_tokens") or 0, usage.get("output_tokens") or 0, cached=read)
     models: dict[str, Any] = result.model_usage or {}
     window: int = max((each.get("contextWindow") or 0 for each in models.values()), default=0)
-    if window:
-        used = (usage.get("input_tokens") or 0) + read + (usage.get("cache_creation_input_tokens") or 0)
+    if window and used:
         await at.turn.usage(used, window, cost=result.total_cost_usd)
     if result.subtype == "error_max_turns":
         at.stop("max_turn_requests")

@@ -6,8 +6,12 @@ second agent with the script `inner`; and `options(agent)`, what `adapt` needs t
 """
 
 import importlib
+from collections.abc import Iterable
 from importlib import metadata
 from types import ModuleType
+from typing import Any
+
+import pytest
 
 PACKAGES = {
     "pydantic_ai": "pydantic-ai-slim",
@@ -31,6 +35,17 @@ def _is_installed(package: str) -> bool:
 def installed() -> list[str]:
     """The frameworks of this environment."""
     return [name for name, package in PACKAGES.items() if _is_installed(package)]
+
+
+def every(names: Iterable[str] = PACKAGES) -> list[Any]:
+    """All frameworks as parameters of tests; those that this environment lacks are skipped, and told of."""
+    here = installed()
+    return [
+        name
+        if name in here
+        else pytest.param(name, marks=pytest.mark.skip("frameworks that `make test-adapters` installs"))
+        for name in names
+    ]
 
 
 def load(name: str) -> ModuleType:

@@ -39,7 +39,8 @@ class FakeClaude(Transport):
         self._out: asyncio.Queue[Any] = asyncio.Queue()
         self._asked: dict[str, asyncio.Future[Any]] = {}
         self._turn: asyncio.Task[None] | None = None
-        self._model = ""
+        self._model = options.model or ""
+        self._message_id = ""
         self._remote: list[str] = []
         before = _load(options.resume) if options.resume else Seen()
         self._seen = before
@@ -126,12 +127,17 @@ class FakeClaude(Transport):
             shown.model = self._model
             text = ""
             calls: list[Call] = []
+            self._message_id = f"msg_{uuid.uuid4()}"
+            if parent is None:
+                usage = {"input_tokens": 7, "output_tokens": 1}
+                self._event({"type": "message_start", "message": {"id": self._message_id, "usage": usage}})
             for piece in fake.script.next(shown):
                 if isinstance(piece, str):
                     text += piece
-                    self._event({"type": "text_delta", "text": piece}, parent)
+                    if parent is None:  # what a sub-agent says comes in whole messages
+                        self._delta({"type": "text_delta", "text": piece})
                 elif isinstance(piece, Think):
-                    self._event({"type": "thinking_delta", "thinking": piece.text}, parent)
+                    self._delta({"type": "thinking_delta", "thinking": piece.text})
                 elif isinstance(piece, Call):
                     calls.append(piece)
                 elif isinstance(piece, Wait):
@@ -181,12 +187,14 @@ class FakeClaude(Transport):
         self._message("user", [block], parent)
 
     def _message(self, role: str, blocks: list[Any], parent: str | None) -> None:
-        message = {"role": role, "content": blocks, "model": "fake"}
+        message = {"role": role, "content": blocks, "model": "fake", "id": self._message_id}
         self._out.put_nowait({"type": role, "message": message, "parent_tool_use_id": parent})
 
-    def _event(self, delta: dict[str, Any], parent: str | None) -> None:
-        event = {"type": "content_block_delta", "index": 0, "delta": delta}
-        about = {"uuid": "u", "session_id": self._id, "parent_tool_use_id": parent}
+    def _delta(self, delta: dict[str, Any]) -> None:
+        self._event({"type": "content_block_delta", "index": 0, "delta": delta})
+
+    def _event(self, event: dict[str, Any]) -> None:
+        about = {"uuid": "u", "session_id": self._id, "parent_tool_use_id": None}
         self._out.put_nowait({"type": "stream_event", "event": event, **about})
 
 
