@@ -1,5 +1,6 @@
 """The agent that a background process keeps, and what is known of the session that is open there."""
 
+import asyncio
 import os
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -78,6 +79,9 @@ class KeptAgent:
         on_started: Callable[[int], None],
         remember: Callable[..., None],
     ) -> None:
+        self.name: str = config.agent
+        self.starting: asyncio.Lock = asyncio.Lock()
+        """Held by whoever starts it, or opens its session."""
         self.link: AgentLink | None = None
         """The way to it; None while there is none."""
         self.pid: int | None = None

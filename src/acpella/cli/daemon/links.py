@@ -12,12 +12,12 @@ from acpella._redact import redact
 from acpella.errors import ConnectionClosed, ParseError, RpcError
 from acpella.rpc import Channel
 from acpella.rpc.framing import Broken, Framer
-from acpella.rpc.message import ABSENT
+from acpella.rpc.message import ABSENT, RequestId
 from acpella.rpc.relay import Frame, Side, read_frame
 
 from .errors import to_wire
 
-__all__ = ["AgentLink", "ClientLink", "Link"]
+__all__ = ["AgentLink", "ClientLink", "Link", "request_id"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -192,3 +192,8 @@ class AgentLink(Link):
         self._lost = reason
         self._on_lost(reason)  # first, so that nobody whose call fails tries another one
         self.side.fail(to_wire(reason))
+
+
+def request_id(request: Frame) -> RequestId:
+    assert request.id is not None  # or it would be noise
+    return request.id
