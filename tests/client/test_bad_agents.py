@@ -52,7 +52,7 @@ async def test_a_command_that_is_no_agent_is_explained(tmp_path: Path, command: 
 async def test_a_version_nobody_speaks_is_named(script: Script) -> None:
     """R-103"""
     command = script('serve(hello={"protocolVersion": 99})')
-    with pytest.raises(Exception, match="speaks ACP version 99; this is 1"):
+    with pytest.raises(Exception, match="speaks ACP version 99; this client speaks 1"):
         async with asyncio.timeout(20), connect(command):
             pass
 

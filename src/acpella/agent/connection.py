@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
 
 from acpella.errors import InternalError, InvalidParams, InvalidRequest, ResourceNotFound
-from acpella.rpc import Channel, Connection, Limits
+from acpella.rpc import Channel, Connection, Handler, Limits
 from acpella.sessions import InvalidCursor, InvalidDocument, SessionBusy, SessionNotFound, StoreError
 
-from .codec import Route, codec_for
+from .codec import CODECS, Codec, Negotiation, Route
 from .definition import Definition
 from .editor import Editor
 from .extensions import Extensions
@@ -67,7 +67,8 @@ class EditorConnection:
         self._definition = definition
         self._open_sessions = open_sessions
         self._logins = logins
-        self._codec = codec_for(definition)
+        negotiation = Negotiation(definition, CODECS, on_choice=self._speak)
+        self._codec = negotiation.codec
         self._editor = Editor(
             self._codec, principal=principal, log_first=log_first, is_detached=is_detached, roots=roots
         )
@@ -78,18 +79,28 @@ class EditorConnection:
         self._prompting = Prompting(definition, self._service, self._running, logins)
         self._extensions = Extensions(definition, self._service, stored_sessions)
         self._initialized = False
-        cancellations = {
-            method: self._cancelling(read) for method, read in self._codec.cancellations().items()
-        }
+        self._requests = self._request_handlers()
+        self._notifications = self._notification_handlers()
         self._connection = Connection(
             channel,
-            self._codec.vocabulary,
-            requests=self._requests(),
-            notifications={**cancellations, **definition.notification_handlers},
+            negotiation,
+            requests=self._requests,
+            notifications=self._notifications,
             limits=Limits(close_grace=GOODBYE_GRACE),
             is_cancel_useful=self._is_cancel_useful,
         )
         self._editor.attach(self._connection)
+
+    def _speak(self, codec: Codec) -> None:
+        """The editor has said which protocol version it speaks: from here on its methods are that one's."""
+        self._codec = codec
+        self._editor.speak(codec)
+        for table, handlers in (
+            (self._requests, self._request_handlers()),
+            (self._notifications, self._notification_handlers()),
+        ):
+            table.clear()
+            table.update(handlers)
 
     # -- life ----------------------------------------------------------------------------
 
@@ -133,7 +144,7 @@ class EditorConnection:
             LogOut: self._log_out,
         }
 
-    def _requests(self) -> dict[str, _Handler]:
+    def _request_handlers(self) -> dict[str, _Handler]:
         """What this agent can be asked; everything else answers -32601."""
         services = self._services()
         table = {method: self._serving(route, services) for method, route in self._codec.requests().items()}
@@ -141,6 +152,12 @@ class EditorConnection:
         table |= {method: self._answering(self._logged_in(handler)) for method, handler in others.items()}
         table["initialize"] = self._initialize
         return table
+
+    def _notification_handlers(self) -> dict[str, Handler]:
+        cancellations = {
+            method: self._cancelling(read) for method, read in self._codec.cancellations().items()
+        }
+        return {**cancellations, **self._definition.notification_handlers}
 
     def _serving(
         self, route: Route, services: dict[type[Operation], Callable[[Any], Awaitable[Any]]]

@@ -40,7 +40,6 @@ class Editor:
         is_detached: Callable[[], bool] | None = None,
         roots: Sequence[str] = (),
     ) -> None:
-        self.codec = codec
         self.principal = principal
         """Who uses it; one of several users of a server, or nobody in particular."""
         self.log_first = log_first
@@ -51,6 +50,11 @@ class Editor:
         self._is_detached = is_detached
         self._fence = [os.path.realpath(os.path.expanduser(root)) for root in roots]
         self._connection: Connection | None = None
+        self.speak(codec)
+
+    def speak(self, codec: Codec) -> None:
+        """Use this codec for what goes to it."""
+        self.codec = codec
         self._encode = codec.update
         self._update_method = codec.update_method
 

@@ -18,13 +18,12 @@ from acpella.rpc import Channel, Connection, Method, Noise
 from acpella.schema import (
     AgentCapabilities,
     Implementation,
-    InitializeRequest,
     InitializeResponse,
     SessionNotification,
     SessionUpdate,
-    methods,
 )
 
+from .codec import CODECS, Greeting, UnknownVersion, newest
 from .login import methods_in
 from .permissions import Permissions
 from .services import Services
@@ -43,8 +42,6 @@ log: logging.Logger = logging.getLogger(__name__)
 
 P = TypeVar("P")
 R = TypeVar("R")
-
-PROTOCOL_VERSION = 1
 
 MAX_EARLY = 64
 """Sessions, and updates of each, kept for a session whose answer was not read yet. Without it, updates for
@@ -117,7 +114,7 @@ class ConnectedAgentCore:
         notifications = {"session/update": self._update, **services.notifications()}
         connection = Connection(
             channel,
-            methods.CLIENT,
+            newest(CODECS).vocabulary,
             requests={**requests, **self._more_requests},
             notifications={**notifications, **self._more_notifications},
             on_noise=self._heard_noise,
@@ -150,11 +147,10 @@ class ConnectedAgentCore:
 
     async def _greet(self, connection: Connection) -> InitializeResponse:
         offered = self._services.capabilities(terminal_logins=self.channel.about.process is not None)
-        request = InitializeRequest(
-            protocol_version=PROTOCOL_VERSION, client_capabilities=offered, client_info=self._info
-        )
+        greeting = Greeting(CODECS, on_choice=lambda codec: connection.speak(codec.vocabulary))
+        request = greeting.request(offered, self._info)
         try:
-            hello = await connection.call(methods.INITIALIZE, request, timeout=self.timeouts.startup or None)
+            hello = await connection.call(greeting, request, timeout=self.timeouts.startup or None)
         except MethodNotFound:
             raise TransportError(f"{self.name} does not know `initialize`; is it an ACP agent?") from None
         except ConnectionClosed as error:
@@ -168,9 +164,10 @@ class ConnectedAgentCore:
                 "is it an ACP agent?",
                 stderr_tail=self.channel.about.stderr_tail,
             ) from None
-        if hello.protocol_version != PROTOCOL_VERSION:  # R-103
-            theirs = hello.protocol_version
-            raise Unsupported(f"{self.name} speaks ACP version {theirs}; this is {PROTOCOL_VERSION}")
+        if isinstance(hello, UnknownVersion):  # R-103
+            raise Unsupported(
+                f"{self.name} speaks ACP version {hello.version}; this client speaks {greeting.spoken}"
+            )
         return hello
 
     async def ready(self) -> None:

@@ -170,6 +170,10 @@ class Connection:
         """The last frames in both directions, shortened and without secrets."""
         return self._frame_log.frames(count)
 
+    def speak(self, vocabulary: Vocabulary) -> None:
+        """Read what comes from here on with these methods; the handlers stay."""
+        self._peer.speak(vocabulary)
+
     # -- talking -----------------------------------------------------------------------
 
     @overload

@@ -195,29 +195,33 @@ class Peer:
         answered with -32601, notifications of others are dropped (R-011). With `answer_noise=False`,
         unreadable frames get no error answer: a client uses that for agents that print banners.
         """
-        self._vocabulary = vocabulary
         self._requests = requests
         self._notifications = notifications
         self._limits = limits
         self._framer = Framer(max_frame=limits.max_frame, framing=framing)
         self._answer_noise = answer_noise
-        self._encoder = vocabulary.encoder
-        stream = vocabulary.stream
-        self.stream_event: type | None = None
-        """The class of the events that the flooding notification becomes."""
-        self._stream: msgspec.json.Decoder[Any] | None = None
-        if stream is not None and stream.name in notifications:
-            self.stream_event = _stream_event(stream)
-            self._stream = msgspec.json.Decoder(self.stream_event, dec_hook=vocabulary.decode_hook)
+        self.speak(vocabulary)
         self.only_stream: bool = False
-        """Whether the last `receive` gave nothing but events of that class."""
-        self._stream_name = b'"%b"' % (stream.name.encode() if stream else b"")
-        self._stream_start = b'{"jsonrpc":"2.0","method":%b,' % self._stream_name
+        """Whether the last `receive` gave nothing but events of `stream_event`."""
         self._out: list[bytes] = []  # pieces are joined once, which is quicker than growing a buffer
         self._unsent = 0
         self._next_id = 0
         self._calls: dict[RequestId, Method[Any, Any] | str] = {}
         self._prefixes: dict[str, bytes] = {}  # of notifications, by method
+
+    def speak(self, vocabulary: Vocabulary) -> None:
+        """Read what comes from here on with these methods."""
+        self._vocabulary = vocabulary
+        self._encoder = vocabulary.encoder
+        stream = vocabulary.stream
+        self.stream_event: type | None = None
+        """The class of the events that the flooding notification becomes."""
+        self._stream: msgspec.json.Decoder[Any] | None = None
+        if stream is not None and stream.name in self._notifications:
+            self.stream_event = _stream_event(stream)
+            self._stream = msgspec.json.Decoder(self.stream_event, dec_hook=vocabulary.decode_hook)
+        self._stream_name = b'"%b"' % (stream.name.encode() if stream else b"")
+        self._stream_start = b'{"jsonrpc":"2.0","method":%b,' % self._stream_name
 
     # -- what comes in -------------------------------------------------------------------
 

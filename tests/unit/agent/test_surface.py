@@ -4,7 +4,7 @@ import inspect
 
 import acpella
 from acpella.agent import Agent, Session, Turn
-from acpella.agent.codec import codec_for
+from acpella.agent.codec.v1 import CodecV1
 from acpella.agent.definition import Definition
 from acpella.agent.editor import Editor
 from acpella.agent.operations import Workplace
@@ -32,7 +32,7 @@ SESSION = """
 def a_session() -> SessionCore:
     definition = Definition("seen")
     record = SessionRecord(id="s", cwd="/", created_at="", updated_at="")
-    return SessionCore(definition, Editor(codec_for(definition)), record, Workplace("/"), log_writer=None)
+    return SessionCore(definition, Editor(CodecV1(definition)), record, Workplace("/"), log_writer=None)
 
 
 def shown(thing: object) -> list[str]:

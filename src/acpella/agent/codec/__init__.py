@@ -2,17 +2,18 @@
 
 A codec turns what an editor sends into operations (`agent/operations.py`) and what sessions and turns do into
 messages. It holds no connection and awaits nothing. Another protocol version is another module here that
-implements `Codec`, and one more line in `codec_for`; nothing above this package mentions a version. Today the
-codec is chosen before `initialize` is read, so a second version has to move that choice behind it.
+implements `Codec`, and one more line in `CODECS`; nothing above this package mentions a version. What the
+editor asks for in `initialize` chooses (`negotiation.py`).
 """
+
+from collections.abc import Callable
 
 from ..definition import Definition
 from .base import Codec, EditorCapabilities, Route
+from .negotiation import Negotiation
 from .v1 import CodecV1
 
-__all__ = ["Codec", "EditorCapabilities", "Route", "codec_for"]
+__all__ = ["CODECS", "Codec", "EditorCapabilities", "Negotiation", "Route"]
 
-
-def codec_for(definition: Definition) -> Codec:
-    """The codec of a new connection. There is one; with two, what `initialize` asks for would choose."""
-    return CodecV1(definition)
+CODECS: dict[int, Callable[[Definition], Codec]] = {1: CodecV1}
+"""The protocol versions that an agent speaks."""

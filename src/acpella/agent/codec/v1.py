@@ -131,7 +131,7 @@ class CodecV1:
         logins = self._offered_logins()
         hint = {"auth_hint": "log in with one of: " + ", ".join(login.name for login in logins)}
         return InitializeResponse(
-            protocol_version=PROTOCOL_VERSION,  # the only one there is
+            protocol_version=PROTOCOL_VERSION,
             agent_capabilities=capabilities(definition),
             agent_info=Implementation(
                 name=definition.name, version=definition.version, title=definition.title
