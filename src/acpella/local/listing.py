@@ -5,6 +5,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from .git import LIST_FILES, git_environment
+
 __all__ = ["Files"]
 
 MAX_FILES = 20_000
@@ -50,9 +52,15 @@ class Files:
 
 
 def _git_files(root: Path) -> list[str]:
-    command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
-        ran = subprocess.run(command, capture_output=True, timeout=LIST_TIME, stdin=subprocess.DEVNULL)
+        ran = subprocess.run(
+            LIST_FILES,
+            cwd=root,
+            env=git_environment(),
+            capture_output=True,
+            timeout=LIST_TIME,
+            stdin=subprocess.DEVNULL,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return []
     names = ran.stdout.decode("utf-8", "replace").split("\0")[:MAX_FILES]

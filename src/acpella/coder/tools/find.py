@@ -12,10 +12,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from acpella._processes import inherited_environment
 from acpella.agent import Turn
 from acpella.agent.tool_call import ToolRun
 from acpella.local import Jail, JailError
+from acpella.local.git import LIST_FILES, git_environment
 from acpella.schema import ToolKind
 
 from ..models import ToolSpec
@@ -129,9 +129,7 @@ async def _ask_git(start: Path) -> list[str] | None:
     """What git tracks or does not ignore; None where git has nothing to say."""
     if shutil.which("git") is None:
         return None
-    argv = ["git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "ls-files", "-z"]
-    # the settings above: a repository must not make us run its programs
-    code, out = await _output([*argv, "--cached", "--others", "--exclude-standard"], start)
+    code, out = await _output([*LIST_FILES], start)
     if code != 0:
         return None
     return list(dict.fromkeys(os.fsdecode(name) for name in out.split(b"\0")[:-1]))
@@ -256,8 +254,7 @@ async def _output(argv: list[str], cwd: Path, given: bytes = b"") -> tuple[int |
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        env={k: v for k, v in inherited_environment().items() if not k.startswith("GIT_")}
-        | {"GIT_OPTIONAL_LOCKS": "0"},
+        env=git_environment(),
         start_new_session=True,
     )
     assert process.stdin is not None and process.stdout is not None
