@@ -258,3 +258,16 @@ def test_half_a_character_does_not_break_the_file_of_answers(tmp_path: Path) -> 
     half = ToolCallUpdate(tool_call_id="c", raw_input={"command": "echo \ud800"})
     file.remember("agent", key_of(half), "allow")
     assert RememberedPermissions(file.path).get("agent", key_of(half)) == "allow"
+
+
+def test_a_project_whose_name_is_not_utf_8_does_not_make_the_answers_forgotten(tmp_path: Path) -> None:
+    """A malformed file counts as empty: "never" would hold no longer."""
+    file = RememberedPermissions(tmp_path / "answers.toml")
+    call = ToolCallUpdate(tool_call_id="c", raw_input={"command": "git push"})
+    file.remember("agent", key_of(call), "deny")
+    strange = key_of(call, [os.fsdecode(b"/projects/\xff")])
+    file.remember("agent", strange, "allow")
+    again = RememberedPermissions(file.path)
+    assert (again.get("agent", key_of(call)), again.get("agent", strange)) == ("deny", "allow")
+    assert again.forget("agent", strange)
+    assert again.all("agent") == {key_of(call): "deny"}

@@ -34,12 +34,12 @@ class RememberedPermissions:
     def get(self, owner: str, key: str) -> Decision | None:
         """What was decided, in this process or another."""
         self._refresh()
-        return self._decisions.get(owner, {}).get(key)
+        return self._decisions.get(_writable(owner), {}).get(_writable(key))
 
     def all(self, owner: str) -> dict[str, Decision]:
         """Everything that was decided for an owner."""
         self._refresh()
-        return dict(self._decisions.get(owner, {}))
+        return dict(self._decisions.get(_writable(owner), {}))
 
     def owners(self) -> list[str]:
         """Everybody for whom something was decided."""
@@ -49,13 +49,13 @@ class RememberedPermissions:
     def remember(self, owner: str, key: str, decision: Decision) -> None:
         """Keep a decision from now on."""
         self._refresh()
-        self._decisions.setdefault(owner, {})[key] = decision
+        self._decisions.setdefault(_writable(owner), {})[_writable(key)] = decision
         self._save()
 
     def forget(self, owner: str, key: str) -> bool:
         """Ask again from now on; False if nothing was remembered."""
         self._refresh()
-        decision = self._decisions.get(owner, {}).pop(key, None)
+        decision = self._decisions.get(_writable(owner), {}).pop(_writable(key), None)
         if decision is not None:
             self._save()
         return decision is not None
@@ -101,6 +101,11 @@ class RememberedPermissions:
             self._stamp = (status.st_mtime_ns, status.st_size)
         except OSError as error:
             log.warning("%s could not be written; the decision holds for now only: %s", self._path, error)
+
+
+def _writable(text: str) -> str:
+    """A name that TOML can have; one with a stray byte would make the whole file malformed."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _parse(text: str) -> dict[str, dict[str, Decision]]:
