@@ -1,12 +1,13 @@
 """Where acpella keeps its files on each system, and which repository a directory belongs to."""
 
+import functools
 import os
 import stat
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["config", "data", "logs", "private", "repository", "runtime", "state", "write_private"]
+__all__ = ["config", "data", "logs", "own", "private", "repository", "runtime", "state", "write_private"]
 
 
 def config(*, platform: str = sys.platform, environ: Mapping[str, str] = os.environ) -> Path:
@@ -43,6 +44,29 @@ def runtime(*, platform: str = sys.platform, environ: Mapping[str, str] = os.env
     if platform in ("win32", "darwin") or not (os.path.isabs(given) and os.path.isdir(given)):
         return None
     return Path(given) / "acpella"
+
+
+_VARIABLES = (
+    *("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "APPDATA", "LOCALAPPDATA"),
+    *("HOME", "USERPROFILE"),
+)
+
+
+def own() -> frozenset[str]:
+    """All directories of acpella's own, without links: as the variables say, and as they would be without."""
+    return _own(tuple(os.environ.get(name, "") for name in _VARIABLES))
+
+
+@functools.lru_cache(maxsize=8)  # every file that an agent reads is compared with them
+def _own(values: tuple[str, ...]) -> frozenset[str]:
+    environ = dict(zip(_VARIABLES, values, strict=True))
+    bare: dict[str, str] = {}
+    named = [
+        directory(environ=given)
+        for directory in (config, data, state, logs, runtime)
+        for given in (environ, bare)
+    ]
+    return frozenset(os.path.realpath(path) for path in named if path is not None)
 
 
 def _unix(variable: str, default: str, platform: str, environ: Mapping[str, str]) -> Path:

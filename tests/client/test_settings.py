@@ -205,7 +205,8 @@ def test_another_spelling_is_the_same_file_on_some_systems() -> None:
 @pytest.mark.parametrize(
     "name",
     ".acpella .hg .claude .cursor .mcp.json .devcontainer .gemini .codex .github/workflows .gitmodules "
-    ".pre-commit-config.yaml .GitHub/Workflows".split(),
+    ".pre-commit-config.yaml .GitHub/Workflows .gitea/workflows .cargo .yarnrc.yml "
+    ".nvim.lua Jenkinsfile".split(),
 )
 def test_settings_of_other_programs_are_files_that_programs_run_by_themselves(name: str) -> None:
     assert acting_name(f"/p/{name}/x", "/p") == name

@@ -116,12 +116,16 @@ class Workspace:
         if self._hooks:
             return refuse
         from acpella.local import acting_name
+        from acpella.local.names import own_directories
 
         homes = [os.path.realpath(root) for root in roots]
+        own = own_directories(homes)
 
         def forbids(path: str) -> str | None:
             if refuse is not None and (why := refuse(path)):
                 return why
+            if any(Path(path).is_relative_to(directory) for directory in own):
+                return "is not written: it belongs to acpella, which keeps there what agents may do"
             # of roots within each other the outer one counts: `.git/modules/x` offers no way around
             around = (home for home in homes if Path(path).is_relative_to(home))
             name = acting_name(path, min(around, key=len, default=os.sep))

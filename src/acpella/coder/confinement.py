@@ -192,17 +192,7 @@ def _hidden(visible: list[Path], roots: list[Path]) -> list[Path]:
 
 def _own_directories() -> Iterator[Path]:
     """Where acpella keeps settings, sessions and the sockets of running sessions, as far as they exist."""
-    every = (
-        directories.config,
-        directories.data,
-        directories.state,
-        directories.logs,
-        directories.runtime,
-    )
-    # as the variables say, and as they would be without
-    bare: dict[str, str] = {}
-    found = [directory(environ=environ) for directory in every for environ in (os.environ, bare)]
-    named = [path for path in found if path is not None]
+    named = [Path(path) for path in directories.own()]
     for temporary in {"/tmp", os.environ.get("TMPDIR") or "/tmp"}:
         named += Path(temporary).glob("acpella-*")
     if store := os.environ.get("ACPELLA_STORE"):

@@ -12,7 +12,7 @@ from typing import BinaryIO, Literal, TypeVar
 
 from acpella.errors import AcpellaError
 
-from .names import SECRET_NAME, SECRET_PLACE, is_beneath, names_of
+from .names import SECRET_NAME, SECRET_PLACE, is_beneath, names_of, own_directories
 
 __all__ = [
     "READ_LIMIT",
@@ -136,7 +136,8 @@ class Jail:
     ) -> None:
         """Fence in these directories; relative paths start at the first.
 
-        `secrets` refuses `SECRET_PATHS`, for a root that holds more than a project. `real` tells where the
+        `secrets` refuses `SECRET_PATHS` and the directories of acpella's own settings, answers and sessions,
+        for a root that holds more than a project. `real` tells where the
         roots were found when somebody decided on them; a link that took the place of one since is refused.
         `refuse` is given every path on the way, without links, and says why it must not be touched, or None.
         """
@@ -150,6 +151,7 @@ class Jail:
         ]
         self._aliases = list(zip(spelled, self._roots, strict=True))
         self._secrets = secrets
+        self._own = own_directories(self._roots) if secrets else ()
         self._forbids = refuse
 
     @property
@@ -326,6 +328,11 @@ class Jail:
             return
         below = "/".join(["", *names_of(path)[len(names_of(root)) :], ""]).casefold()
         whole, home = "/".join(["", *names_of(path), ""]), "/".join(["", *names_of(root), ""])
+        if any(is_beneath(path.casefold(), own.casefold()) for own in self._own):
+            raise SecretPath(
+                f"{asked} is not touched: it belongs to acpella, which keeps there what agents may do; "
+                "it is changed by hand or by acpella's commands"
+            )
         if SECRET_NAME.search(below) or (SECRET_PLACE.match(whole) and not SECRET_PLACE.match(home)):
             raise SecretPath(
                 f"{asked} may hold keys or passwords and is not touched; if it must be, ask the user, "

@@ -6,6 +6,8 @@ import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
+from acpella import _directories as directories
+
 __all__ = [
     "ACTING_NAMES",
     "SECRET_NAME",
@@ -14,6 +16,7 @@ __all__ = [
     "acting_name",
     "is_beneath",
     "names_of",
+    "own_directories",
 ]
 
 SECRET_PATHS = (
@@ -55,6 +58,27 @@ SECRET_PATHS = (
     ".local/share/keyrings",
     ".codex/auth.json",
     ".claude/.credentials.json",
+    ".claude.json",
+    ".gemini/oauth_creds.json",
+    ".qwen/oauth_creds.json",
+    ".kimi/credentials",
+    "opencode/auth.json",
+    ".copilot/config.json",
+    ".config/github-copilot",
+    ".config/glab-cli",
+    ".config/hub",
+    ".config/op",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".mozilla",
+    ".thunderbird",
+    ".yarnrc.yml",
+    ".bundle/config",
+    ".gradle/gradle.properties",
+    ".streamlit/secrets.toml",
+    "*.tfvars",
+    "pip.conf",
+    "wallet.dat",
     "credentials.json",
     "service-account*.json",
     "terraform.tfstate",
@@ -86,6 +110,10 @@ unless a root lies in it."""
 
 ACTING_NAMES = frozenset(
     ".git .gitmodules .hg .jj .husky .pre-commit-config.yaml lefthook.yml .github/workflows .gitlab-ci.yml "
+    ".forgejo/workflows .gitea/workflows .woodpecker .woodpecker.yml .drone.yml .travis.yml .buildkite "
+    "azure-pipelines.yml bitbucket-pipelines.yml jenkinsfile .cargo .yarn .yarnrc.yml .pnpmfile.cjs "
+    "mise.toml .mise.toml .exrc .nvim.lua .nvimrc .vimrc .dir-locals.el .config/nvim .tmux.conf "
+    ".aider.conf.yml "
     ".circleci .envrc .direnv .devcontainer .vscode .idea .zed .cursor .windsurf .acpella .claude .codex "
     ".gemini .mcp.json .opencode opencode.json opencode.jsonc .qwen .vibe .kimi .kiro .roo .continue .crush "
     "crush.json .crush.json .bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile "
@@ -123,6 +151,20 @@ def acting_name(path: str | Path, root: str | Path = os.sep) -> str | None:
         if "/".join(plain[index : index + 2]) in ACTING_NAMES:
             return "/".join(names[index : index + 2])
     return None
+
+
+def own_directories(roots: Sequence[str]) -> list[str]:
+    """The directories of acpella's own inside these roots: what agents may do is decided there.
+
+    A root that lies in one of them was chosen by somebody who meant it.
+    """
+    ends = [os.path.join(root, "") for root in roots]
+    return [
+        own
+        for own in directories.own()
+        if any(own.startswith(root) for root in ends)
+        and not any(root.startswith(own + os.sep) for root in ends)
+    ]
 
 
 def _plain(name: str) -> str:

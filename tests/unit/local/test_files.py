@@ -517,6 +517,44 @@ def test_a_root_that_the_user_chose_is_not_secret_itself(root: Path) -> None:
         jail.read_text(".aws/credentials")
 
 
+@pytest.mark.usefixtures("ways")
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".config/acpella/permissions.toml",
+        ".config/acpella/settings.json",
+        ".config/acpella/keys.json",
+        ".local/state/acpella/trusted.json",
+        ".local/share/acpella/sessions.db",
+        ".CONFIG/Acpella/permissions.toml",
+        "elsewhere/acpella/permissions.toml",
+        "link/permissions.toml",
+    ],
+)
+def test_where_acpella_keeps_what_agents_may_do_is_neither_read_nor_written(
+    root: Path, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent that may only edit, in a session in the home directory, would answer its own questions."""
+    monkeypatch.setenv("HOME", str(root))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(root / "elsewhere"))
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    put(root / "elsewhere/acpella/permissions.toml")
+    put(root / path)
+    (root / "link").mkdir(exist_ok=True)
+    put(root / "plain.txt")
+    if path.startswith("link/"):
+        (root / path).unlink()
+        (root / path).symlink_to(root / "elsewhere/acpella/permissions.toml")
+    jail = Jail([root])
+    with pytest.raises(SecretPath, match="belongs to acpella"):
+        jail.read_text(path)
+    with pytest.raises(SecretPath, match="belongs to acpella"):
+        jail.write_text(path, "allow")
+    assert jail.read_text("plain.txt") == "inside"
+    assert Jail([root / "elsewhere/acpella"]).read_text("permissions.toml") == "inside", "the user chose it"
+
+
 def test_the_list_of_secrets_has_no_doubles() -> None:
     assert len(set(SECRET_PATHS)) == len(SECRET_PATHS)
 
