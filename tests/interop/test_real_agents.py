@@ -18,6 +18,9 @@ from acpella.testing import FakeModel, Recipe, recipe, recipe_names
 
 pytestmark = pytest.mark.anyio
 
+PATIENCE = 240
+"""Seconds for one test: some agents start for half a minute on a busy machine."""
+
 NODE_MODULES = Path(__file__).parents[1] / "peers" / "node_modules"
 
 
@@ -54,7 +57,7 @@ class Started:
             cwd=self.project,
             files=Workspace(write=True),
             permissions=Permissions("ask", ask=ask),
-            timeouts=Timeouts(startup=60),
+            timeouts=Timeouts(startup=PATIENCE),
             record=self.recording,
         )
 
@@ -66,7 +69,7 @@ def started(request: pytest.FixtureRequest, model: FakeModel, tmp_path: Path) ->
 
 async def test_a_real_agent_answers_asks_and_stops(started: Started, model: FakeModel) -> None:
     """A2, D1, D4, D6, and FIELD-NOTES 1, 3, 7, 8, 9 with the peers that they are about."""
-    async with asyncio.timeout(120), started.connect() as agent:
+    async with asyncio.timeout(PATIENCE), started.connect() as agent:
         session = await agent.new_session(started.project)
 
         result = await session.prompt("hello world")
@@ -77,7 +80,8 @@ async def test_a_real_agent_answers_asks_and_stops(started: Started, model: Fake
         result = await session.prompt(f"!run touch {ran}")
         assert ran.exists()
         assert [request.tool_call.kind for request in started.asked] == ["execute"]
-        assert "touch" in started.asked[0].tool_call.title
+        question = started.asked[0].tool_call  # Kimi calls every command `Bash`
+        assert "touch" in f"{question.title} {question.raw_input}"
         assert [call.status for call in result.tool_calls.values()] == ["completed"]
 
         if started.agent.writes_files:
@@ -92,7 +96,7 @@ async def test_a_real_agent_answers_asks_and_stops(started: Started, model: Fake
                 if chunks == 3:
                     break
         assert turn.stop_reason == "cancelled"
-        assert await asyncio.to_thread(model.hung_up.wait, 20), "the agent went on after the cancel"
+        assert await asyncio.to_thread(model.hung_up.wait, 60), "the agent went on after the cancel"
         assert "still there" in (await session.prompt("still there")).text
 
     (conversation,) = read_recording(started.recording)
@@ -106,9 +110,9 @@ async def test_a_real_agent_takes_no_for_an_answer(started: Started) -> None:
         env=started.prepared.env,
         cwd=started.project,
         permissions="deny-all",
-        timeouts=Timeouts(startup=60),
+        timeouts=Timeouts(startup=PATIENCE),
     )
-    async with asyncio.timeout(120), agent:
+    async with asyncio.timeout(PATIENCE), agent:
         session = await agent.new_session(started.project)
         ran = started.project / "ran.txt"
         result = await session.prompt(f"!run touch {ran}")
@@ -131,7 +135,7 @@ async def test_the_command_line_drives_a_real_agent(started: Started) -> None:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(PATIENCE):
         out, err = await process.communicate()
     assert process.returncode == 0, err.decode()
     assert "hello world" in out.decode()
