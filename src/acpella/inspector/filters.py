@@ -39,6 +39,8 @@ class Filter:
         """Raises FilterError: a word cannot be understood."""
         self.text_words: list[tuple[bool, str]] = []
         """What to look for in the whole message, in lower case, and whether it must be there."""
+        self.keys: set[str] = set()
+        """What stands before colons in it."""
         self._tests: list[Callable[[Row, list[str]], bool]] = []
         for sign, quoted, word in _WORD.findall(text):
             self._add(word, quoted, wanted=not sign)
@@ -59,6 +61,7 @@ class Filter:
                 )
             self.text_words.append((wanted, word.lower()))
             return
+        self.keys.add(key)
         pattern = re.compile(translate(value.lower()))
         self._tests.append(_key_test(key, value.lower(), pattern, wanted=wanted))
 

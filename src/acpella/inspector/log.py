@@ -47,6 +47,11 @@ class RecordingLog:
         self._offsets = array("Q")
         self._lines = 0
 
+    @property
+    def open_requests(self) -> list[Row]:
+        """Requests of the last connection that nobody has answered."""
+        return self._made.open_requests
+
     def close(self) -> None:
         """Let go of the file."""
         self._file.close()

@@ -62,6 +62,15 @@ class Rows:
         """Seconds from the first connection of the file to the one in hand."""
         self._open: dict[tuple[str, str], Row] = {}
 
+    @property
+    def open_requests(self) -> list[Row]:
+        """Requests that nobody has answered."""
+        return list(self._open.values())
+
+    def expect(self, request: Row) -> None:
+        """Know of a request that was seen elsewhere."""
+        self._open[request.dir, request.id] = request
+
     def take(self, item: Item) -> Row:
         """The row of the next line."""
         self._count += 1

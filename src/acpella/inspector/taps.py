@@ -18,6 +18,8 @@ class Tap(msgspec.Struct):
     command: list[str]
     path: str
     started: float
+    control: str = ""
+    """The socket where its messages can be held; empty where there is none."""
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from .format import Direction, Point, new_header
-from .queue import Lost, Queue
+from .queue import Lost, Note, Queue
 from .writer import Filters, Writer, open_private
 
 __all__ = ["BackgroundWriter"]
@@ -59,6 +59,8 @@ class BackgroundWriter:
                 for item in items:
                     if isinstance(item, Lost):
                         writer.lose(item.direction, item.frames, item.at)
+                    elif isinstance(item, Note):
+                        writer.note_change(item.direction, item.how, item.line, item.at, **item.info)
                     else:
                         writer.feed(item.direction, item.data, item.at)
                 writer.flush()

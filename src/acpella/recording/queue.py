@@ -4,10 +4,11 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass
+from typing import Any
 
 from .format import Direction
 
-__all__ = ["Chunk", "Lost", "Queue"]
+__all__ = ["Chunk", "Lost", "Note", "Queue"]
 
 ROOM = 256 * 1024 * 1024
 """Bytes that may wait. Without it, a slow disk fills the memory; with less, large images are lost."""
@@ -34,13 +35,25 @@ class Lost:
     at: float
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that was done to a message on its way."""
+
+    direction: Direction
+    how: str
+    line: bytes
+    """The message as its sender wrote it."""
+    info: dict[str, Any]
+    at: float
+
+
 class Queue:
     """Carries bytes from the threads that pass them on to the thread that records them."""
 
     def __init__(self, room: int = ROOM) -> None:
         self._room = room
         self._lock = threading.Lock()
-        self._items: deque[Chunk | Lost] = deque()
+        self._items: deque[Chunk | Lost | Note] = deque()
         self._size = 0
         self._lost: dict[Direction, int] = {}
         self._filled = threading.Event()
@@ -60,12 +73,21 @@ class Queue:
         if not self._filled.is_set():
             self._filled.set()
 
+    def note(self, note: Note) -> None:
+        """Queue a note without waiting. If there is no room, it is lost."""
+        with self._lock:
+            if self._size + len(note.line) > self._room:
+                return
+            self._items.append(note)
+            self._size += len(note.line)
+        self._filled.set()
+
     def close(self) -> None:
         """Nothing more will be put; what waits can still be taken."""
         self._closed.set()
         self._filled.set()
 
-    def take(self) -> list[Chunk | Lost] | None:
+    def take(self) -> list[Chunk | Lost | Note] | None:
         """Wait for something; None when there will be nothing more."""
         self._filled.wait()
         self._closed.wait(BATCH)

@@ -21,7 +21,8 @@ from acpella.errors import TransportError
 from acpella.local.guard import Guard
 
 from .format import Direction, new_header
-from .queue import Chunk, Lost, Queue
+from .hand import Hand
+from .queue import Chunk, Lost, Note, Queue
 from .writer import Filters, Writer, open_private
 
 assert sys.platform != "win32"  # as the module that it stands on, which type checkers skip there
@@ -40,15 +41,20 @@ _HEAD = struct.Struct("<BdI")
 _KINDS: tuple[Direction, ...] = ("out", "in", "err")
 _LOST = 8  # added to a kind: so many frames were lost
 _END = 16
+_NOTE = 32  # added to a kind: a message was changed; JSON, then the message
 
 
 def record_program(
-    command: Sequence[str], path: str | os.PathLike[str], *, filters: Callable[[], Filters]
+    command: Sequence[str],
+    path: str | os.PathLike[str],
+    *,
+    filters: Callable[[], Filters],
+    hand: Hand | None = None,
 ) -> tuple[int, str]:
     """Run a program in this one's place until it ends, and record what it says and hears.
 
     Gives its exit code, or minus the number of the signal that ended it, and what went wrong with the
-    recording. Must be called before there are threads.
+    recording. `hand` may hold and change what passes. Must be called before there are threads.
 
     Raises:
         OSError: the file cannot be written.
@@ -58,7 +64,7 @@ def record_program(
     queue = Queue()
     feeder = threading.Thread(target=recorder.feed, args=(queue,), daemon=True)
     feeder.start()
-    stand_in = StandIn(command, seen=queue.put)
+    stand_in = StandIn(command, seen=queue.put, gates=None if hand is None else hand.gates)
     try:
         guard = Guard(stand_in.start())
     except TransportError as error:
@@ -66,7 +72,11 @@ def record_program(
         feeder.join(PATIENCE)
         recorder.end({"exit": None, "error": str(error)})
         raise
+    if hand is not None:
+        hand.begin(queue.note)
     status = stand_in.run()
+    if hand is not None:
+        hand.end()
     guard.stop()
     queue.close()
     feeder.join(PATIENCE)
@@ -102,10 +112,14 @@ class _Recorder:
             while queue.take() is not None:
                 pass
 
-    def _send(self, item: Chunk | Lost) -> None:
+    def _send(self, item: Chunk | Lost | Note) -> None:
         kind = _KINDS.index(item.direction)
         if isinstance(item, Lost):
             _write(self._target, _HEAD.pack(kind + _LOST, item.at, item.frames))
+        elif isinstance(item, Note):
+            about = json.dumps({**item.info, "how": item.how}).encode()
+            data = len(about).to_bytes(4, "little") + about + item.line
+            _write(self._target, _HEAD.pack(kind + _NOTE, item.at, len(data)) + data)
         else:
             _write(self._target, _HEAD.pack(kind, item.at, len(item.data)) + item.data)
 
@@ -147,6 +161,12 @@ def _record(
                 kind, at, size = cast("tuple[int, float, int]", _HEAD.unpack(head))
                 if kind == _END:
                     end = json.loads(stream.read(size))
+                elif kind >= _NOTE:
+                    data = stream.read(size)
+                    cut = 4 + int.from_bytes(data[:4], "little")
+                    about: dict[str, Any] = json.loads(data[4:cut])
+                    writer.note_change(_KINDS[kind - _NOTE], about.pop("how"), data[cut:], at, **about)
+                    writer.flush()
                 elif kind >= _LOST:
                     writer.lose(_KINDS[kind - _LOST], size, at)
                 else:

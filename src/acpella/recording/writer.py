@@ -147,6 +147,14 @@ class Writer:
         self.number += 1
         self._write(msgspec.json.encode({"n": self.number, "t": self._passed(at), "ev": name, **fields}))
 
+    def note_change(self, direction: Direction, how: str, line: bytes, at: float, **fields: Any) -> None:
+        """Record that somebody held or changed a message on its way; `line` is what its sender wrote."""
+        try:
+            was: Any = self._filters.message(msgspec.json.decode(line))[0]
+        except _UNREADABLE:
+            was = self._filters.text(_decoded(line))
+        self.event("changed", at, how=how, dir=direction, **fields, was=was)
+
     def end(self, at: float, **fields: Any) -> None:
         """Write the last line and close the file."""
         for direction in ("out", "in", "err"):

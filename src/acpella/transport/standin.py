@@ -1,7 +1,8 @@
 """Stands in a program's place: starts it, and passes on bytes, signals and how it ended.
 
 Threads with blocking reads and writes, no event loop: inherited descriptors keep their flags, and a byte that
-comes is written on at once. Who looks at the bytes gets them after they were passed on.
+comes is written on at once. Who looks at the bytes gets them after they were passed on. A gate may keep them
+back; one that is open costs nothing.
 """
 
 import os
@@ -11,23 +12,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Literal, TypeAlias
 
 from acpella.errors import TransportError
 
+from .pipe import Gate, Pipe, Seen, Stream, close_descriptor
 from .process import why_not_started
 
 assert sys.platform != "win32"  # type checkers skip the rest there; `acpella record` says what to do instead
 
-__all__ = ["Seen", "StandIn", "Stream"]
-
-Stream: TypeAlias = Literal["out", "in", "err"]
-"""`out` is what the program reads, `in` what it answers, `err` its stderr."""
-
-Seen: TypeAlias = Callable[[Stream, bytes, float], None]
-"""Gets each piece after it was passed on, and when it had come. Called by several threads; must not wait."""
+__all__ = ["StandIn"]
 
 READ_SIZE = 256 * 1024
 """Bytes asked for by one read."""
@@ -55,9 +50,12 @@ PASSED_SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"
 class StandIn:
     """One program, started in a group of its own. Use it in the main thread, once: `start`, then `run`."""
 
-    def __init__(self, command: Sequence[str], *, seen: Seen) -> None:
+    def __init__(
+        self, command: Sequence[str], *, seen: Seen, gates: Mapping[Stream, Gate] | None = None
+    ) -> None:
         self._command = list(command)
         self._seen = seen
+        self._gates = gates or {}
         self._last = 0.0  # when something was passed on
         self._told, self._tell = os.pipe()
 
@@ -94,6 +92,10 @@ class StandIn:
         ]
         threading.Thread(target=self._wait, daemon=True).start()
         self._watch()
+        for gate in self._gates.values():
+            if gate.closed:
+                with suppress(OSError):
+                    gate.finish()
         self._drain(outputs)
         return process.returncode
 
@@ -101,23 +103,31 @@ class StandIn:
 
     def _pump(self, stream: Stream, source: int, target: int) -> threading.Thread:
         _widen(source)
-        thread = threading.Thread(target=self._pass_bytes, args=(stream, source, target), daemon=True)
+        pipe = Pipe(stream, target, self._seen)
+        gate = self._gates.get(stream)
+        if gate is not None:
+            gate.attach(pipe)
+        thread = threading.Thread(target=self._pass_bytes, args=(pipe, gate, source), daemon=True)
         thread.start()
         return thread
 
-    def _pass_bytes(self, stream: Stream, source: int, target: int) -> None:
+    def _pass_bytes(self, pipe: Pipe, gate: Gate | None, source: int) -> None:
         try:
             while data := _read(source):
                 now = self._last = time.monotonic()
-                _write(target, data)
-                self._seen(stream, data, now)
+                if gate is not None and gate.closed:
+                    gate.feed(data, now)
+                else:
+                    pipe.write(data, now)
+            if gate is not None and gate.closed:
+                gate.finish()
         except OSError:  # who was to read is gone
-            if stream == "in":
+            if pipe.stream == "in":
                 os.write(self._tell, _GONE)
         finally:
             # the other side sees the end of its pipe; the number stays taken, so that it means nothing else
-            _close(source)
-            _close(target)
+            close_descriptor(source)
+            pipe.close()
 
     def _drain(self, outputs: list[threading.Thread]) -> None:
         """It has exited: its output ends when it is closed, or silent because a grandchild holds it."""
@@ -170,21 +180,6 @@ def _read(source: int) -> bytes:
             return os.read(source, READ_SIZE)
         except BlockingIOError:  # somebody else made it so
             select.select([source], [], [])
-
-
-def _write(target: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        try:
-            rest = rest[os.write(target, rest) :]
-        except BlockingIOError:
-            select.select([], [target], [])
-
-
-def _close(descriptor: int) -> None:
-    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-    os.dup2(nothing, descriptor, inheritable=False)
-    os.close(nothing)
 
 
 def _is_stream(descriptor: int) -> bool:

@@ -5,9 +5,13 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ... import exits
 from ...terminal.output import say
+
+if TYPE_CHECKING:
+    from acpella.recording.hand import Hand
 
 __all__ = ["stand_between"]
 
@@ -29,8 +33,29 @@ def stand_between(arguments: argparse.Namespace) -> int:
     if not command:
         command = [sys.executable, "-m", "acpella", "connect", arguments.what]
     path = Path(arguments.output).absolute() if arguments.output else place_for(command)
-    tap = Tap(os.getpid(), command, str(path), time.time())
+    hand, socket = _control()
+    tap = Tap(os.getpid(), command, str(path), time.time(), socket)
     with registered(private(state() / "taps"), tap):
         return run_recorded(
-            command, path, anonymize=arguments.anonymize, media=not arguments.no_media, raw=False
+            command,
+            path,
+            anonymize=arguments.anonymize,
+            media=not arguments.no_media,
+            raw=False,
+            hand=hand,
         )
+
+
+def _control() -> "tuple[Hand | None, str]":
+    """Lets the inspector hold messages, by the socket that is named; nothing where there can be none."""
+    from ...state.paths import private, sockets
+
+    if sys.platform == "win32":
+        return None, ""
+    from acpella.inspector.control import ControlServer
+
+    try:
+        server = ControlServer(private(sockets()) / f"tap-{os.getpid()}.sock")
+    except OSError:  # looking is a convenience; the conversation must not fail for it
+        return None, ""
+    return server, str(server.path)

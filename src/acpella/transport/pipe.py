@@ -1,0 +1,76 @@
+"""Where the bytes of a stream go that somebody passes on, and a gate before it."""
+
+import os
+import select
+import threading
+from collections.abc import Callable
+from typing import Literal, Protocol, TypeAlias
+
+__all__ = ["Gate", "Pipe", "Seen", "Stream", "close_descriptor"]
+
+Stream: TypeAlias = Literal["out", "in", "err"]
+"""`out` is what the program reads, `in` what it answers, `err` its stderr."""
+
+Seen: TypeAlias = Callable[[Stream, bytes, float], None]
+"""Gets each piece after it was passed on, and when it had come. Called by several threads; must not wait."""
+
+
+class Pipe:
+    """Where the bytes of one stream go. Several threads may write, one after the other."""
+
+    def __init__(self, stream: Stream, target: int, seen: Seen) -> None:
+        self.stream: Stream = stream
+        self._target = target
+        self._seen = seen
+        self._lock = threading.Lock()
+        self._last = b"\n"
+
+    @property
+    def mid_line(self) -> bool:
+        """Whether what was written last had no end."""
+        return not self._last.endswith(b"\n")
+
+    def write(self, data: bytes, at: float) -> None:
+        """Pass bytes on. Raises OSError: who was to read is gone."""
+        with self._lock:
+            _write(self._target, data)
+            self._last = data
+            self._seen(self.stream, data, at)
+
+    def close(self) -> None:
+        """Nothing more is passed on."""
+        close_descriptor(self._target)
+
+
+class Gate(Protocol):
+    """May keep the bytes of one stream back. While it is not `closed`, it is not asked."""
+
+    closed: bool
+
+    def attach(self, pipe: Pipe) -> None:
+        """What the gate lets pass goes there."""
+        ...
+
+    def feed(self, data: bytes, at: float) -> None:
+        """Bytes came while the gate was closed. May wait. Raises OSError: who was to read is gone."""
+        ...
+
+    def finish(self) -> None:
+        """No more bytes will come: what is kept back passes now. Raises OSError, as `feed`."""
+        ...
+
+
+def _write(target: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[os.write(target, rest) :]
+        except BlockingIOError:
+            select.select([], [target], [])
+
+
+def close_descriptor(descriptor: int) -> None:
+    """Close what is behind a descriptor. The number stays taken, so that it means nothing else."""
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    os.dup2(nothing, descriptor, inheritable=False)
+    os.close(nothing)
