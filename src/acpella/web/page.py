@@ -1,9 +1,12 @@
 """What a server needs to offer the page: its files, its login, and agents that pages share."""
 
+import hashlib
 import logging
+from pathlib import Path
 
 import msgspec
 
+from acpella._directories import state
 from acpella.server.access.gate import Refusal
 from acpella.server.access.tokens import Tokens
 from acpella.server.http.requests import Request
@@ -11,10 +14,11 @@ from acpella.server.targets import Target
 
 from .launch import LaunchCodes
 from .shared.host import About
+from .shared.records import SessionRecords
 from .shared.target import SharedTarget
 from .static_files import HEADERS, StaticFiles
 
-__all__ = ["Page"]
+__all__ = ["Page", "records_of"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -26,22 +30,36 @@ class _Login(msgspec.Struct):
     code: str
 
 
+def records_of(words: list[str], cwd: str) -> Path:
+    """The file of records for an agent that is started so: sessions of another one mean other things."""
+    key = hashlib.sha256(msgspec.json.encode([words, cwd])).hexdigest()[:16]
+    return state() / "web" / f"sessions-{key}.jsonl"
+
+
 class Page:
     """The pages of a server: `acpella.server.asgi(…, pages=Page(…))`."""
 
     def __init__(
-        self, *, name: str = "", cwd: str = "", writes: bool = True, hidden: str = "/inspect"
+        self,
+        *,
+        name: str = "",
+        cwd: str = "",
+        writes: bool = True,
+        hidden: str = "/inspect",
+        records: Path | None = None,
     ) -> None:
         """`name` is what the agent is called, `cwd` where new sessions work. Without `writes`, agents get no
-        more than files to read from this machine. `hidden` is the page that is not offered here."""
+        more than files to read from this machine. `hidden` is the page that is not offered here.
+        `records` is a file that keeps whose sessions are whose, their names and invitations."""
         self._hidden = hidden
         self.codes: LaunchCodes = LaunchCodes()
         self._files = StaticFiles()
+        self._records = records
         self._about = About(name=name, cwd=cwd, writes=writes)
 
     def around(self, target: Target) -> Target:
         """The target with its agents shared by the pages that are open."""
-        return SharedTarget(target, self._about)
+        return SharedTarget(target, self._about, SessionRecords(self._records))
 
     async def serve(self, request: Request, auth: object) -> bool:
         """Answer a request that needs no credentials; False if it is none of those.

@@ -211,9 +211,11 @@ def _run(arguments: argparse.Namespace) -> int:
     page = token = None
     if arguments.web:
         from acpella.server import Tokens
-        from acpella.web import Page
+        from acpella.web import Page, records_of
 
-        page = Page(name="" if arguments.target else "coder", cwd=str(Path(arguments.cwd or ".").absolute()))
+        cwd = str(Path(arguments.cwd or ".").absolute())
+        records = records_of(arguments.target, cwd)
+        page = Page(name="" if arguments.target else "coder", cwd=cwd, records=records)
         if auth is None:
             token = secrets.token_hex(32)
             auth = Tokens({token: "you"})

@@ -82,12 +82,13 @@ def run(arguments: argparse.Namespace) -> int:
 async def _run(arguments: argparse.Namespace, cwd: Path) -> int:
     from acpella.server import Runner, ServerSettings, Tokens
     from acpella.server.logs import set_up_logging
-    from acpella.web import Page
+    from acpella.web import Page, records_of
 
     set_up_logging("text", level="INFO" if arguments.verbose else "WARNING")
     name, opened, is_remote = _agent(arguments, cwd)
     token = secrets.token_hex(32)
-    page = Page(name=name, cwd=str(cwd), writes=arguments.write or not is_remote)
+    records = records_of([name, *arguments.target], "" if is_remote else str(cwd))
+    page = Page(name=name, cwd=str(cwd), writes=arguments.write or not is_remote, records=records)
     runner = Runner(
         ChannelTarget(opened),
         port=arguments.port,

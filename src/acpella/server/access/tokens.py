@@ -157,7 +157,9 @@ class Tokens:
         """Whether the token is gone, or worth less than when it was let in."""
         self._refresh()
         now = self._credentials.get(sha256)
-        return now is None or now.principal != user or not scopes <= now.scopes
+        if now is None or now.principal != user or not scopes <= now.scopes:
+            return True
+        return now.until is not None and now.until <= time.time()  # it may have been given an end meanwhile
 
     def _refresh(self) -> None:
         if self._file is None or self._clock() < self._next_look:

@@ -47,12 +47,13 @@ class Connections:
         """Changes with every start, so that earlier numbers are not taken for current ones."""
         self.rate: RateLimit = RateLimit(settings.requests_per_second, settings.request_burst)
         """Messages and requests, by user."""
+        known = getattr(target, "known_owners", ())  # of a target that shares sessions, as is_shared_with
         policy = Policy(
             settings,
             one_user=lambda: gate.one_user,
             asks_for_credentials=gate.asks_for_credentials,
-            owners=None if target.checks_owners else Owners(settings.session_owners),
-            is_shared=getattr(target, "is_shared_with", None),  # of a target that shares sessions
+            owners=None if target.checks_owners else Owners(settings.session_owners, known=known),
+            is_shared=getattr(target, "is_shared_with", None),
         )
         self._target = target
         self._services = Services(target, settings, policy, self.rate, self.metrics, self.generation)

@@ -5,6 +5,7 @@ import asyncio
 from acpella.server.targets import Target
 
 from .host import About, AgentHost
+from .records import SessionRecords
 from .session import SharedSession
 from .viewer import Viewer
 
@@ -17,9 +18,10 @@ IDLE_SECONDS = 1800.0
 class SharedAgents:
     """All of a server."""
 
-    def __init__(self, target: Target, about: About) -> None:
+    def __init__(self, target: Target, about: About, records: SessionRecords) -> None:
         self._target = target
         self._about = about
+        self.records: SessionRecords = records
         self._hosts: dict[str, AgentHost] = {}
         self.viewers: set[Viewer] = set()
         """Pages that are open."""
@@ -46,20 +48,27 @@ class SharedAgents:
         host = self._hosts.get(principal)
         if host is None:
             host = self._hosts[principal] = AgentHost(
-                self._target, principal, self._about, on_change=self._on_change
+                self._target, principal, self._about, records=self.records, on_change=self._on_change
             )
         return host
 
     def find(self, session_id: str, principal: str) -> tuple[AgentHost, SharedSession] | None:
         """A session that this user may see, and whose agent has it."""
-        for host in self._hosts.values():
+        own = self._hosts.get(principal)
+        for host in (*([own] if own is not None else []), *self._hosts.values()):
             session = host.sessions.get(session_id)
             if session is not None and session.role_of(principal) is not None:
                 return host, session
+        for record in self.records.shared_with(principal):  # its owner was not here since the server started
+            if record.session == session_id:
+                host = self.host_of(record.owner)
+                return host, host.session(session_id)
         return None
 
     def shared_with(self, principal: str) -> list[SharedSession]:
         """Sessions of others that this user was invited to."""
+        for record in self.records.shared_with(principal):
+            self.host_of(record.owner).session(record.session)
         every = (session for host in self._hosts.values() for session in host.sessions.values())
         return [session for session in every if principal in session.guests]
 

@@ -19,6 +19,7 @@ from acpella.rpc.relay import Frame, Side, read_frame
 from acpella.server.targets import RunningAgent, Target
 
 from .json_values import as_object
+from .records import SessionRecord, SessionRecords
 from .services import LocalServices, as_error
 from .session import Prompt, SharedSession
 
@@ -64,7 +65,13 @@ class AgentHost:
     """One agent, started when it is needed, and the sessions that pages have open at it."""
 
     def __init__(
-        self, target: Target, principal: str, about: About, *, on_change: "Callable[[SharedSession], None]"
+        self,
+        target: Target,
+        principal: str,
+        about: About,
+        *,
+        records: SessionRecords,
+        on_change: "Callable[[SharedSession], None]",
     ) -> None:
         self.principal = principal
         self.about = about
@@ -72,6 +79,7 @@ class AgentHost:
         self.initialized: dict[str, Any] = {}
         """What the agent answered to `initialize`."""
         self._target = target
+        self._records = records
         self._on_change = on_change
         self._agent: RunningAgent | None = None
         self._starting: asyncio.Task[None] | None = None
@@ -181,13 +189,41 @@ class AgentHost:
         found = self.sessions.get(session_id)
         if found is None:
             self._make_room()
+            record = self._records.get(self.principal, session_id)
             found = self.sessions[session_id] = SharedSession(
                 session_id,
                 owner=self.principal,
-                cwd=cwd or self.about.cwd or os.getcwd(),
+                cwd=cwd or (record.cwd if record is not None else "") or self.about.cwd or os.getcwd(),
                 changed=self._on_change,
             )
+            if record is not None:
+                found.guests = dict(record.guests)
+                found.title, found.is_named = record.name, bool(record.name)
         return found
+
+    def new_session(self, session_id: str, *, cwd: str) -> SharedSession:
+        """A session that the agent just made; nothing that is remembered under this id is about it."""
+        self._records.made(session_id)
+        session = self.session(session_id, cwd=cwd)
+        session.cwd = cwd or session.cwd
+        session.guests.clear()
+        self.remember(session)
+        return session
+
+    def remember(self, session: SharedSession) -> None:
+        """Keep what people decided about a session, for the next start of the server."""
+        record = SessionRecord(
+            owner=session.owner,
+            session=session.id,
+            cwd=session.cwd,
+            name=session.title if session.is_named else "",
+            guests=dict(session.guests),
+        )
+        self._records.save(record)
+
+    def forget(self, session: SharedSession) -> None:
+        """The agent has deleted it."""
+        self._records.delete(session.owner, session.id)
 
     def _make_room(self) -> None:
         idle = [s for s in self.sessions.values() if not s.viewers and s.state not in ("running", "waiting")]
@@ -310,7 +346,7 @@ class AgentHost:
                 info = _read_info.decode(told.update)
             except msgspec.DecodeError:
                 return
-            if info.kind == "session_info_update" and info.title:
+            if info.kind == "session_info_update" and info.title and not session.is_named:
                 session.title = info.title[:500]
                 session.touch()
 

@@ -1,10 +1,11 @@
 """The log of one session: everything that a page has to know of it, numbered, so that it can come back."""
 
 import secrets
-import time
 from typing import Any
 
 import msgspec
+
+from .clock import now
 
 __all__ = ["SessionLog"]
 
@@ -40,15 +41,13 @@ class SessionLog:
     def add_raw(self, kind: bytes, name: bytes, value: bytes) -> int:
         """An event with one value that is JSON already; gives its number."""
         number = self.last + 1
-        event = b'{"n":%d,"t":%d,"k":"%b","%b":%b}' % (number, time.time() * 1000, kind, name, value)
+        event = b'{"n":%d,"t":%d,"k":"%b","%b":%b}' % (number, now() * 1000, kind, name, value)
         return self._keep(event)
 
     def add(self, kind: str, **values: Any) -> int:
         """An event; gives its number."""
         number = self.last + 1
-        return self._keep(
-            msgspec.json.encode({"n": number, "t": int(time.time() * 1000), "k": kind, **values})
-        )
+        return self._keep(msgspec.json.encode({"n": number, "t": int(now() * 1000), "k": kind, **values}))
 
     def _keep(self, event: bytes) -> int:
         self._events.append(event)

@@ -15,6 +15,7 @@ from acpella.local.listing import Files
 from acpella.rpc.relay import Frame
 
 from .agents import SharedAgents
+from .clock import now
 from .host import AgentHost
 from .json_values import as_object
 from .session import Prompt, SharedSession
@@ -137,6 +138,7 @@ class Requests:
             "agent": about.name,
             "cwd": about.cwd,
             "home": str(Path.home()),
+            "now": int(now() * 1000),
         }
         answer["_meta"] = {**as_object(answer.get("_meta")), "acpella": mine}
         return answer
@@ -146,7 +148,8 @@ class Requests:
         the server leaves out of that what belongs to others."""
         mine = self._host.sessions.values()
         every = [*mine, *self._shared.shared_with(self._viewer.principal)]
-        return {"sessions": [session.to_entry() for session in every]}
+        names = {one.session: one.name for one in self._shared.records.of(self._viewer.principal) if one.name}
+        return {"sessions": [session.to_entry() for session in every], "names": names}
 
     async def _watch(self, frame: Frame) -> object:
         wanted = msgspec.json.decode(frame.envelope.params, type=_Watch)
@@ -190,7 +193,7 @@ class Requests:
 
     async def _invite(self, frame: Frame) -> object:
         invited = msgspec.json.decode(frame.envelope.params, type=_Invite)
-        _, session = self._controlled(invited.session_id)
+        host, session = self._controlled(invited.session_id)
         if session.owner != self._viewer.principal:
             raise RpcError("only the owner of a session invites others", code=-32003)
         if invited.role == "nobody":
@@ -201,13 +204,16 @@ class Requests:
             session.guests[invited.user] = "controller" if invited.role == "controller" else "observer"
         else:
             raise InvalidParams("role is controller, observer or nobody")
+        host.remember(session)
         session.tell_people()
         return {}
 
     async def _rename(self, frame: Frame) -> object:
         renamed = msgspec.json.decode(frame.envelope.params, type=_Rename)
-        _, session = self._controlled(renamed.session_id)
+        host, session = self._controlled(renamed.session_id)
         session.title = renamed.title.strip()[:500]
+        session.is_named = bool(session.title)
+        host.remember(session)
         session.touch()
         return {}
 
@@ -223,16 +229,17 @@ class Requests:
     async def _open(self, frame: Frame) -> object:
         """`session/load`: unless the session is open here, the agent says again what was said."""
         wanted = msgspec.json.decode(frame.envelope.params, type=_Opening)
-        known = self._host.sessions.get(wanted.session_id)
-        if known is not None and known.is_open:
+        found = self._shared.find(wanted.session_id, self._viewer.principal)
+        host = self._host if found is None else found[0]
+        session = host.session(wanted.session_id, cwd=wanted.cwd)
+        if session.is_open:
             return {}
-        session = self._host.session(wanted.session_id, cwd=wanted.cwd)
         is_new = session.log.last == 0
         try:
-            result = await self._host.reopen(session, replay=is_new)
+            result = await host.reopen(session, replay=is_new)
         except BaseException:
             if is_new and not session.viewers:
-                self._host.sessions.pop(session.id, None)
+                host.sessions.pop(session.id, None)
             raise
         if result:
             session.note("state", state=result)
@@ -262,8 +269,7 @@ class Requests:
     def _on_made(self, host: AgentHost, frame: Frame, response: Frame) -> None:
         opened = msgspec.json.decode(frame.envelope.params or b"{}", type=_Opening)
         made = msgspec.json.decode(response.envelope.result, type=_Opening)
-        session = host.session(made.session_id, cwd=opened.cwd)
-        session.cwd = opened.cwd or session.cwd
+        session = host.new_session(made.session_id, cwd=opened.cwd)
         source = host.sessions.get(opened.session_id)
         if frame.method == "session/fork" and source is not None and not session.log.last:
             session.log.begin_with(source.log)
@@ -283,6 +289,8 @@ class Requests:
             for viewer in list(session.viewers):
                 session.leave(viewer)
             host.sessions.pop(session.id, None)
+            if frame.method == "session/delete":
+                host.forget(session)
             for viewer in self._shared.viewers:
                 if viewer.principal == session.owner and frame.method == "session/delete":
                     viewer.notify("_acpella/sessions_changed", {"deleted": [session.id]})

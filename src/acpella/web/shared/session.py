@@ -12,6 +12,7 @@ from msgspec import Raw
 from acpella.errors import RpcError
 from acpella.rpc.relay import Frame
 
+from .clock import now
 from .log import SessionLog
 from .viewer import Role, Viewer
 
@@ -19,6 +20,9 @@ __all__ = ["Prompt", "Question", "SharedSession", "State"]
 
 MAX_ANSWERED = 64
 """Questions of which it is known who answered them, for whoever comes too late."""
+
+MAX_TITLE = 60
+"""Characters of a title that is made of a prompt."""
 
 State: TypeAlias = Literal["running", "waiting", "done", "failed", "idle"]
 
@@ -52,6 +56,8 @@ class SharedSession:
         self.owner = owner
         self.cwd = cwd
         self.title = ""
+        self.is_named = False
+        """Whether a person gave it its title, which an agent does not change then."""
         self.log: SessionLog = SessionLog()
         self.viewers: dict[Viewer, Role] = {}
         self.guests: dict[str, Role] = {}
@@ -60,7 +66,7 @@ class SharedSession:
         self.queue: deque[Prompt] = deque()
         self.turn_since: float | None = None
         self.ended: State = "idle"
-        self.updated: float = time.time()
+        self.updated: float = now()
         self.is_open = False
         """Whether the agent has it open. It has not after it was started anew."""
         self.is_silent = False
@@ -92,7 +98,7 @@ class SharedSession:
         }
 
     def touch(self) -> None:
-        self.updated = time.time()
+        self.updated = now()
         self._changed(self)
 
     # -- who is there --------------------------------------------------------------------------
@@ -166,6 +172,7 @@ class SharedSession:
             blocks = msgspec.json.decode(params, type=_PromptParams).prompt
         except msgspec.DecodeError:
             blocks = Raw(b"[]")  # the agent says what is wrong with it
+        self.title = self.title or _title_of(blocks)
         self.note("prompt", by=prompt.viewer.principal, prompt=blocks)
         self.touch()
 
@@ -206,6 +213,20 @@ class SharedSession:
                 del self._answered_by[next(iter(self._answered_by))]
         self.note("answered", q=question.number, by=by, result=result, ms=waited)
         self.touch()
+
+
+class _Text(msgspec.Struct):
+    text: str = ""
+
+
+def _title_of(blocks: Raw) -> str:
+    """The beginning of a prompt, for a session that its agent gives no title."""
+    try:
+        texts = [block.text for block in msgspec.json.decode(blocks, type=list[_Text])]
+    except msgspec.DecodeError:
+        return ""
+    words = " ".join(" ".join(texts).split())
+    return words if len(words) <= MAX_TITLE else words[: MAX_TITLE - 1].rsplit(" ", 1)[0] + "…"
 
 
 class _PromptParams(msgspec.Struct):

@@ -14,6 +14,7 @@ from acpella.server.targets import RunningAgent, Target
 
 from .agents import SharedAgents
 from .host import About
+from .records import SessionRecords
 from .requests import Requests
 from .viewer import Viewer
 
@@ -25,14 +26,19 @@ log: logging.Logger = logging.getLogger(__name__)
 class SharedTarget:
     """A target around another one. Clients that are not pages do not notice it."""
 
-    def __init__(self, target: Target, about: About) -> None:
+    def __init__(self, target: Target, about: About, records: SessionRecords) -> None:
         self._target = target
         self.checks_owners: bool = target.checks_owners
-        self.agents: SharedAgents = SharedAgents(target, about)
+        self.agents: SharedAgents = SharedAgents(target, about, records)
 
     def is_shared_with(self, session_id: str, principal: str) -> bool:
         """Whether a user was invited to a session of somebody else's."""
         return any(session.id == session_id for session in self.agents.shared_with(principal))
+
+    @property
+    def known_owners(self) -> list[tuple[str, str]]:
+        """Sessions that were made on pages before this server started, each with its user."""
+        return [(record.session, record.owner) for record in self.agents.records]
 
     async def start(
         self, receiver: Receiver, principal: str, is_detached: Callable[[], bool]
