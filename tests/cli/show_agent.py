@@ -28,6 +28,7 @@ from acpella.schema import (
 agent = Agent(
     "shower",
     version="1.0",
+    images=True,
     store="sqlite",
     modes=[Mode("code", "Code"), Mode("plan", "Plan", "Reads only"), Mode("yolo", "Yolo")],
     options=[

@@ -1,6 +1,7 @@
 """The page in a real browser: Debian's chromium, driven by Playwright."""
 
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,28 +29,26 @@ def browser() -> "Iterator[Browser]":
         started.close()
 
 
-@pytest.fixture(scope="module")
+# Servers live as long as the run: tests begin sessions of their own at them.
+
+
+@pytest.fixture(scope="session")
 def shower(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
     """A server with a hosted command that shows whatever a prompt names."""
-    import sys
-
-    server = WebServer(["--", sys.executable, SHOW_AGENT], tmp_path_factory.mktemp("shower"))
-    with running(server):
+    with running(WebServer(["--", sys.executable, SHOW_AGENT], tmp_path_factory.mktemp("shower"))) as server:
         yield server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def coder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
     """A server with the built-in agent and its offline model."""
     with running(WebServer([], tmp_path_factory.mktemp("coder"))) as server:
         yield server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def official(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
     """A server with an agent on the official Python SDK."""
-    import sys
-
     pytest.importorskip("acp", reason="the official Python SDK is not installed; `make unit` installs it")
     with running(
         WebServer(["--", sys.executable, OFFICIAL_AGENT], tmp_path_factory.mktemp("official"))
@@ -60,24 +59,44 @@ def official(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
 OpenPage = Callable[..., PageDriver]
 
 
+@pytest.fixture(scope="module")
+def idle_pages() -> Iterator[dict[str, list[PageDriver]]]:
+    """Pages that are logged in and that no test has: to open one is dearer than most tests."""
+    pages: dict[str, list[PageDriver]] = {}
+    yield pages
+    for drivers in pages.values():
+        for driver in drivers:
+            driver.context.close()
+
+
 @pytest.fixture
-def open_page(browser: "Browser") -> Iterator[OpenPage]:
-    """Opens pages in contexts of their own; at the end nothing may have been reported on any."""
-    opened: list[PageDriver] = []
+def open_page(browser: "Browser", idle_pages: dict[str, list[PageDriver]]) -> Iterator[OpenPage]:
+    """Opens pages; at the end nothing may have been reported on any."""
+    opened: list[tuple[str, PageDriver]] = []
 
     def open_one(
         server: WebServer, user: str = "mira", *, clean: bool = True, **options: object
     ) -> PageDriver:
-        driver = PageDriver(browser, server, **options)
-        opened.append(driver)
-        if user:
-            driver.log_in(TOKENS[user])
+        kind = repr((server.url, user, sorted(options.items())))
+        idle = idle_pages.get(kind) if user else None
+        if idle:
+            driver = idle.pop()
+            driver.start_over()
+        else:
+            driver = PageDriver(browser, server, **options)
+            if user:
+                driver.log_in(TOKENS[user])
+        opened.append((kind if user and clean else "", driver))
         driver.expects_clean = clean
         return driver
 
     yield open_one
-    for driver in opened:
-        driver.close()
+    for kind, driver in opened:
+        if kind:
+            driver.check()
+            idle_pages.setdefault(kind, []).append(driver)
+        else:
+            driver.close()
 
 
 @pytest.fixture

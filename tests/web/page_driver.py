@@ -43,8 +43,17 @@ class PageDriver:
 
     def log_in(self, token: str) -> None:
         self.page.goto(self.server.url + "/")
+        self.log_in_again(token)
+
+    def log_in_again(self, token: str) -> None:
         self.page.get_by_label("Your token").fill(token)
         self.page.get_by_role("button", name="Log in").click()
+        expect(self.page.locator(".live.is-live")).to_be_attached()
+
+    def start_over(self) -> None:
+        """As if it had just been opened, by somebody who is logged in."""
+        self.page.evaluate("localStorage.clear()")
+        self.page.goto(self.server.url + "/")
         expect(self.page.locator(".live.is-live")).to_be_attached()
 
     # -- what a person does ------------------------------------------------------------------------
@@ -77,11 +86,15 @@ class PageDriver:
     def reports(self) -> list[str]:
         return self.page.evaluate("window.reports")
 
+    def check(self) -> None:
+        """Nothing was reported, nothing was asked of anybody else."""
+        assert self.errors == []
+        assert self.foreign == []
+        assert self.reports() == []
+
     def close(self) -> None:
         try:
             if self.expects_clean:
-                assert self.errors == []
-                assert self.foreign == []
-                assert self.reports() == []
+                self.check()
         finally:
             self.context.close()

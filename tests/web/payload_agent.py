@@ -1,7 +1,11 @@
 """An agent that sends whatever it likes, as raw lines: `hostile` puts payloads into every string it sends."""
 
+import base64
 import json
+import os
+import struct
 import sys
+import zlib
 from typing import Any
 
 SCRIPT = "<script>window.ran?.push(1);pwned(1)</script>"
@@ -130,10 +134,40 @@ def huge() -> None:
         "status": "completed",
     }
     update({**call, "content": [diff]})
-    sys.stdout.write(
-        '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"bad": \xff}}}\n'
-    )
-    sys.stdout.write("not a message\n")
+
+
+def picture() -> None:
+    """A picture of one pixel that says 20 MB about itself."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 6, 0, 0, 0))
+    words = chunk(b"tEXt", b"Comment\0" + b"x" * 20_000_000)
+    pixel = chunk(b"IDAT", zlib.compress(b"\0\xff\0\0\xff"))
+    png = b"\x89PNG\r\n\x1a\n" + header + words + pixel + chunk(b"IEND", b"")
+    image = {"type": "image", "data": base64.b64encode(png).decode(), "mimeType": "image/png"}
+    update({"sessionUpdate": "agent_message_chunk", "content": image})
+
+
+def broken() -> None:
+    """Bytes that are no text, in a string and around one; half a character; no message at all."""
+    begin = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"%b","update":{'
+    content = b'"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%b"}}}}\n'
+    for words in (b"caf\xe9 ", b"\xff\xfe ", b"\\ud83d alone ", b"\xed\xa0\x80 "):
+        sys.stdout.buffer.write(begin % session.encode() + content % words)
+    sys.stdout.buffer.write(begin % session.encode() + b'"bad": \xff}}}\n')
+    sys.stdout.buffer.write(b"not a message\n\x00\x01\n[]\n7\n")
+    sys.stdout.buffer.flush()
+    update({"sessionUpdate": "agent_message_chunk", "content": text("and readable again")})
+
+
+def dies() -> None:
+    """Says its number, asks, and waits for its end."""
+    update({"sessionUpdate": "agent_message_chunk", "content": text(f"I am {os.getpid()}.")})
+    call = {"toolCallId": "last", "title": "Edit", "kind": "edit", "status": "pending"}
+    options = [{"optionId": "n", "name": "No", "kind": "reject_once"}]
+    ask(9, "session/request_permission", {"toolCall": call, "options": options})
 
 
 def strange() -> None:
@@ -147,7 +181,10 @@ def strange() -> None:
     update({"sessionUpdate": "agent_message_chunk"})
 
 
-SHOWS = {"everything": everything, "huge": huge, "strange": strange}
+SHOWS = {
+    "everything": everything, "huge": huge, "strange": strange, "picture": picture, "broken": broken,
+    "dies": dies,
+}  # fmt: skip
 hostile = "hostile" in sys.argv
 session, sessions = "", 0
 for line in sys.stdin:

@@ -14,6 +14,16 @@ from web_server import SHOW_AGENT, WebServer, running
 OpenPage = Callable[..., PageDriver]
 
 
+def invite(driver: PageDriver, user: str, role: str) -> None:
+    driver.page.get_by_role("button", name="Invite").first.click()
+    dialog = driver.page.get_by_role("dialog")
+    dialog.get_by_label("User name").fill(user)
+    dialog.get_by_label(role).check()
+    dialog.get_by_role("button", name="Invite").click()
+    expect(dialog).to_contain_text(f"{user} is invited")
+    driver.page.keyboard.press("Escape")
+
+
 def test_after_a_lost_connection_each_update_is_there_once(open_page: OpenPage, shower: WebServer) -> None:
     with breakable_link(shower.port) as link:
         driver = open_page(replace(shower, port=link.port), clean=False)
@@ -32,25 +42,33 @@ def test_after_a_lost_connection_each_update_is_there_once(open_page: OpenPage, 
         assert driver.foreign == [] and driver.reports() == []
 
 
-def test_after_a_killed_server_the_session_comes_back_by_itself(open_page: OpenPage, tmp_path: Path) -> None:
-    server = WebServer(["--", sys.executable, SHOW_AGENT], tmp_path, tokens={"mira": "mira-" + "m" * 40})
-    with running(server):
-        driver = open_page(server, clean=False)  # the browser tells of requests to a server that is gone
-        driver.say("one thing")
-        driver.wait_done()
-        driver.say("another thing")
-        driver.wait_done(2)
+def test_names_and_invitations_outlive_the_server(open_page: OpenPage, tmp_path: Path) -> None:
+    with running(WebServer(["--", sys.executable, SHOW_AGENT], tmp_path)) as server:
+        mira = open_page(server, clean=False)  # the browser tells of requests to a server that is gone
+        mira.say("one thing")
+        mira.wait_done()
+        mira.page.keyboard.press("Control+k")
+        mira.page.keyboard.type("rename")
+        mira.page.keyboard.press("Enter")
+        mira.page.get_by_label("Name of the session").fill("Our plan")
+        mira.page.keyboard.press("Enter")
+        expect(mira.page.get_by_role("heading", level=1)).to_have_text("Our plan")
+        invite(mira, "jonas", "prompt, and approve")
         server.kill()
-        expect(driver.page.get_by_role("status").first).to_contain_text("Connection lost")
+        expect(mira.page.get_by_role("status").first).to_contain_text("Connection lost")
         server.start()
-        expect(driver.page.locator(".live.is-live")).to_be_attached(timeout=30_000)
-        expect(driver.log.locator(".ask-msg")).to_have_count(2)
-        expect(driver.log.locator(".says")).to_have_text(
-            [re.compile("You said: one thing"), re.compile("You said: another thing")]
-        )
-        driver.say("a third thing")
-        expect(driver.log.locator(".says").last).to_have_text(re.compile("You said: a third thing"))
-        assert driver.foreign == [] and driver.reports() == []
+        jonas = open_page(server, "jonas", clean=False)  # the owner has not come back yet, perhaps
+        jonas.page.locator(".side .session", has_text="Our plan").click()
+        expect(jonas.log.locator(".says")).to_have_text(re.compile("You said: one thing"))
+        jonas.say("another thing")
+        expect(jonas.log.locator(".says").last).to_have_text(re.compile("You said: another thing"))
+        expect(mira.page.locator(".live.is-live")).to_be_attached(timeout=40_000)  # by itself
+        expect(mira.page.get_by_role("heading", level=1)).to_have_text("Our plan")
+        expect(mira.log.locator(".says").last).to_have_text(re.compile("You said: another thing"))
+        expect(mira.log.locator(".ask-msg")).to_have_count(2)
+        priya = open_page(server, "priya", clean=False)
+        expect(priya.page.locator(".side")).not_to_contain_text("Our plan")
+        assert mira.foreign == [] and mira.reports() == []
 
 
 def test_a_reload_shows_the_same_session(open_page: OpenPage, shower: WebServer) -> None:
@@ -84,15 +102,7 @@ def test_somebody_else_is_invited_watches_and_then_controls(open_page: OpenPage,
     name = re.compile("hello from mira")
     expect(jonas.page.locator(".session", has_text=name)).to_have_count(0)
 
-    def invite(role: str) -> None:
-        mira.page.get_by_role("button", name="Invite").first.click()
-        mira.page.get_by_label("User name").fill("jonas")
-        mira.page.get_by_role("dialog").get_by_label(role).check()
-        mira.page.get_by_role("dialog").get_by_role("button", name="Invite").click()
-        expect(mira.page.get_by_role("dialog")).to_contain_text("jonas is invited")
-        mira.page.keyboard.press("Escape")
-
-    invite("watch")
+    invite(mira, "jonas", "watch")
     jonas.page.locator(".session", has_text=name).first.click()
     expect(jonas.log).to_contain_text("You said: hello from mira")
     expect(jonas.log.locator(".by b")).to_have_text("mira")
@@ -104,7 +114,7 @@ def test_somebody_else_is_invited_watches_and_then_controls(open_page: OpenPage,
     expect(jonas.page.get_by_role("dialog")).to_have_count(0)  # who watches is not asked
     mira.answer("Reject")
     mira.wait_done(2)
-    invite("prompt, and approve")
+    invite(mira, "jonas", "prompt, and approve")
     jonas.page.reload()
     expect(jonas.composer).to_be_enabled()
     jonas.say("hello from jonas")

@@ -17,7 +17,7 @@ TOKENS = {
     "priya": "priya-" + "p" * 40,
 }
 SHOW_AGENT = str(Path(__file__).parents[1] / "cli" / "show_agent.py")
-OFFICIAL_AGENT = str(Path(__file__).parents[1] / "interop" / "peers" / "agent_official.py")
+OFFICIAL_AGENT = str(Path(__file__).parent / "official_sdk_agent.py")
 
 
 @dataclass
@@ -36,9 +36,13 @@ class WebServer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def token_file(self) -> Path:
+        return self.directory / "tokens.txt"
+
     def start(self) -> None:
         """Start it, and wait until it says where it is."""
-        tokens = self.directory / "tokens.txt"
+        tokens = self.token_file
         scopes = {"priya": " scopes=read"}
         lines = [f"{user} {token}{scopes.get(user, '')}" for user, token in self.tokens.items()]
         tokens.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -33,6 +33,10 @@ export interface Queued {
   blocks: Obj[];
 }
 
+/** What is folded before a frame is drawn. Without it, a frame after a stall takes as long as the stall brought. */
+const FRAME_CHARACTERS = 24_000;
+const EVENT_CHARACTERS = 20;
+
 /** A session that was opened here. */
 export class Talk {
   conversation: Conversation = empty();
@@ -47,7 +51,11 @@ export class Talk {
   /** A prompt that went out when the connection broke: the log will tell whether it arrived. */
   unsure: { blocks: Obj[]; after: number } | null = null;
   readonly draft = signal<Draft>(NOTHING);
+  opening = false;
+  /** The number of the last event that was there when the session was opened; until it is here, the session loads. */
+  awaited = 0;
   #drawing = false;
+  #pending: LogEvent[] = [];
 
   constructor(readonly id: string) {}
 
@@ -55,9 +63,23 @@ export class Talk {
     if (epoch !== this.epoch) {
       this.epoch = epoch;
       this.conversation = empty();
+      this.#pending = [];
     }
-    for (const event of events) fold(this.conversation, event);
+    for (const event of events) this.#pending.push(event);
     this.draw();
+  }
+
+  /** Fold as much as one frame can draw: after a silence, thousands of updates may come at once. */
+  #foldSome(): void {
+    let room = document.hidden ? Infinity : FRAME_CHARACTERS;
+    let at = 0;
+    while (at < this.#pending.length && room > 0) {
+      const event = this.#pending[at++]!;
+      fold(this.conversation, event);
+      room -= EVENT_CHARACTERS + asText(asObj(asObj(event.update).content).text).length;
+    }
+    this.#pending = at === this.#pending.length ? [] : this.#pending.slice(at);
+    if (this.loading.value && this.conversation.n >= this.awaited) this.loading.value = false;
   }
 
   /** Draw once in a frame, however much has come. */
@@ -66,16 +88,20 @@ export class Talk {
     this.#drawing = true;
     const now = (): void => {
       this.#drawing = false;
-      this.version.value++;
-      this.#sendNext();
+      batch(() => {
+        this.#foldSome();
+        this.version.value++;
+      });
+      if (this.#pending.length > 0) this.draw();
+      else this.#sendNext();
     };
     if (document.hidden) setTimeout(now, 100);
     else requestAnimationFrame(now);
   }
 
-  /** Whether a prompt runs here, or is on its way. */
+  /** Whether a prompt runs here, or is on its way, or cannot go yet because the session is being opened again. */
   get isBusy(): boolean {
-    return this.conversation.turn !== null || this.unsure !== null;
+    return this.conversation.turn !== null || this.unsure !== null || this.opening;
   }
 
   #sendNext(): void {
@@ -174,6 +200,10 @@ export async function refresh(): Promise<void> {
       }
     }
     const opened = asObj(await connection.request("_acpella/sessions", {}));
+    for (const [id, name] of Object.entries(asObj(opened.names))) {
+      const entry = next.get(id);
+      if (entry !== undefined) next.set(id, { ...entry, title: asText(name) });
+    }
     for (const one of asList(opened.sessions)) {
       const entry = asObj(one) as unknown as Entry;
       next.set(entry.sessionId, { ...entry, title: entry.title ?? next.get(entry.sessionId)?.title ?? null });
@@ -205,18 +235,22 @@ export async function open(id: string): Promise<void> {
   if (connection.link.value.state !== "live") return;
   talk.loading.value = talk.epoch === "";
   talk.failure.value = "";
+  talk.opening = true;
   try {
     await watch(talk);
   } catch (error) {
+    talk.loading.value = false;
     if (error instanceof WireError) talk.failure.value = error.message;
   } finally {
-    talk.loading.value = false;
+    talk.opening = false;
+    talk.draw(); // a prompt may wait
   }
 }
 
 async function watch(talk: Talk): Promise<void> {
   const ask = async (): Promise<void> => {
     const result = asObj(await connection.request("_acpella/session/watch", { sessionId: talk.id, epoch: talk.epoch, after: talk.conversation.n }));
+    talk.awaited = Number(result.last);
     talk.role.value = result.role === "observer" ? "observer" : "controller";
     settleUnsure(talk, asText(result.epoch), Number(result.last));
   };
@@ -230,6 +264,11 @@ async function watch(talk: Talk): Promise<void> {
   }
 }
 
+/** A prompt that nobody took goes back to the composer, unless something else is written there. */
+function giveBack(talk: Talk, blocks: Obj[]): void {
+  if (talk.draft.value.text === "") talk.draft.value = { text: blocks.map((one) => asText(one.text)).join(""), attached: blocks.filter((one) => one.type !== "text") };
+}
+
 /** A prompt that was on its way when the connection broke comes back to the composer unless the log has it. */
 function settleUnsure(talk: Talk, epoch: string, last: number): void {
   const unsure = talk.unsure;
@@ -238,7 +277,7 @@ function settleUnsure(talk: Talk, epoch: string, last: number): void {
   const settle = (): void => {
     const words = JSON.stringify(unsure.blocks);
     const arrived = talk.conversation.items.some((item) => item.kind === "prompt" && (epoch !== talk.epoch || Number(item.key.slice(1)) > unsure.after) && JSON.stringify(item.blocks.map((one) => one.raw)) === words);
-    if (!arrived && talk.draft.value.text === "") talk.draft.value = { text: unsure.blocks.map((one) => asText(one.text)).join(""), attached: unsure.blocks.filter((one) => one.type !== "text") };
+    if (!arrived) giveBack(talk, unsure.blocks);
   };
   const wait = setInterval(() => {
     if (talk.epoch === epoch && talk.conversation.n >= last) {
@@ -288,7 +327,11 @@ async function send(talk: Talk, blocks: Obj[]): Promise<void> {
   } catch (error) {
     if (error instanceof WireError) {
       talk.unsure = null;
-      if (error.code === -32002 || error.code === -32003) tell(error); // others are in the log
+      // others are in the log
+      if (error.code === -32002 || error.code === -32003) {
+        tell(error);
+        giveBack(talk, blocks);
+      }
     }
   }
   talk.draw(); // the next one may wait

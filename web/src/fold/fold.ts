@@ -283,10 +283,11 @@ function foldChosen(talk: Conversation, what: string, params: Obj): void {
   if (what === "model") choose(talk, "model", asText(params.modelId));
 }
 
+/** Settings are replaced, not changed: a view that has one draws again when it is another. */
 function choose(talk: Conversation, category: "mode" | "model", value: string): void {
-  const own = category === "mode" ? talk.modes : talk.models;
-  if (own !== null) own.value = value;
-  for (const option of talk.options) if (option.category === category && option.choices.some((one) => one.id === value)) option.value = value;
+  if (category === "mode" && talk.modes !== null) talk.modes = { ...talk.modes, value };
+  if (category === "model" && talk.models !== null) talk.models = { ...talk.models, value };
+  talk.options = talk.options.map((option) => (option.category === category && option.choices.some((one) => one.id === value) ? { ...option, value } : option));
 }
 
 function modeSetting(modes: Obj): Setting {

@@ -1,12 +1,15 @@
 // Markdown as nodes: tokens of the reader become elements here, and HTML in it stays text. There is no markup sink.
-import { Component, lexer, type ComponentChildren, type Token, type Tokens } from "../libraries";
+import { Component, lexer, useState, type ComponentChildren, type Token, type Tokens } from "../libraries";
 import { linkOf } from "../text/links";
+import { amount } from "../text/times";
 import { Code } from "./code";
 import { Icon } from "./icons";
 import { Visible } from "./parts";
 
 /** A text beyond this is shown as it is; reading it as Markdown would hold up the page. */
 const MOST = 400_000;
+/** Characters of such a text at its beginning and its end. */
+const ENDS = 10_000;
 
 /** Blocks that are looked at together: in a long answer only the last of these groups changes. */
 const CHUNK = 24;
@@ -14,6 +17,12 @@ const CHUNK = 24;
 interface Props {
   text: string;
   done: boolean;
+}
+
+/** The reader's expressions are compiled when they are first used: better now than in the first frame of an answer. */
+export function warmUp(): void {
+  const all = "# a\n\nb *c* **d** `e` [f](g) <h> ~~i~~ https://j.k\n\n- l\n  1. m\n\n> n\n\n```o\np\n```\n\n| q |\n|---|\n| r |\n";
+  for (let round = 0; round < 20; round++) lexer(all);
 }
 
 /** Streams: blocks that are complete are kept, only the tail is read again. */
@@ -27,7 +36,7 @@ export class Markdown extends Component<Props> {
   }
 
   override render({ text, done }: Props) {
-    if (text.length > MOST) return <pre class="plain">{text}</pre>;
+    if (text.length > MOST) return <Long text={text} />;
     if (!text.startsWith(this.#seen.slice(0, 64)) || text.length < this.#at) this.#reset();
     this.#seen = text;
     const tail = read(text.slice(this.#at));
@@ -50,6 +59,19 @@ export class Markdown extends Component<Props> {
     this.#settled = [[]];
     this.#at = 0;
   }
+}
+
+/** A text of which nobody reads all: its ends, and the whole on demand. */
+function Long({ text }: { text: string }) {
+  const [all, setAll] = useState(false);
+  if (all) return <pre class="plain">{text}</pre>;
+  return (
+    <>
+      <pre class="plain">{text.slice(0, ENDS)}</pre>
+      <div class="term-cut"><span>{`${amount(text.length - 2 * ENDS)} characters are not shown`}</span><button type="button" class="linkish" onClick={() => setAll(true)}>Show all</button></div>
+      <pre class="plain">{text.slice(-ENDS)}</pre>
+    </>
+  );
 }
 
 class Settled extends Component<{ tokens: Token[]; count: number }> {

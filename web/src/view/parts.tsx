@@ -1,5 +1,6 @@
 // Small parts that every view uses.
 import { useEffect, useLayoutEffect, useRef, useState, type ComponentChildren } from "../libraries";
+import { now } from "../text/clock";
 import type { State } from "../wire/types";
 import { parts as visibleParts } from "../text/visible";
 import { Icon, type IconName } from "./icons";
@@ -111,13 +112,13 @@ export function Modal({ label, class: own = "", onClose, children }: { label: st
 
 /** The present, for what counts up; one timer for all. */
 export function useNow(every: number, active = true): number {
-  const [now, setNow] = useState(Date.now());
+  const [time, setTime] = useState(now);
   useEffect(() => {
     if (!active) return;
-    const timer = setInterval(() => setNow(Date.now()), every);
+    const timer = setInterval(() => setTime(now()), every);
     return () => clearInterval(timer);
   }, [every, active]);
-  return now;
+  return time;
 }
 
 export const isMac = /Mac|iPhone|iPad/.test(navigator.platform);

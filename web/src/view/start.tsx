@@ -1,6 +1,7 @@
 // Before there is a conversation: logging in, and beginning one.
 import { useState } from "../libraries";
 import { connection, entries, may, open, prompt, type Talk } from "../store";
+import { now } from "../text/clock";
 import { ago, homely } from "../text/times";
 import { plain } from "../text/visible";
 import { asObj, asText } from "../wire/types";
@@ -90,7 +91,7 @@ function Recent() {
           <button key={entry.sessionId} type="button" class="session" onClick={() => void open(entry.sessionId)}>
             <StateGlyph state={entry.state} />
             <b>{titleOf(entry)}</b>
-            <time>{timeOf(entry) === 0 ? "" : ago(timeOf(entry), Date.now())}</time>
+            <time>{timeOf(entry) === 0 ? "" : ago(timeOf(entry), now())}</time>
           </button>
         ))}
       </div>

@@ -1,7 +1,8 @@
 // The connection to the server that this page came from, and to no other: logs in, speaks, comes back by itself.
 import { signal } from "../libraries";
+import { now, setNow } from "../text/clock";
 import { setHome } from "../text/times";
-import { asList, asObj, asText, isObj, type Json, type Obj, type Scope, type Welcome } from "./types";
+import { asList, asNumber, asObj, asText, isObj, type Json, type Obj, type Scope, type Welcome } from "./types";
 
 const TOKEN = "acpella.token";
 const HANDSHAKE_MS = 10_000;
@@ -50,6 +51,7 @@ export class Connection {
   #waiting = new Map<number, Waiting>();
   #next = 0;
   #delay = FIRST_DELAY;
+  #attempting = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #steady: ReturnType<typeof setTimeout> | undefined;
 
@@ -90,10 +92,7 @@ export class Connection {
 
   /** Do not wait any longer for the next attempt. */
   retry(): void {
-    if (this.link.value.state === "lost") {
-      clearTimeout(this.#timer);
-      this.connect();
-    }
+    if (this.link.value.state === "lost") this.connect();
   }
 
   async request(method: string, params: Obj): Promise<Json> {
@@ -117,15 +116,26 @@ export class Connection {
     this.onFrame({ out: true, at: performance.now(), text, message });
   }
 
+  /** One attempt at a time: a second socket would take the answers of the first one's requests with it. */
   private connect(): void {
+    if (this.#attempting) return;
+    this.#attempting = true;
+    clearTimeout(this.#timer);
     void this.#attempt().catch((error: unknown) => this.#lost(error instanceof Error ? error.message : "the server cannot be reached"));
   }
 
   async #attempt(): Promise<void> {
     const token = sessionStorage.getItem(TOKEN) ?? "";
     const answer = await fetch("/acp/ticket", { method: "POST", headers: { Authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(HANDSHAKE_MS) });
+    if ((sessionStorage.getItem(TOKEN) ?? "") !== token) {
+      // somebody logged out, or in, meanwhile
+      this.#attempting = false;
+      if (sessionStorage.getItem(TOKEN)) this.connect();
+      return;
+    }
     if (answer.status === 401 || answer.status === 403) {
       sessionStorage.removeItem(TOKEN);
+      this.#attempting = false;
       this.link.value = { state: "login", why: answer.status === 401 ? "The token does not count here, or not any more." : (await answer.text()).trim() };
       return;
     }
@@ -168,18 +178,22 @@ export class Connection {
         cwd: asText(mine.cwd),
       };
       setHome(asText(mine.home));
+      const time = asNumber(mine.now);
+      if (time !== null) setNow(time);
+      this.#attempting = false;
       this.link.value = { state: "live" };
       this.#steady = setTimeout(() => (this.#delay = FIRST_DELAY), STEADY_MS);
       this.onReady();
     } catch (error) {
       if (error instanceof WireError) {
-        this.link.value = { state: "lost", why: error.message, again: Date.now() + this.#delay };
+        this.link.value = { state: "lost", why: error.message, again: now() + this.#delay };
         socket.close();
       }
     }
   }
 
   #lost(why: string): void {
+    this.#attempting = false;
     clearTimeout(this.#steady);
     this.#socket = null;
     const waiting = [...this.#waiting.values()];
@@ -188,7 +202,7 @@ export class Connection {
     if (this.link.value.state === "login") return;
     const delay = this.#delay * (0.75 + Math.random() / 2);
     this.#delay = Math.min(this.#delay * 2, LONGEST_DELAY);
-    this.link.value = { state: "lost", why, again: Date.now() + delay };
+    this.link.value = { state: "lost", why, again: now() + delay };
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.connect(), delay);
   }

@@ -281,9 +281,9 @@ function foldChosen(talk, what, params) {
   if (what === "model") choose(talk, "model", asText(params.modelId));
 }
 function choose(talk, category, value) {
-  const own = category === "mode" ? talk.modes : talk.models;
-  if (own !== null) own.value = value;
-  for (const option of talk.options) if (option.category === category && option.choices.some((one) => one.id === value)) option.value = value;
+  if (category === "mode" && talk.modes !== null) talk.modes = { ...talk.modes, value };
+  if (category === "model" && talk.models !== null) talk.models = { ...talk.models, value };
+  talk.options = talk.options.map((option) => option.category === category && option.choices.some((one) => one.id === value) ? { ...option, value } : option);
 }
 function modeSetting(modes) {
   const choices = asList(modes.availableModes).filter(isObj).map((one) => choice(one, asText(one.id)));
@@ -356,6 +356,13 @@ import { batch, computed, signal as signal2 } from "./libraries-c0a40985b0.js";
 // src/wire/connection.ts
 import { signal } from "./libraries-c0a40985b0.js";
 
+// src/text/clock.ts
+var offset = Date.now() - performance.now();
+var now = () => performance.now() + offset;
+function setNow(server) {
+  offset = server - performance.now();
+}
+
 // src/text/times.ts
 function duration(ms) {
   if (ms < 950) return `${(Math.max(ms, 0) / 1e3).toFixed(1)} s`;
@@ -363,12 +370,12 @@ function duration(ms) {
   if (ms < 357e4) return `${Math.round(ms / 6e4)} min`;
   return `${(ms / 36e5).toFixed(1)} h`;
 }
-function ago(at, now) {
-  const seconds = (now - at) / 1e3;
+function ago(at, now2) {
+  const seconds = (now2 - at) / 1e3;
   if (seconds < 60) return "now";
   if (seconds < 3600) return `${Math.floor(seconds / 60)} m`;
   const date = new Date(at);
-  if (new Date(now).toDateString() === date.toDateString()) return clock(at);
+  if (new Date(now2).toDateString() === date.toDateString()) return clock(at);
   if (seconds < 6 * 86400) return date.toLocaleDateString(void 0, { weekday: "short" });
   return date.toLocaleDateString(void 0, { day: "numeric", month: "short" });
 }
@@ -433,6 +440,7 @@ var Connection = class {
   #waiting = /* @__PURE__ */ new Map();
   #next = 0;
   #delay = FIRST_DELAY;
+  #attempting = false;
   #timer;
   #steady;
   /** Log in with the code of the address if there is one; it leaves the address at once. */
@@ -469,10 +477,7 @@ var Connection = class {
   }
   /** Do not wait any longer for the next attempt. */
   retry() {
-    if (this.link.value.state === "lost") {
-      clearTimeout(this.#timer);
-      this.connect();
-    }
+    if (this.link.value.state === "lost") this.connect();
   }
   async request(method, params) {
     const socket = this.#socket;
@@ -492,14 +497,24 @@ var Connection = class {
     this.#socket?.send(text);
     this.onFrame({ out: true, at: performance.now(), text, message });
   }
+  /** One attempt at a time: a second socket would take the answers of the first one's requests with it. */
   connect() {
+    if (this.#attempting) return;
+    this.#attempting = true;
+    clearTimeout(this.#timer);
     void this.#attempt().catch((error) => this.#lost(error instanceof Error ? error.message : "the server cannot be reached"));
   }
   async #attempt() {
     const token = sessionStorage.getItem(TOKEN) ?? "";
     const answer2 = await fetch("/acp/ticket", { method: "POST", headers: { Authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(HANDSHAKE_MS) });
+    if ((sessionStorage.getItem(TOKEN) ?? "") !== token) {
+      this.#attempting = false;
+      if (sessionStorage.getItem(TOKEN)) this.connect();
+      return;
+    }
     if (answer2.status === 401 || answer2.status === 403) {
       sessionStorage.removeItem(TOKEN);
+      this.#attempting = false;
       this.link.value = { state: "login", why: answer2.status === 401 ? "The token does not count here, or not any more." : (await answer2.text()).trim() };
       return;
     }
@@ -541,17 +556,21 @@ var Connection = class {
         cwd: asText(mine.cwd)
       };
       setHome(asText(mine.home));
+      const time = asNumber(mine.now);
+      if (time !== null) setNow(time);
+      this.#attempting = false;
       this.link.value = { state: "live" };
       this.#steady = setTimeout(() => this.#delay = FIRST_DELAY, STEADY_MS);
       this.onReady();
     } catch (error) {
       if (error instanceof WireError) {
-        this.link.value = { state: "lost", why: error.message, again: Date.now() + this.#delay };
+        this.link.value = { state: "lost", why: error.message, again: now() + this.#delay };
         socket.close();
       }
     }
   }
   #lost(why) {
+    this.#attempting = false;
     clearTimeout(this.#steady);
     this.#socket = null;
     const waiting = [...this.#waiting.values()];
@@ -560,7 +579,7 @@ var Connection = class {
     if (this.link.value.state === "login") return;
     const delay = this.#delay * (0.75 + Math.random() / 2);
     this.#delay = Math.min(this.#delay * 2, LONGEST_DELAY);
-    this.link.value = { state: "lost", why, again: Date.now() + delay };
+    this.link.value = { state: "lost", why, again: now() + delay };
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.connect(), delay);
   }
@@ -598,6 +617,8 @@ var WIRE_KEPT = 100;
 var WIRE_EVERY = 250;
 var NOTHING = { text: "", attached: [] };
 var firstDraft = signal2(NOTHING);
+var FRAME_CHARACTERS = 24e3;
+var EVENT_CHARACTERS = 20;
 var Talk = class {
   constructor(id) {
     this.id = id;
@@ -615,30 +636,51 @@ var Talk = class {
   /** A prompt that went out when the connection broke: the log will tell whether it arrived. */
   unsure = null;
   draft = signal2(NOTHING);
+  opening = false;
+  /** The number of the last event that was there when the session was opened; until it is here, the session loads. */
+  awaited = 0;
   #drawing = false;
+  #pending = [];
   take(epoch, events) {
     if (epoch !== this.epoch) {
       this.epoch = epoch;
       this.conversation = empty();
+      this.#pending = [];
     }
-    for (const event of events) fold(this.conversation, event);
+    for (const event of events) this.#pending.push(event);
     this.draw();
+  }
+  /** Fold as much as one frame can draw: after a silence, thousands of updates may come at once. */
+  #foldSome() {
+    let room = document.hidden ? Infinity : FRAME_CHARACTERS;
+    let at = 0;
+    while (at < this.#pending.length && room > 0) {
+      const event = this.#pending[at++];
+      fold(this.conversation, event);
+      room -= EVENT_CHARACTERS + asText(asObj(asObj(event.update).content).text).length;
+    }
+    this.#pending = at === this.#pending.length ? [] : this.#pending.slice(at);
+    if (this.loading.value && this.conversation.n >= this.awaited) this.loading.value = false;
   }
   /** Draw once in a frame, however much has come. */
   draw() {
     if (this.#drawing) return;
     this.#drawing = true;
-    const now = () => {
+    const now2 = () => {
       this.#drawing = false;
-      this.version.value++;
-      this.#sendNext();
+      batch(() => {
+        this.#foldSome();
+        this.version.value++;
+      });
+      if (this.#pending.length > 0) this.draw();
+      else this.#sendNext();
     };
-    if (document.hidden) setTimeout(now, 100);
-    else requestAnimationFrame(now);
+    if (document.hidden) setTimeout(now2, 100);
+    else requestAnimationFrame(now2);
   }
-  /** Whether a prompt runs here, or is on its way. */
+  /** Whether a prompt runs here, or is on its way, or cannot go yet because the session is being opened again. */
   get isBusy() {
-    return this.conversation.turn !== null || this.unsure !== null;
+    return this.conversation.turn !== null || this.unsure !== null || this.opening;
   }
   #sendNext() {
     const next = this.queue.value[0];
@@ -723,6 +765,10 @@ async function refresh() {
       }
     }
     const opened = asObj(await connection.request("_acpella/sessions", {}));
+    for (const [id, name2] of Object.entries(asObj(opened.names))) {
+      const entry = next.get(id);
+      if (entry !== void 0) next.set(id, { ...entry, title: asText(name2) });
+    }
     for (const one of asList(opened.sessions)) {
       const entry = asObj(one);
       next.set(entry.sessionId, { ...entry, title: entry.title ?? next.get(entry.sessionId)?.title ?? null });
@@ -746,17 +792,21 @@ async function open(id) {
   if (connection.link.value.state !== "live") return;
   talk.loading.value = talk.epoch === "";
   talk.failure.value = "";
+  talk.opening = true;
   try {
     await watch(talk);
   } catch (error) {
+    talk.loading.value = false;
     if (error instanceof WireError) talk.failure.value = error.message;
   } finally {
-    talk.loading.value = false;
+    talk.opening = false;
+    talk.draw();
   }
 }
 async function watch(talk) {
   const ask = async () => {
     const result = asObj(await connection.request("_acpella/session/watch", { sessionId: talk.id, epoch: talk.epoch, after: talk.conversation.n }));
+    talk.awaited = Number(result.last);
     talk.role.value = result.role === "observer" ? "observer" : "controller";
     settleUnsure(talk, asText(result.epoch), Number(result.last));
   };
@@ -769,6 +819,9 @@ async function watch(talk) {
     await ask();
   }
 }
+function giveBack(talk, blocks2) {
+  if (talk.draft.value.text === "") talk.draft.value = { text: blocks2.map((one) => asText(one.text)).join(""), attached: blocks2.filter((one) => one.type !== "text") };
+}
 function settleUnsure(talk, epoch, last) {
   const unsure = talk.unsure;
   talk.unsure = null;
@@ -776,7 +829,7 @@ function settleUnsure(talk, epoch, last) {
   const settle2 = () => {
     const words = JSON.stringify(unsure.blocks);
     const arrived = talk.conversation.items.some((item) => item.kind === "prompt" && (epoch !== talk.epoch || Number(item.key.slice(1)) > unsure.after) && JSON.stringify(item.blocks.map((one) => one.raw)) === words);
-    if (!arrived && talk.draft.value.text === "") talk.draft.value = { text: unsure.blocks.map((one) => asText(one.text)).join(""), attached: unsure.blocks.filter((one) => one.type !== "text") };
+    if (!arrived) giveBack(talk, unsure.blocks);
   };
   const wait = setInterval(() => {
     if (talk.epoch === epoch && talk.conversation.n >= last) {
@@ -818,7 +871,10 @@ async function send(talk, blocks2) {
   } catch (error) {
     if (error instanceof WireError) {
       talk.unsure = null;
-      if (error.code === -32002 || error.code === -32003) tell(error);
+      if (error.code === -32002 || error.code === -32003) {
+        tell(error);
+        giveBack(talk, blocks2);
+      }
     }
   }
   talk.draw();
@@ -1062,13 +1118,13 @@ function Modal({ label, class: own = "", onClose, children }) {
   );
 }
 function useNow(every, active = true) {
-  const [now, setNow] = useState(Date.now());
+  const [time, setTime] = useState(now);
   useEffect(() => {
     if (!active) return;
-    const timer = setInterval(() => setNow(Date.now()), every);
+    const timer = setInterval(() => setTime(now()), every);
     return () => clearInterval(timer);
   }, [every, active]);
-  return now;
+  return time;
 }
 var isMac = /Mac|iPhone|iPad/.test(navigator.platform);
 var MOD = isMac ? "⌘" : "Ctrl";
@@ -1208,7 +1264,7 @@ var GROUPS = [
 ];
 var FIRST = 40;
 function Sessions() {
-  const now = useNow(3e4);
+  const now2 = useNow(3e4);
   const [all, setAll] = useState3(false);
   const list2 = sorted(entries.value.values());
   const welcome = connection.welcome.value;
@@ -1241,7 +1297,7 @@ function Sessions() {
         const shown = all ? found : found.slice(0, FIRST);
         return jsxs4("section", { children: [
           jsx5("h2", { children: name2 }),
-          shown.map((entry) => jsx5(Row, { entry, now }, entry.sessionId)),
+          shown.map((entry) => jsx5(Row, { entry, now: now2 }, entry.sessionId)),
           shown.length < found.length && jsx5("button", { type: "button", class: "linkish side-more", onClick: () => setAll(true), children: `Show all ${found.length}` })
         ] }, name2);
       })
@@ -1262,7 +1318,7 @@ function LinkLight() {
   ] });
 }
 var WANTS = { "session/request_permission": "wants a permission", "elicitation/create": "has a question" };
-function Row({ entry, now }) {
+function Row({ entry, now: now2 }) {
   const me = connection.welcome.value?.user;
   const folder = homely(entry.cwd).split("/").at(-1) || homely(entry.cwd);
   return jsxs4(
@@ -1279,7 +1335,7 @@ function Row({ entry, now }) {
       children: [
         jsx5(StateGlyph, { state: entry.state }),
         jsx5("b", { children: titleOf(entry) }),
-        jsx5("time", { children: timeOf(entry) === 0 ? "" : ago(timeOf(entry), now) }),
+        jsx5("time", { children: timeOf(entry) === 0 ? "" : ago(timeOf(entry), now2) }),
         jsxs4("small", { children: [
           entry.state === "waiting" && jsxs4("span", { class: "ask", children: [
             WANTS[entry.waitsFor ?? ""] ?? "waits for you",
@@ -1843,15 +1899,15 @@ function hunks(before, after) {
     if (parts2 !== void 0) return parts2.map((part) => [part.added ? "add" : part.removed ? "del" : "same", split(part.value)]);
   }
   const old = split(before);
-  const now = split(after);
+  const now2 = split(after);
   let head = 0;
-  while (head < old.length && head < now.length && old[head] === now[head]) head++;
+  while (head < old.length && head < now2.length && old[head] === now2[head]) head++;
   let tail = 0;
-  while (tail < old.length - head && tail < now.length - head && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail++;
+  while (tail < old.length - head && tail < now2.length - head && old[old.length - 1 - tail] === now2[now2.length - 1 - tail]) tail++;
   return [
     ["same", old.slice(0, head)],
     ["del", old.slice(head, old.length - tail)],
-    ["add", now.slice(head, now.length - tail)],
+    ["add", now2.slice(head, now2.length - tail)],
     ["same", old.slice(old.length - tail)]
   ];
 }
@@ -2164,10 +2220,10 @@ function useNotices() {
 import { useMemo as useMemo4 } from "./libraries-c0a40985b0.js";
 
 // src/view/tool.tsx
-import { Component as Component2, useState as useState9 } from "./libraries-c0a40985b0.js";
+import { Component as Component2, useState as useState10 } from "./libraries-c0a40985b0.js";
 
 // src/view/content.tsx
-import { useEffect as useEffect5, useMemo as useMemo2, useState as useState7 } from "./libraries-c0a40985b0.js";
+import { useEffect as useEffect5, useMemo as useMemo2, useState as useState8 } from "./libraries-c0a40985b0.js";
 
 // src/text/links.ts
 var SCHEMES = ["http:", "https:", "mailto:"];
@@ -2198,10 +2254,15 @@ function filePath(uri) {
 }
 
 // src/view/markdown.tsx
-import { Component, lexer } from "./libraries-c0a40985b0.js";
+import { Component, lexer, useState as useState7 } from "./libraries-c0a40985b0.js";
 import { Fragment as Fragment8, jsx as jsx10, jsxs as jsxs9 } from "./libraries-c0a40985b0.js";
 var MOST3 = 4e5;
+var ENDS = 1e4;
 var CHUNK = 24;
+function warmUp() {
+  const all = "# a\n\nb *c* **d** `e` [f](g) <h> ~~i~~ https://j.k\n\n- l\n  1. m\n\n> n\n\n```o\np\n```\n\n| q |\n|---|\n| r |\n";
+  for (let round = 0; round < 20; round++) lexer(all);
+}
 var Markdown = class extends Component {
   #settled = [[]];
   #at = 0;
@@ -2210,7 +2271,7 @@ var Markdown = class extends Component {
     return next.text !== this.props.text || next.done !== this.props.done;
   }
   render({ text, done }) {
-    if (text.length > MOST3) return jsx10("pre", { class: "plain", children: text });
+    if (text.length > MOST3) return jsx10(Long, { text });
     if (!text.startsWith(this.#seen.slice(0, 64)) || text.length < this.#at) this.#reset();
     this.#seen = text;
     const tail = read(text.slice(this.#at));
@@ -2230,6 +2291,18 @@ var Markdown = class extends Component {
     this.#at = 0;
   }
 };
+function Long({ text }) {
+  const [all, setAll] = useState7(false);
+  if (all) return jsx10("pre", { class: "plain", children: text });
+  return jsxs9(Fragment8, { children: [
+    jsx10("pre", { class: "plain", children: text.slice(0, ENDS) }),
+    jsxs9("div", { class: "term-cut", children: [
+      jsx10("span", { children: `${amount(text.length - 2 * ENDS)} characters are not shown` }),
+      jsx10("button", { type: "button", class: "linkish", onClick: () => setAll(true), children: "Show all" })
+    ] }),
+    jsx10("pre", { class: "plain", children: text.slice(-ENDS) })
+  ] });
+}
 var Settled = class extends Component {
   shouldComponentUpdate(next) {
     return next.count !== this.props.count;
@@ -2376,9 +2449,9 @@ function useBlob(data, kind) {
 }
 function Picture({ data, kind, name: name2 }) {
   const blob = useBlob(data, kind);
-  const [size, setSize] = useState7("");
-  const [large, setLarge] = useState7(false);
-  const [broken, setBroken] = useState7(false);
+  const [size, setSize] = useState8("");
+  const [large, setLarge] = useState8(false);
+  const [broken, setBroken] = useState8(false);
   if (!IMAGES.includes(kind) || blob === null || broken) return jsxs10("p", { class: "note warn", children: [
     jsx11(Icon, { name: "alert", size: 14 }),
     jsxs10("span", { children: [
@@ -2484,7 +2557,7 @@ function Raw({ value, name: name2 }) {
 }
 
 // src/view/terminal.tsx
-import { useMemo as useMemo3, useState as useState8 } from "./libraries-c0a40985b0.js";
+import { useMemo as useMemo3, useState as useState9 } from "./libraries-c0a40985b0.js";
 
 // src/text/terminal.ts
 import { Anser } from "./libraries-c0a40985b0.js";
@@ -2544,7 +2617,7 @@ import { Fragment as Fragment10, jsx as jsx12, jsxs as jsxs11 } from "./librarie
 var LAST = 24;
 var MOST4 = 5e3;
 function TerminalOutput({ output, command, whole = false }) {
-  const [all, setAll] = useState8(whole);
+  const [all, setAll] = useState9(whole);
   const lines3 = useMemo3(() => terminalLines(output.replace(/\n$/, "")), [output]);
   const long = lines3.length > LAST + 4;
   const shown = all || !long ? lines3.slice(-MOST4) : lines3.slice(-LAST);
@@ -2596,9 +2669,9 @@ function Card({ call, cwd, terminals, compact = false }) {
   const commands = outputs(call, terminals);
   const others = call.content.filter((one) => one.type !== "terminal" && !(one.type === "diff" && typeof one.newText === "string"));
   const isCard = !compact && (diffs.length > 0 || commands.length > 0 || call.question !== null || call.tool === "execute" || call.status === "failed");
-  const [opened, setOpened] = useState9(null);
-  const [raw, setRaw] = useState9(false);
-  const [sides, setSides] = useState9(false);
+  const [opened, setOpened] = useState10(null);
+  const [raw, setRaw] = useState10(false);
+  const [sides, setSides] = useState10(false);
   const bySelf = isCard && call.status !== "pending" && (diffs.length > 0 || commands.some((one) => one.output !== ""));
   const open2 = opened ?? bySelf;
   const location2 = call.locations[0];
@@ -2652,7 +2725,7 @@ function ToolText({ content }) {
 }
 function End({ call, diffs, commands }) {
   const running = isOpen(call) && call.question === null;
-  const now = useNow(100, running);
+  const now2 = useNow(100, running);
   const exit = commands.map((one) => one.exit).find((one) => one !== null) ?? null;
   let added = 0;
   let removed = 0;
@@ -2672,7 +2745,7 @@ function End({ call, diffs, commands }) {
     call.status === "failed" && (exit === null || exit.ok) && jsx13("span", { class: "bad", children: call.decision !== null && call.decision.optionKind.startsWith("reject") ? "rejected" : "failed" }),
     (call.status === "cancelled" || call.status === "unfinished") && jsx13("span", { children: call.status }),
     call.status === "completed" && exit === null && diffs.length === 0 && jsx13(Icon, { name: "check", size: 13, class: "ok" }),
-    jsx13("span", { class: "num took", children: duration((call.until || now) - call.at) })
+    jsx13("span", { class: "num took", children: duration((call.until || now2) - call.at) })
   ] });
 }
 function PlusMinus({ added, removed }) {
@@ -2742,11 +2815,11 @@ function PlanStrip({ talk }) {
   talk.version.value;
   const plan = talk.conversation.plan;
   if (plan.length === 0) return null;
-  const now = plan.find((one) => one.status === "in_progress") ?? plan.find((one) => one.status !== "completed") ?? plan.at(-1);
+  const now2 = plan.find((one) => one.status === "in_progress") ?? plan.find((one) => one.status !== "completed") ?? plan.at(-1);
   return jsxs13("details", { class: "plan-strip", children: [
     jsxs13("summary", { children: [
       jsx14("span", { class: "dots", "aria-hidden": "true", children: plan.slice(0, 8).map((one, index) => jsx14("i", { class: one.status === "completed" ? "d" : one.status === "in_progress" ? "g" : "" }, index)) }),
-      jsx14("b", { class: "cut grow", children: plain(now.content) }),
+      jsx14("b", { class: "cut grow", children: plain(now2.content) }),
       jsx14("span", { class: "dim num", children: doneOf(plan) }),
       jsx14(Icon, { name: "down", size: 12 })
     ] }),
@@ -2833,7 +2906,7 @@ function PeopleSection({ talk }) {
 function WireSection({ most = 6 }) {
   useNow(1e3);
   const lines3 = wire.value.slice(-most).reverse();
-  const now = performance.now();
+  const now2 = performance.now();
   return jsxs13("section", { class: "sect", children: [
     jsx14("h2", { children: "Wire" }),
     lines3.map((line2, index) => jsxs13("div", { class: "mini", children: [
@@ -2842,13 +2915,13 @@ function WireSection({ most = 6 }) {
         plain(line2.name),
         line2.count > 1 && ` ×${line2.count}`
       ] }),
-      jsx14("span", { children: duration(now - line2.at) })
+      jsx14("span", { children: duration(now2 - line2.at) })
     ] }, index))
   ] });
 }
 
 // src/view/questions.tsx
-import { signal as signal5, useEffect as useEffect6, useLayoutEffect as useLayoutEffect4, useMemo as useMemo5, useRef as useRef5, useState as useState10 } from "./libraries-c0a40985b0.js";
+import { signal as signal5, useEffect as useEffect6, useLayoutEffect as useLayoutEffect4, useMemo as useMemo5, useRef as useRef5, useState as useState11 } from "./libraries-c0a40985b0.js";
 import { Fragment as Fragment13, jsx as jsx15, jsxs as jsxs14 } from "./libraries-c0a40985b0.js";
 var ARMED_AFTER = 400;
 var later = signal5(/* @__PURE__ */ new Set());
@@ -2872,7 +2945,7 @@ function takeUp(talk) {
   later.value = new Set([...later.value].filter((key) => !key.startsWith(`${talk.id}/`)));
 }
 function useArmed() {
-  const [armed, setArmed] = useState10(false);
+  const [armed, setArmed] = useState11(false);
   useEffect6(() => {
     const timer = setTimeout(() => setArmed(true), ARMED_AFTER);
     return () => clearTimeout(timer);
@@ -2897,7 +2970,7 @@ var MEANINGS = {
 function Permission({ talk, question, putAside, more }) {
   const armed = useArmed();
   const box = useRef5(null);
-  const [raw, setRaw] = useState10(false);
+  const [raw, setRaw] = useState11(false);
   const asked = asObj(question.params.toolCall);
   const call = talk.conversation.calls.get(asText(asked.toolCallId));
   const options = asList(question.params.options).filter(isObj);
@@ -3008,9 +3081,9 @@ var Fact = ({ name: name2, words = false, children }) => jsxs14(Fragment13, { ch
   jsx15("dd", { class: words ? void 0 : "mono", children })
 ] });
 function Head({ icon, title, question, badge, plainTile = false }) {
-  const now = useNow(1e3);
+  const now2 = useNow(1e3);
   const agent = connection.welcome.value?.agent ?? "the agent";
-  const waited = now - question.at;
+  const waited = now2 - question.at;
   return jsxs14("header", { class: "dialog-head", children: [
     jsx15("span", { class: `tile${plainTile ? " plain" : ""}`, children: jsx15(Icon, { name: icon, size: 20 }) }),
     jsxs14("div", { children: [
@@ -3044,8 +3117,8 @@ function Form({ talk, question, putAside }) {
   const schema = asObj(question.params.requestedSchema);
   const fields = Object.entries(asObj(schema.properties)).map(([name2, field]) => ({ name: name2, field: asObj(field) }));
   const required = asList(schema.required).map(String);
-  const [values, setValues] = useState10(() => Object.fromEntries(fields.map(({ name: name2, field }) => [name2, initial(field)])));
-  const [shown, setShown] = useState10(false);
+  const [values, setValues] = useState11(() => Object.fromEntries(fields.map(({ name: name2, field }) => [name2, initial(field)])));
+  const [shown, setShown] = useState11(false);
   const form = useRef5(null);
   useLayoutEffect4(() => form.current?.querySelector("input, select, textarea")?.focus(), []);
   const faults = Object.fromEntries(fields.map(({ name: name2, field }) => [name2, fault(field, values[name2] ?? "", required.includes(name2))]));
@@ -3212,10 +3285,10 @@ function PageToOpen({ talk, question, putAside }) {
 }
 
 // src/view/start.tsx
-import { useState as useState11 } from "./libraries-c0a40985b0.js";
+import { useState as useState12 } from "./libraries-c0a40985b0.js";
 import { Fragment as Fragment14, jsx as jsx16, jsxs as jsxs15 } from "./libraries-c0a40985b0.js";
 function Login({ why }) {
-  const [token, setToken] = useState11("");
+  const [token, setToken] = useState12("");
   return jsx16("main", { class: "login", children: jsxs15(
     "form",
     {
@@ -3302,7 +3375,7 @@ function Recent() {
     jsx16("div", { class: "agents recent", children: recent.map((entry) => jsxs15("button", { type: "button", class: "session", onClick: () => void open(entry.sessionId), children: [
       jsx16(StateGlyph, { state: entry.state }),
       jsx16("b", { children: titleOf(entry) }),
-      jsx16("time", { children: timeOf(entry) === 0 ? "" : ago(timeOf(entry), Date.now()) })
+      jsx16("time", { children: timeOf(entry) === 0 ? "" : ago(timeOf(entry), now()) })
     ] }, entry.sessionId)) })
   ] });
 }
@@ -3328,7 +3401,7 @@ function Models() {
 }
 
 // src/view/thread.tsx
-import { Component as Component3, useEffect as useEffect7, useLayoutEffect as useLayoutEffect5, useRef as useRef6, useState as useState12 } from "./libraries-c0a40985b0.js";
+import { Component as Component3, useEffect as useEffect7, useLayoutEffect as useLayoutEffect5, useRef as useRef6, useState as useState13 } from "./libraries-c0a40985b0.js";
 import { jsx as jsx17, jsxs as jsxs16 } from "./libraries-c0a40985b0.js";
 var TURNS_SHOWN = 50;
 var FOLDED = ["read", "search"];
@@ -3350,8 +3423,8 @@ function Thread({ talk, onReview }) {
   talk.version.value;
   const conversation = talk.conversation;
   const log = useRef6(null);
-  const [turns, setTurns] = useState12(TURNS_SHOWN);
-  const [below, setBelow] = useState12(false);
+  const [turns, setTurns] = useState13(TURNS_SHOWN);
+  const [below, setBelow] = useState13(false);
   const stuck = useRef6(true);
   const seen = useRef6(0);
   const moved = useRef6(0);
@@ -3441,10 +3514,10 @@ function Thread({ talk, onReview }) {
   ] });
 }
 function Working({ conversation }) {
-  const now = useNow(1e3);
+  const now2 = useNow(1e3);
   const last = conversation.items.at(-1);
-  const speaks = last !== void 0 && last.kind === "text" && now - last.until < 1500;
-  const since = conversation.turn?.since ?? now;
+  const speaks = last !== void 0 && last.kind === "text" && now2 - last.until < 1500;
+  const since = conversation.turn?.since ?? now2;
   if (conversation.questions.size > 0) return jsxs16("p", { class: "working", children: [
     jsx17(StateGlyph, { state: "waiting" }),
     jsx17("span", { children: "Waits for an answer" })
@@ -3453,7 +3526,7 @@ function Working({ conversation }) {
     jsx17(StateGlyph, { state: "running" }),
     jsx17("span", { children: speaks ? "Writing" : "Working" }),
     jsxs16("span", { class: "num", children: [
-      Math.max(0, Math.round((now - since) / 1e3)),
+      Math.max(0, Math.round((now2 - since) / 1e3)),
       " s"
     ] })
   ] });
@@ -3550,9 +3623,9 @@ function Mentions({ text }) {
   return jsx17("p", { children: pieces2.map((piece, index) => piece.startsWith("@") && piece.length > 1 ? jsx17("span", { class: "mention", children: plain(piece) }, index) : piece) });
 }
 function Thought({ item }) {
-  const [open2, setOpen] = useState12(false);
-  const now = useNow(500, !item.done);
-  const took = duration((item.done ? item.until : now) - item.at);
+  const [open2, setOpen] = useState13(false);
+  const now2 = useNow(500, !item.done);
+  const took = duration((item.done ? item.until : now2) - item.at);
   return jsxs16("details", { class: "fold thought", open: open2, onToggle: (event) => setOpen(event.currentTarget.open), children: [
     jsxs16("summary", { children: [
       jsx17(Icon, { name: "chevron", size: 12, class: "chev" }),
@@ -3562,7 +3635,7 @@ function Thought({ item }) {
   ] });
 }
 function GroupEntry({ group, conversation, cwd }) {
-  const [open2, setOpen] = useState12(false);
+  const [open2, setOpen] = useState13(false);
   const reads = group.calls.filter((call) => call.tool === "read");
   const searches = group.calls.length - reads.length;
   const names = [...new Set(reads.map((call) => shortPath(asText(call.locations[0]?.path), cwd).split("/").at(-1) ?? ""))].filter((name2) => name2 !== "");
@@ -3696,9 +3769,9 @@ function Menu() {
 }
 function LostBanner() {
   const link = connection.link.value;
-  const now = useNow(500, link.state === "lost");
+  const now2 = useNow(500, link.state === "lost");
   if (link.state !== "lost") return null;
-  const seconds = Math.max(0, Math.ceil((link.again - now) / 1e3));
+  const seconds = Math.max(0, Math.ceil((link.again - now2) / 1e3));
   return jsxs17("div", { class: "banner", role: "status", children: [
     jsx18(Icon, { name: "plug", size: 14 }),
     jsx18("b", { children: "Connection lost." }),
@@ -3788,3 +3861,5 @@ import { render } from "./libraries-c0a40985b0.js";
 import { jsx as jsx19 } from "./libraries-c0a40985b0.js";
 render(jsx19(Page, {}), document.getElementById("app"));
 void connection.start();
+var later2 = "requestIdleCallback" in window ? requestIdleCallback : setTimeout;
+later2(() => warmUp());

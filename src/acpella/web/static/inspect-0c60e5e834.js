@@ -68,6 +68,9 @@ function Icon({ name: name2, size = 16, class: own = "" }) {
 // src/view/parts.tsx
 import { useEffect, useLayoutEffect, useRef, useState } from "./libraries-c0a40985b0.js";
 
+// src/text/clock.ts
+var offset = Date.now() - performance.now();
+
 // src/text/visible.ts
 var HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]|[\ud800-\udfff]/gu;
 function parts(text) {
@@ -575,7 +578,7 @@ function Waterfall() {
   const end = told.stats.seconds;
   const scale = timeScale(spans, end);
   const latest = turns.at(-1);
-  const now = rows[selected.value - 1]?.t;
+  const now2 = rows[selected.value - 1]?.t;
   return jsxs4("section", { class: "wf", "aria-label": "Where the time went", children: [
     jsxs4("div", { class: "wf-sum", children: [
       jsxs4("span", { children: [
@@ -602,7 +605,7 @@ function Waterfall() {
         LANES.map(([lane], index) => jsx5("line", { class: "lane", x1: "0", x2: "100%", y1: 14 + index * 20, y2: 14 + index * 20 }, lane)),
         scale.gaps.map((gap) => jsx5("text", { class: "gap", x: percent(scale.at(gap.at + gap.length / 2)), y: "50", "text-anchor": "middle", children: seconds(gap.length) }, gap.at)),
         spans.map((span, index) => jsx5(Bar, { span, end, at: scale.at }, index)),
-        now !== void 0 && jsx5("line", { class: "now", x1: percent(scale.at(now)), x2: percent(scale.at(now)), y1: "2", y2: "86" })
+        now2 !== void 0 && jsx5("line", { class: "now", x1: percent(scale.at(now2)), x2: percent(scale.at(now2)), y1: "2", y2: "86" })
       ] })
     ] })
   ] });
