@@ -1,6 +1,8 @@
 """What opens our own servers and our session database stays with us: no agent that is started gets it."""
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -41,6 +43,16 @@ def test_an_agent_does_not_get_our_token_or_database_password(shell: Shell, sess
     assert not given.keys() & SECRETS.keys()
     assert not [name for name, value in given.items() if "pa55word" in value or "t0ken" in value]
     assert given["ACPELLA_MODEL"] == "demo" and given["OPENAI_API_KEY"] == "needed"
+
+
+def test_a_recorded_agent_does_not_get_them_either(shell: Shell) -> None:
+    tap = [sys.executable, "-m", "acpella", "record", "-o", str(shell.home / "talk.jsonl"), "--"]
+    env = {**os.environ, **SECRETS, "OPENAI_API_KEY": "needed"}
+    ran = subprocess.run([*tap, *agent_that_tells(shell).split()], input=b"", env=env, timeout=120)
+    assert ran.returncode == 0
+    given = json.loads((shell.home / "environment.json").read_text(encoding="utf-8"))
+    assert not given.keys() & SECRETS.keys()
+    assert given["OPENAI_API_KEY"] == "needed"
 
 
 def test_an_agent_gets_what_its_settings_name(shell: Shell) -> None:

@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+from acpella._processes import inherited_environment
 from acpella.errors import TransportError
 
 from .pipe import Gate, Pipe, Seen, Stream, close_descriptor
@@ -71,6 +72,7 @@ class StandIn:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
+                env=inherited_environment(),
                 bufsize=0,
                 start_new_session=True,  # a group of its own, so that all of it can be signalled
             )
