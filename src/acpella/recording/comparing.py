@@ -1,6 +1,10 @@
-"""Compares two recordings: what happened, in which order, with which fields, texts and times."""
+"""Compares two recordings: what happened, in which order, with which fields, texts and times.
 
-from collections.abc import Iterable, Iterator, Sequence
+Both are read as streams. Only a window of each is held, and the first differences of each kind.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher, unified_diff
 from typing import Any, NamedTuple
@@ -11,6 +15,15 @@ from .format import Frame
 from .shape import Difference, differences, kind_of, session_of, update_kind, without_volatile
 
 __all__ = ["Comparison", "Step", "compare"]
+
+WINDOW = 1000
+"""Steps of each side in which a place is looked for where both go on alike. It takes the square of it."""
+
+KEPT = 1000
+"""Differences of a kind that are kept. Without it, recordings that differ everywhere fill the memory."""
+
+TEXT_SIZE = 256 * 1024
+"""Characters of a streamed text that are compared at once; what is longer is cut at the same places."""
 
 _CHUNKS = ("agent_message_chunk", "agent_thought_chunk", "user_message_chunk")
 
@@ -37,6 +50,10 @@ class Step(NamedTuple):
     def __str__(self) -> str:
         return f"{'→' if self.direction == 'out' else '←'} {self.kind} {self.what}".rstrip()
 
+    def without_body(self) -> "Step":
+        """Enough of it to name it."""
+        return self._replace(body=None, text=None)
+
 
 @dataclass(slots=True)
 class Comparison:
@@ -53,6 +70,8 @@ class Comparison:
     texts: list[tuple[Step, Step, list[str]]] = field(default_factory=list[tuple[Step, Step, list[str]]])
     times: list[tuple[str, float, float]] = field(default_factory=list[tuple[str, float, float]])
     """For each request in both: its method, and how many seconds the answer took."""
+    more: int = 0
+    """Differences beyond those that are kept."""
 
     @property
     def same(self) -> bool:
@@ -72,36 +91,80 @@ class Comparison:
             yield "fields"
             for one, other, found in self.fields:
                 yield f"  {one}  (lines {one.line} and {other.line})"
-                yield from (f"    {difference}" for difference in found[:_SHOWN_FIELDS])
+                yield from (f"    {difference}" for difference in found)
         if self.texts:
             yield "texts"
             for one, other, changed in self.texts:
                 yield f"  {one}  (lines {one.line} and {other.line})"
-                yield from (f"    {line}" for line in changed[:_SHOWN_LINES])
+                yield from (f"    {line}" for line in changed)
+        if self.more:
+            yield f"and {self.more} more differences"
+
+    def keep(self, found: list[Any], item: Any) -> None:
+        """Add a difference to one of the lists, or count it."""
+        if len(found) < KEPT:
+            found.append(item)
+        else:
+            self.more += 1
 
 
-def compare(left: Sequence[Frame], right: Sequence[Frame]) -> Comparison:
+def compare(left: Iterable[Frame], right: Iterable[Frame]) -> Comparison:
     """Compare two conversations."""
-    ones, others = _steps(left), _steps(right)
+    ones, others = _Side(left), _Side(right)
     result = Comparison()
-    matcher = SequenceMatcher(None, [s.key for s in ones], [s.key for s in others], autojunk=False)
-    for tag, start, end, other_start, other_end in matcher.get_opcodes():
+    while True:
+        while (one := ones.head()) is not None and (other := others.head()) is not None:
+            if one.key != other.key:
+                break
+            _compare_step(one, other, result)
+            ones.drop(1)
+            others.drop(1)
+        if ones.head() is None or others.head() is None:
+            break
+        _compare_window(ones, others, result)
+    for side, found in ((ones, result.missing), (others, result.added)):
+        while (step := side.head()) is not None:
+            result.keep(found, step.without_body())
+            side.drop(1)
+    result.times = [
+        (m, a, b) for (m, a), (n, b) in zip(ones.latencies, others.latencies, strict=False) if m == n
+    ]
+    return result
+
+
+def _compare_window(ones: "_Side", others: "_Side", result: Comparison) -> None:
+    """Both go on differently here: find the place where they are alike again."""
+    some, more = ones.window(), others.window()
+    matcher = SequenceMatcher(None, [s.key for s in some], [s.key for s in more], autojunk=False)
+    blocks = matcher.get_matching_blocks()[:-1]
+    whole = len(some) < WINDOW and len(more) < WINDOW  # there is nothing behind the windows
+    end, other_end = len(some), len(more)
+    if blocks and not whole:
+        # what follows may be found alike in the next window
+        end, other_end = blocks[-1].a + blocks[-1].size, blocks[-1].b + blocks[-1].size
+    for tag, start, stop, other_start, other_stop in matcher.get_opcodes():
+        if start >= end and other_start >= other_end:
+            break
         if tag == "equal":
-            for one, other in zip(ones[start:end], others[other_start:other_end], strict=True):
+            for one, other in zip(some[start:stop], more[other_start:other_stop], strict=True):
                 _compare_step(one, other, result)
         else:
-            result.missing += ones[start:end]
-            result.added += others[other_start:other_end]
-    slow, slow_now = _latencies(left), _latencies(right)
-    result.times = [(m, a, b) for (m, a), (n, b) in zip(slow, slow_now, strict=False) if m == n]
-    return result
+            for step in some[start:stop]:
+                result.keep(result.missing, step.without_body())
+            for step in more[other_start:other_stop]:
+                result.keep(result.added, step.without_body())
+    ones.drop(end)
+    others.drop(other_end)
 
 
 def _compare_step(one: Step, other: Step, result: Comparison) -> None:
     if one.text is not None and other.text is not None:
         if one.text != other.text:
             lines = unified_diff(one.text.splitlines(), other.text.splitlines(), lineterm="", n=1)
-            result.texts.append((one, other, list(lines)[2:]))
+            shown = list(lines)[2 : 2 + _SHOWN_LINES]
+            result.keep(result.texts, (one.without_body(), other.without_body(), shown))
+        return
+    if one.body == other.body:
         return
     found = differences(without_volatile(one.body), without_volatile(other.body))
     if not found:
@@ -109,51 +172,103 @@ def _compare_step(one: Step, other: Step, result: Comparison) -> None:
     if one.what == "initialize":
         result.capabilities += found
     else:
-        result.fields.append((one, other, found))
+        shown = found[:_SHOWN_FIELDS]
+        result.keep(result.fields, (one.without_body(), other.without_body(), shown))
 
 
-def _steps(frames: Iterable[Frame]) -> list[Step]:
-    steps: list[Step] = []
-    methods: dict[tuple[str, str], str] = {}
-    open_text: tuple[str, str | None] | None = None
-    for frame in frames:
-        if frame.direction == "err":
-            continue
-        kind = kind_of(frame.message)
-        message = as_dict(frame.message)
-        if kind in ("request", "notification"):
-            what, body = str(message["method"]), message.get("params")
-            if kind == "request":
-                methods[frame.direction, repr(message["id"])] = what
-        elif kind in ("response", "error"):
-            asker = "out" if frame.direction == "in" else "in"
-            what = methods.pop((asker, repr(message["id"])), "to nobody")
-            body = message.get("result" if kind == "response" else "error")
-        else:
-            what, body = "", frame.message if isinstance(frame.message, str) else repr(frame.message)
-        text = None
-        if chunk := update_kind(message):
-            what = f"{what} {chunk}"
-            said = as_dict(as_dict(as_dict(message.get("params")).get("update")).get("content")).get("text")
-            text = said if chunk in _CHUNKS and isinstance(said, str) else None
-        place = (what, session_of(message)) if text is not None else None
-        if place is not None and place == open_text and steps[-1].text is not None and text is not None:
-            steps[-1] = steps[-1]._replace(text=steps[-1].text + text)
-        else:
-            steps.append(Step(frame.direction, kind, what, body, text, frame.line, frame.time))
-        open_text = place
-    return steps
+class _Side:
+    """The steps of one recording, as far as they are wanted."""
+
+    def __init__(self, frames: Iterable[Frame]) -> None:
+        self.latencies: list[tuple[str, float]] = []
+        """Of each request of the client that was answered: its method, and how long that took."""
+        self._steps = self._read(frames)
+        self._ahead: deque[Step] = deque()
+
+    def head(self) -> Step | None:
+        """The next step; None at the end."""
+        self._look_ahead(1)
+        return self._ahead[0] if self._ahead else None
+
+    def window(self) -> list[Step]:
+        """The next steps."""
+        self._look_ahead(WINDOW)
+        return list(self._ahead)
+
+    def drop(self, number: int) -> None:
+        for _ in range(number):
+            self._ahead.popleft()
+
+    def _look_ahead(self, number: int) -> None:
+        while len(self._ahead) < number:
+            step = next(self._steps, None)
+            if step is None:
+                return
+            self._ahead.append(step)
+
+    def _read(self, frames: Iterable[Frame]) -> Iterator[Step]:
+        text: _Text | None = None
+        for step, session in self._messages(frames):
+            if text is not None and not text.goes_on_with(step, session):
+                yield text.rest()
+                text = None
+            if step.text is None:
+                yield step
+            else:
+                text = text or _Text(step, session)
+                yield from text.add(step.text)
+        if text is not None:
+            yield text.rest()
+
+    def _messages(self, frames: Iterable[Frame]) -> Iterator[tuple[Step, str | None]]:
+        asked: dict[tuple[str, str], tuple[str, float]] = {}
+        for frame in frames:
+            if frame.direction == "err":
+                continue
+            kind = kind_of(frame.message)
+            message = as_dict(frame.message)
+            if kind in ("request", "notification"):
+                what, body = str(message["method"]), message.get("params")
+                if kind == "request":
+                    asked[frame.direction, repr(message["id"])] = what, frame.time
+            elif kind in ("response", "error"):
+                asker = "out" if frame.direction == "in" else "in"
+                what, since = asked.pop((asker, repr(message["id"])), ("to nobody", None))
+                if asker == "out" and since is not None:
+                    self.latencies.append((what, frame.time - since))
+                body = message.get("result" if kind == "response" else "error")
+            else:
+                what, body = "", frame.message if isinstance(frame.message, str) else repr(frame.message)
+            text = None
+            if chunk := update_kind(message):
+                what = f"{what} {chunk}"
+                content = as_dict(as_dict(as_dict(message.get("params")).get("update")).get("content"))
+                said = content.get("text")
+                text = said if chunk in _CHUNKS and isinstance(said, str) else None
+            yield Step(frame.direction, kind, what, body, text, frame.line, frame.time), session_of(message)
 
 
-def _latencies(frames: Iterable[Frame]) -> list[tuple[str, float]]:
-    asked: dict[tuple[str, str], tuple[str, float]] = {}
-    found: list[tuple[str, float]] = []
-    for frame in frames:
-        kind = kind_of(frame.message)
-        if kind == "request" and frame.direction == "out":
-            asked["out", repr(frame.message["id"])] = frame.message["method"], frame.time
-        elif kind in ("response", "error") and frame.direction == "in":
-            method, since = asked.pop(("out", repr(frame.message["id"])), ("", 0.0))
-            if method:
-                found.append((method, frame.time - since))
-    return found
+class _Text:
+    """A text that comes in pieces, as steps of a size that does not depend on the pieces."""
+
+    def __init__(self, first: Step, session: str | None) -> None:
+        self._first = first
+        self._session = session
+        self._pieces: list[str] = []
+        self._size = 0
+
+    def goes_on_with(self, step: Step, session: str | None) -> bool:
+        return step.text is not None and step.what == self._first.what and session == self._session
+
+    def add(self, text: str) -> Iterator[Step]:
+        """Take a piece; gives what is complete by that."""
+        self._pieces.append(text)
+        self._size += len(text)
+        while self._size > TEXT_SIZE:
+            whole = "".join(self._pieces)
+            yield self._first._replace(text=whole[:TEXT_SIZE])
+            self._pieces = [whole[TEXT_SIZE:]]
+            self._size = len(self._pieces[0])
+
+    def rest(self) -> Step:
+        return self._first._replace(text="".join(self._pieces))

@@ -11,7 +11,15 @@ import msgspec
 
 from .format import FORMAT, Begin, Damaged, Event, Frame, Item
 
-__all__ = ["NewerFormat", "parse_line", "read", "read_conversations", "read_recording"]
+__all__ = [
+    "NewerFormat",
+    "frames_of",
+    "numbered_lines",
+    "parse_line",
+    "read",
+    "read_connection",
+    "read_recording",
+]
 
 MAX_LINE = 512 * 1024 * 1024
 """Bytes of a line. Without it, a file that is not a recording is read into memory whole."""
@@ -32,11 +40,9 @@ def read(path: str | os.PathLike[str]) -> Iterator[Item]:
         OSError: the file cannot be read.
     """
     with Path(path).open("rb") as file:
-        for number, line in _lines(file):
-            if isinstance(line, Damaged):
-                yield line
-            elif line.strip():
-                yield parse_line(line, number, path)
+        for number, line in numbered_lines(file):
+            if (item := read_line(line, number, path)) is not None:
+                yield item
 
 
 def read_recording(path: str | os.PathLike[str]) -> list[list[Frame]]:
@@ -49,27 +55,49 @@ def read_recording(path: str | os.PathLike[str]) -> list[list[Frame]]:
     def refuse(item: Damaged) -> None:
         raise ValueError(f"{path}, line {item.line}: {item.reason}")
 
-    return read_conversations(path, refuse)
-
-
-def read_conversations(path: str | os.PathLike[str], damaged: Callable[[Damaged], None]) -> list[list[Frame]]:
-    """The conversations of a file, as far as they can be read. `damaged` gets each line that cannot."""
     conversations: list[list[Frame]] = []
+    for connection, frame in frames_of(path, refuse):
+        conversations += [[] for _ in range(connection - len(conversations))]
+        if frame is not None:
+            conversations[-1].append(frame)
+    return conversations
+
+
+def read_connection(
+    path: str | os.PathLike[str], number: int, damaged: Callable[[Damaged], None]
+) -> Iterator[Frame]:
+    """The frames of one connection, counted from 1, as a stream. `damaged` gets what cannot be read.
+
+    Raises:
+        ValueError: the file has no such connection.
+    """
+    connection = 0
+    for connection, frame in frames_of(path, damaged):
+        if connection == number and frame is not None:
+            yield frame
+    if not 0 < number <= connection:
+        raise ValueError(f"{path} holds {connection} connections, not {number}")
+
+
+def frames_of(
+    path: str | os.PathLike[str], damaged: Callable[[Damaged], None]
+) -> Iterator[tuple[int, Frame | None]]:
+    """The frames both ways with the number of their connection. None stands where a connection begins."""
+    connection = 0
     for item in read(path):
         if isinstance(item, Damaged):
             damaged(item)
         elif isinstance(item, Begin):
-            conversations.append([])
-        elif isinstance(item, Frame):
-            if not conversations:
-                conversations.append([])  # other tools write the frames alone
-            if item.direction != "err":
-                conversations[-1].append(item)
-    return conversations
+            connection += 1
+            yield connection, None
+        elif isinstance(item, Frame) and item.direction != "err":
+            connection = connection or 1  # other tools write the frames alone
+            yield connection, item
 
 
-def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes | Damaged]]:
-    number = 0
+def numbered_lines(file: BinaryIO, before: int = 0) -> Iterator[tuple[int, bytes | Damaged]]:
+    """The lines from where the file stands, with their numbers; `before` are the lines before that."""
+    number = before
     while line := file.readline(MAX_LINE):
         number += 1
         if line.endswith(b"\n") or len(line) < MAX_LINE:
@@ -78,6 +106,13 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes | Damaged]]:
         while (rest := file.readline(_SKIP)) and not rest.endswith(b"\n"):
             pass
         yield number, Damaged(f"longer than {MAX_LINE // 1024 // 1024} MiB", number)
+
+
+def read_line(line: bytes | Damaged, number: int, path: str | os.PathLike[str]) -> Item | None:
+    """What `numbered_lines` gave means; None if the line is empty."""
+    if isinstance(line, Damaged):
+        return line
+    return parse_line(line, number, path) if line.strip() else None
 
 
 def parse_line(line: bytes, number: int, path: str | os.PathLike[str]) -> Item:

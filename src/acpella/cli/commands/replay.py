@@ -5,14 +5,14 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from .. import exits
 from ..terminal.output import say, show
 
 if TYPE_CHECKING:
-    from acpella.recording import Frame
     from acpella.recording.replay import ReplayedClient
+    from acpella.recording.stored import StoredFrames
 
 __all__ = ["declare", "parse", "run"]
 
@@ -102,18 +102,8 @@ def run(arguments: argparse.Namespace) -> int:
     from acpella.errors import AcpellaError
 
     try:
-        conversations = _read(arguments.file)
-        if not 0 < arguments.connection <= len(conversations):
-            raise ValueError(
-                f"{arguments.file} holds {len(conversations)} connections, not {arguments.connection}"
-            )
-        place: int = arguments.connection - 1
-        if arguments.update and len(conversations) > 1:
-            raise ValueError(
-                f"{arguments.file} holds {len(conversations)} connections; --update takes recordings of one"
-            )
-        others = [each for number, each in enumerate(conversations) if number != place]
-        return asyncio.run(_play(arguments, conversations[place], others, os.path.abspath(arguments.cwd)))
+        with open(arguments.file, "rb") as file:
+            return _run(arguments, _read(file))
     except KeyboardInterrupt:
         return exits.CANCELLED
     except (OSError, ValueError, AcpellaError) as error:
@@ -121,21 +111,35 @@ def run(arguments: argparse.Namespace) -> int:
         return exits.code_for(error)
 
 
-def _read(path: str) -> "list[list[Frame]]":
-    """The conversations, as far as they can be read."""
-    from acpella.recording.reader import read_conversations
+def _run(arguments: argparse.Namespace, conversations: "list[StoredFrames]") -> int:
+    if not 0 < arguments.connection <= len(conversations):
+        raise ValueError(
+            f"{arguments.file} holds {len(conversations)} connections, not {arguments.connection}"
+        )
+    place: int = arguments.connection - 1
+    if arguments.update and len(conversations) > 1:
+        raise ValueError(
+            f"{arguments.file} holds {len(conversations)} connections; --update takes recordings of one"
+        )
+    others = [each for number, each in enumerate(conversations) if number != place]
+    return asyncio.run(_play(arguments, conversations[place], others, os.path.abspath(arguments.cwd)))
 
-    conversations = read_conversations(
-        path, lambda item: say(f"{path}, line {item.line} is left out: {item.reason}")
+
+def _read(file: BinaryIO) -> "list[StoredFrames]":
+    """The conversations, as far as they can be read."""
+    from acpella.recording.stored import stored_conversations
+
+    conversations = stored_conversations(
+        file, lambda item: say(f"{file.name}, line {item.line} is left out: {item.reason}")
     )
     found = [conversation for conversation in conversations if conversation]
     if not found:
-        raise ValueError(f"{path} holds no conversation")
+        raise ValueError(f"{file.name} holds no conversation")
     return found
 
 
 async def _play(
-    arguments: argparse.Namespace, chosen: "list[Frame]", others: "list[list[Frame]]", cwd: str
+    arguments: argparse.Namespace, chosen: "StoredFrames", others: "list[StoredFrames]", cwd: str
 ) -> int:
     from acpella.recording.replay import ReplayedAgent, ReplayedClient
     from acpella.transport import ProcessChannel, StdioChannel

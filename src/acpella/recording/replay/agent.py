@@ -1,7 +1,7 @@
 """Plays the agent of a recorded conversation to any client."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from acpella._plain_json import as_dict
@@ -17,7 +17,7 @@ __all__ = ["ReplayedAgent"]
 
 _NOT_RECORDED = -32603
 
-_Branch: TypeAlias = tuple[Exchange, list[Step]]
+_Branch: TypeAlias = tuple[Exchange, Iterator[Step]]
 
 
 class ReplayedAgent:
@@ -25,11 +25,11 @@ class ReplayedAgent:
 
     def __init__(
         self,
-        conversation: list[Frame],
+        conversation: Sequence[Frame],
         *,
         match: Match = "shape",
         speed: float = 0,
-        more: list[list[Frame]] | None = None,
+        more: Sequence[Sequence[Frame]] = (),
         tell: Callable[[str], None] | None = None,
     ) -> None:
         """`speed` 1 takes as long as it took then, 4 a quarter of that, 0 no time. `more`: conversations in
@@ -37,7 +37,7 @@ class ReplayedAgent:
         self.failures: list[str] = []
         """What the client did that was not recorded."""
         self._script = Script(conversation)
-        self._branches = [self._script, *map(Script, more or [])]
+        self._branches = [self._script, *map(Script, more)]
         self._match: Match = match
         self._speed = speed
         self._tell = tell
@@ -53,8 +53,8 @@ class ReplayedAgent:
         await self._wire.open()
         try:
             async with asyncio.TaskGroup() as self._group:
-                for frame in self._script.prelude:
-                    await self._wire.send(frame.message)
+                for step in self._script.prelude:
+                    await self._wire.send(step.frame.message)
                 await self._wire.ended_by()
                 for task in self._playing:
                     task.cancel()
@@ -102,7 +102,7 @@ class ReplayedAgent:
             if exchange.method == "session/prompt" and exchange.session == self._map.recorded_session(
                 session
             ):
-                if any(isinstance(step, CancelPoint) for step in exchange.steps):
+                if exchange.cancelled:
                     self._cancelled.setdefault(exchange, asyncio.Event()).set()
                 else:
                     task.cancel()
@@ -114,9 +114,8 @@ class ReplayedAgent:
         before = exchange.request.time
         source = exchange  # another one, after an answer that was recorded there
         questions: dict[str, tuple[asyncio.Future[dict[str, Any]], Frame]] = {}
-        steps = list(exchange.steps)
-        while steps:
-            step = steps.pop(0)
+        steps = iter(exchange.steps)
+        while (step := next(steps, None)) is not None:
             if isinstance(step, Say):
                 await self._pause(step.frame.time - before)
                 await self._say(step.frame, source, request_id, questions)
@@ -188,20 +187,15 @@ class ReplayedAgent:
         wanted = shape(question.message.get("params"))
         for script in self._branches:
             for exchange in script.exchanges:
-                for place, step in enumerate(exchange.steps):
-                    if (
-                        isinstance(step, Answer)
-                        and _choice(step.frame.message.get("result")) == choice
-                        and any(
-                            isinstance(asked, Say)
-                            and asked.frame is not question
-                            and kind_of(asked.frame.message) == "request"
-                            and repr(asked.frame.message["id"]) == step.id
-                            and shape(asked.frame.message.get("params")) == wanted
-                            for asked in exchange.steps[:place]
-                        )
-                    ):
-                        return exchange, exchange.steps[place + 1 :]
+                asked: set[str] = set()
+                for place, step in exchange.steps.places():
+                    if isinstance(step, Answer):
+                        if step.id in asked and _choice(step.frame.message.get("result")) == choice:
+                            return exchange, exchange.steps.after(place)
+                        asked.discard(step.id)
+                    elif kind_of(step.frame.message) == "request" and step.frame != question:
+                        if shape(step.frame.message.get("params")) == wanted:
+                            asked.add(repr(step.frame.message["id"]))
         return None
 
     async def _answer(self, request_id: Any, result: Any) -> None:

@@ -1,7 +1,7 @@
 """Plays the client of a recorded conversation to any agent, and tells where it answers otherwise."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +9,8 @@ from acpella._plain_json import as_dict
 from acpella.rpc import Channel
 
 from ..format import Frame
-from ..shape import differences, kind_of, session_of, shape, without_volatile
-from .exchanges import Match
+from ..shape import differences, kind_of, session_of, without_volatile
+from .exchanges import Match, digest
 from .lines import Wire
 from .mapping import Mapping
 
@@ -21,10 +21,12 @@ _NOT_RECORDED = -32601
 
 @dataclass(eq=False, slots=True)
 class _Question:
-    """A request of the agent, and what the client answered."""
+    """A request of the agent, and what the client answered: their places in the conversation."""
 
-    request: Frame
-    answer: Frame | None = None
+    method: str
+    digest: bytes
+    request: int
+    answer: int | None = None
     used: bool = False
 
 
@@ -33,7 +35,7 @@ class ReplayedClient:
 
     def __init__(
         self,
-        conversation: list[Frame],
+        conversation: Sequence[Frame],
         *,
         cwd: str,
         match: Match = "shape",
@@ -46,37 +48,40 @@ class ReplayedClient:
         """Where the agent did not do what it did then."""
         self.incomplete: bool = False
         """Whether the agent went away or left a request without an answer."""
-        self._frames = [frame for frame in conversation if frame.direction != "err"]
+        self._frames = conversation
         self._cwd = cwd
         self._match: Match = match
         self._speed = speed
         self._patience = patience
         self._tell = tell
         self._map = Mapping()
-        self._questions = self._find_questions()
+        self.requests: int = 0
+        """How many requests the recorded client sent."""
+        self._questions: list[_Question] = []
+        self._recorded: dict[str, int] = {}  # the place of the answer to each request, by its id
+        self._look_through()
         self._next_id = 0
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._answers: dict[str, asyncio.Future[dict[str, Any]]] = {}  # by the recorded id
         self._updates: dict[str | None, int] = {}
         self._moved = asyncio.Event()
 
-    @property
-    def requests(self) -> int:
-        """How many requests the recorded client sent."""
-        return sum(f.direction == "out" and kind_of(f.message) == "request" for f in self._frames)
-
-    def _find_questions(self) -> list[_Question]:
+    def _look_through(self) -> None:
         asked: dict[str, _Question] = {}
-        found: list[_Question] = []
-        for frame in self._frames:
+        for place, frame in enumerate(self._frames):
             kind = kind_of(frame.message)
-            if frame.direction == "in" and kind == "request":
-                asked[repr(frame.message["id"])] = question = _Question(frame)
-                found.append(question)
-            elif frame.direction == "out" and kind in ("response", "error"):
+            if kind == "request" and frame.direction == "out":
+                self.requests += 1
+            elif kind == "request" and frame.direction == "in":
+                message = frame.message
+                question = _Question(message["method"], digest(message.get("params")), place)
+                asked[repr(message["id"])] = question
+                self._questions.append(question)
+            elif kind in ("response", "error") and frame.direction == "in":
+                self._recorded.setdefault(repr(frame.message["id"]), place)
+            elif kind in ("response", "error") and frame.direction == "out":
                 if (question := asked.pop(repr(frame.message["id"]), None)) is not None:
-                    question.answer = frame
-        return found
+                    question.answer = place
 
     async def run_on(self, channel: Channel) -> None:
         """Talk to an agent until the recording ends. `failures` then lists the differences.
@@ -167,20 +172,12 @@ class ReplayedClient:
         await self._wire.send(message)
 
     def _answered(self, request: Frame, done: "asyncio.Future[dict[str, Any]]") -> None:
-        if done.cancelled():
+        key = repr(request.message["id"])
+        if self._answers.get(key) is done:
+            del self._answers[key]
+        if done.cancelled() or key not in self._recorded:
             return
-        recorded = next(
-            (
-                frame.message
-                for frame in self._frames
-                if frame.direction == "in"
-                and kind_of(frame.message) in ("response", "error")
-                and repr(frame.message["id"]) == repr(request.message["id"])
-            ),
-            None,
-        )
-        if recorded is None:
-            return
+        recorded: Any = self._frames[self._recorded[key]].message
         now = done.result()
         method = request.message["method"]
         if kind_of(now) != kind_of(recorded):
@@ -216,9 +213,9 @@ class ReplayedClient:
     async def _reply(self, message: dict[str, Any]) -> None:
         method = message["method"]
         params = self._map.to_recorded(message.get("params"))
-        free = [q for q in self._questions if not q.used and q.request.message["method"] == method]
-        wanted = shape(params)
-        found = next((q for q in free if shape(q.request.message.get("params")) == wanted), None)
+        free = [q for q in self._questions if not q.used and q.method == method]
+        wanted = digest(params)
+        found = next((q for q in free if q.digest == wanted), None)
         if found is None and self._match != "exact":
             found = next(iter(free), None)
         if found is None or found.answer is None:
@@ -227,9 +224,10 @@ class ReplayedClient:
             await self._wire.send({"jsonrpc": "2.0", "id": message["id"], "error": error})
             return
         found.used = True
-        before, now = as_dict(found.request.message.get("params")), as_dict(message.get("params"))
+        before = as_dict(self._frames[found.request].message.get("params"))
+        now = as_dict(message.get("params"))
         self._map.add("terminalId", before.get("terminalId"), now.get("terminalId"))
-        await self._wire.send({**self._map.to_now(found.answer.message), "id": message["id"]})
+        await self._wire.send({**self._map.to_now(self._frames[found.answer].message), "id": message["id"]})
 
     def _fail(self, text: str) -> None:
         self.failures.append(text)

@@ -1,12 +1,25 @@
 """A recorded conversation as exchanges: what the client asked for, and all that the agent did about it."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Literal, TypeAlias
 
 from ..format import Frame
 from ..shape import Difference, differences, kind_of, session_of, shape, without_volatile
 
-__all__ = ["Answer", "CancelPoint", "Exchange", "Match", "NoMatch", "Say", "Script", "Step"]
+__all__ = [
+    "Answer",
+    "CancelPoint",
+    "Exchange",
+    "Match",
+    "NoMatch",
+    "Say",
+    "Script",
+    "Step",
+    "Steps",
+    "digest",
+]
 
 Match: TypeAlias = Literal["exact", "shape", "order"]
 """How a request is found: by all its parameters, by those that mean something, or by its method alone."""
@@ -37,23 +50,79 @@ class CancelPoint:
 Step: TypeAlias = Say | Answer | CancelPoint
 
 
-@dataclass(eq=False, slots=True)
+class Steps:
+    """What happened in an exchange, as places in its conversation; a step is made when it is wanted."""
+
+    def __init__(self, frames: Sequence[Frame]) -> None:
+        self._frames = frames
+        self._runs: list[range] = []  # most steps follow one another
+
+    def add(self, place: int) -> None:
+        if self._runs and self._runs[-1].stop == place:
+            self._runs[-1] = range(self._runs[-1].start, place + 1)
+        else:
+            self._runs.append(range(place, place + 1))
+
+    def __iter__(self) -> Iterator[Step]:
+        return self.after(-1)
+
+    def after(self, place: int) -> Iterator[Step]:
+        """Those behind a place of the conversation."""
+        for run in self._runs:
+            for each in range(max(run.start, place + 1), run.stop):
+                yield self._step(self._frames[each])
+
+    def places(self) -> Iterator[tuple[int, Step]]:
+        """Each with its place in the conversation."""
+        for run in self._runs:
+            for each in run:
+                yield each, self._step(self._frames[each])
+
+    @staticmethod
+    def _step(frame: Frame) -> Step:
+        if frame.direction == "in":
+            return Say(frame)
+        if kind_of(frame.message) in ("response", "error"):
+            return Answer(repr(frame.message["id"]), frame)
+        return CancelPoint(frame)
+
+
 class Exchange:
     """A request of the client, and what followed from it in the order in which it happened."""
 
-    request: Frame
-    session: str | None
-    steps: list[Step] = field(default_factory=list["Step"])
-    answered: bool = False
-    used: bool = False
+    def __init__(self, frames: Sequence[Frame], place: int, request: Frame) -> None:
+        self._frames = frames
+        self._place = place
+        self._digest: bytes | None = None
+        self.method = str(request.message["method"])
+        self.asked_session: str | None = session_of(request.message)
+        """The session that the request names."""
+        self.session: str | None = self.asked_session
+        """The session that it is about; one that it makes is known from the answer."""
+        self.steps: Steps = Steps(frames)
+        self.cancelled = False
+        self.answered = False
+        self.used = False
 
     @property
-    def method(self) -> str:
-        return str(self.request.message["method"])
+    def request(self) -> Frame:
+        return self._frames[self._place]
 
     @property
     def params(self) -> Any:
         return self.request.message.get("params", {})
+
+    @property
+    def digest(self) -> bytes:
+        """Of the shape of its parameters."""
+        if self._digest is None:
+            self._digest = digest(self.params)
+        return self._digest
+
+
+def digest(params: Any) -> bytes:
+    """A few bytes that are equal for parameters with the same meaning."""
+    return sha256(shape(params)).digest()
 
 
 class NoMatch(Exception):
@@ -67,49 +136,51 @@ class NoMatch(Exception):
 class Script:
     """The exchanges of a recording, to be found by the requests of another client."""
 
-    def __init__(self, conversation: list[Frame]) -> None:
-        self.prelude: list[Frame] = []
+    def __init__(self, conversation: Sequence[Frame]) -> None:
+        self.prelude: Steps = Steps(conversation)
         """What the agent wrote before it was asked for anything."""
         self.exchanges: list[Exchange] = []
+        self._frames = conversation
         self._open: dict[str, Exchange] = {}
         self._owners: dict[str, Exchange] = {}  # of the agent's requests
-        for frame in conversation:
+        for place, frame in enumerate(conversation):
             if frame.direction == "out":
-                self._client_said(frame)
+                self._client_said(place, frame)
             elif frame.direction == "in":
-                self._agent_said(frame)
+                self._agent_said(place, frame)
 
     # -- building ----------------------------------------------------------------------------
 
-    def _client_said(self, frame: Frame) -> None:
+    def _client_said(self, place: int, frame: Frame) -> None:
         kind = kind_of(frame.message)
         if kind == "request":
-            exchange = Exchange(frame, session_of(frame.message))
+            exchange = Exchange(self._frames, place, frame)
             self.exchanges.append(exchange)
             self._open[repr(frame.message["id"])] = exchange
         elif kind in ("response", "error"):
             if (owner := self._owners.pop(repr(frame.message["id"]), None)) is not None:
-                owner.steps.append(Answer(repr(frame.message["id"]), frame))
+                owner.steps.add(place)
         elif kind == "notification" and frame.message["method"] == "session/cancel":
             session = session_of(frame.message)
             for exchange in self._open.values():
                 if exchange.method == "session/prompt" and exchange.session == session:
-                    exchange.steps.append(CancelPoint(frame))
+                    exchange.cancelled = True
+                    exchange.steps.add(place)
 
-    def _agent_said(self, frame: Frame) -> None:
+    def _agent_said(self, place: int, frame: Frame) -> None:
         kind = kind_of(frame.message)
         if kind in ("response", "error"):
             exchange = self._open.pop(repr(frame.message["id"]), None)
             if exchange is not None:
                 exchange.answered = True
                 exchange.session = exchange.session or session_of(frame.message)
-                exchange.steps.append(Say(frame))
+                exchange.steps.add(place)
                 return
         exchange = self._cause(session_of(frame.message))
         if exchange is None:
-            self.prelude.append(frame)
+            self.prelude.add(place)
             return
-        exchange.steps.append(Say(frame))
+        exchange.steps.add(place)
         if kind == "request":
             self._owners[repr(frame.message["id"])] = exchange
 
@@ -135,8 +206,8 @@ class Script:
         if how == "exact":
             found = next((e for e in free if not differences(e.params, params)), None)
         else:
-            wanted = shape(params)
-            found = next((e for e in free if shape(e.params) == wanted), None) if how == "shape" else None
+            wanted = digest(params)
+            found = next((e for e in free if e.digest == wanted), None) if how == "shape" else None
             found = found or next(iter(free), None)
         if found is None:
             raise self._no_match(method, params, same, free, how)
@@ -170,9 +241,8 @@ class Script:
 
 def _fits(exchange: Exchange, session: str | None) -> bool:
     """Requests that open a session are found whatever it is called."""
-    asked = session_of(exchange.request.message)
-    return (
-        asked is None
-        or asked == session
-        or exchange.method in ("session/load", "session/resume", "session/fork")
+    return exchange.asked_session in (None, session) or exchange.method in (
+        "session/load",
+        "session/resume",
+        "session/fork",
     )

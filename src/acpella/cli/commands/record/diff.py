@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from ...terminal.output import one_line, say, show
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
-    from acpella.recording import Damaged
+    from acpella.recording import Frame
     from acpella.recording.comparing import Comparison
 
 __all__ = ["declare", "run"]
@@ -32,21 +32,20 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; gives the exit code."""
     from acpella.recording.comparing import compare
-    from acpella.recording.reader import read_conversations
+    from acpella.recording.reader import read_connection
 
-    def tell(path: str) -> "Callable[[Damaged], None]":
-        return lambda item: say(f"{path}, line {item.line} is left out: {item.reason}")
+    def read_side(path: str) -> "Iterator[Frame]":
+        return read_connection(
+            path,
+            arguments.connection,
+            lambda item: say(f"{path}, line {item.line} is left out: {item.reason}"),
+        )
 
     try:
-        sides = [read_conversations(path, tell(path)) for path in (arguments.left, arguments.right)]
-        for path, side in zip((arguments.left, arguments.right), sides, strict=True):
-            if not 0 < arguments.connection <= len(side):
-                raise ValueError(f"{path} holds {len(side)} connections, not {arguments.connection}")
+        found = compare(read_side(arguments.left), read_side(arguments.right))
     except (OSError, ValueError) as error:
         say(str(error))
         return 2
-    place: int = arguments.connection - 1
-    found = compare(sides[0][place], sides[1][place])
     _show(found)
     return 0 if found.same else DIFFERENT
 

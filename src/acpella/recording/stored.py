@@ -1,0 +1,89 @@
+"""Conversations that stay in their file: a frame is read again whenever it is wanted."""
+
+from collections.abc import Callable, Sequence
+from typing import BinaryIO, overload
+
+from .format import Begin, Damaged, Frame
+from .reader import numbered_lines, read_line
+
+__all__ = ["StoredFrames", "stored_conversations"]
+
+MARK_EVERY = 64
+"""Frames between two places that are remembered. To read one frame, as many lines may have to be read."""
+
+
+class StoredFrames(Sequence[Frame]):
+    """The frames both ways of one connection. What is in memory does not grow with their size."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file  # others may read it, too, so each read says from where
+        self._marks: list[tuple[int, int]] = []  # where a line begins, and how many are before it
+        self._count = 0
+        self._next = -MARK_EVERY  # the frame that comes next from here on; far away before the first
+        self._offset = 0
+        self._before = 0
+
+    def note(self, offset: int, before: int) -> None:
+        """There is one more frame: where its line begins, and how many lines are before it."""
+        if self._count % MARK_EVERY == 0:
+            self._marks.append((offset, before))
+        self._count += 1
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> Frame: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Frame]: ...
+
+    def __getitem__(self, index: int | slice) -> Frame | list[Frame]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(self._count))]
+        wanted = index + self._count if index < 0 else index
+        if not 0 <= wanted < self._count:
+            raise IndexError(f"there are {self._count} frames, and {index} is not one of them")
+        if not wanted - MARK_EVERY < self._next <= wanted:
+            mark = wanted // MARK_EVERY
+            self._offset, self._before = self._marks[mark]
+            self._next = mark * MARK_EVERY
+        while True:
+            frame = self._read_frame()
+            self._next += 1
+            if self._next > wanted:
+                return frame
+
+    def _read_frame(self) -> Frame:
+        self._file.seek(self._offset)
+        for number, line in numbered_lines(self._file, self._before):
+            self._offset, self._before = self._file.tell(), number
+            item = read_line(line, number, self._file.name)
+            if isinstance(item, Frame) and item.direction != "err":
+                return item
+        raise ValueError(f"{self._file.name} was changed while it was read")
+
+
+def stored_conversations(file: BinaryIO, damaged: Callable[[Damaged], None]) -> list[StoredFrames]:
+    """The conversations of a file, as far as they can be read. `damaged` gets each line that cannot.
+
+    The file must stay open for as long as they are used.
+
+    Raises:
+        NewerFormat: a newer acpella wrote it, and this one would read it wrongly.
+        OSError: the file cannot be read.
+    """
+    conversations: list[StoredFrames] = []
+    offset = 0
+    for number, line in numbered_lines(file):
+        item = read_line(line, number, file.name)
+        if isinstance(item, Damaged):
+            damaged(item)
+        elif isinstance(item, Begin):
+            conversations.append(StoredFrames(file))
+        elif isinstance(item, Frame) and item.direction != "err":
+            if not conversations:
+                conversations.append(StoredFrames(file))  # other tools write the frames alone
+            conversations[-1].note(offset, number - 1)
+        offset = file.tell()
+    return conversations
