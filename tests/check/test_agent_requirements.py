@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 from agent_defects import READ
+from sample_agent import SampleAgent
 from sample_check import check_sample
 
 from acpella.check import AGENT_AREAS, AgentCheck, Area, Auditor, Result, Selection
+from acpella.client.targets import InProcess
+from acpella.testing import FaultyChannel, faults
 from acpella.transport import ProcessChannel
 
 pytestmark = pytest.mark.anyio
@@ -35,7 +38,7 @@ PROCESS = {"messages.exit-at-end"}
 
 
 async def test_the_faultless_agent_passes_everything() -> None:
-    report = await check_sample()
+    report = await check_sample(patience=20)
     assert [
         (r.requirement.id, r.text) for r in report.results if r.outcome not in ("pass", "not-applicable")
     ] == []
@@ -43,6 +46,19 @@ async def test_the_faultless_agent_passes_everything() -> None:
     unseen = {r.requirement.id for r in report.results} - seen
     assert unseen == SPOKEN | PROCESS | {"messages.trace-context", "messages.cancel-request"}
     assert report.conforms
+
+
+async def test_an_agent_that_takes_long_to_start_is_not_called_silent() -> None:
+    ids = ("messages.string-id", "messages.zero-id", "messages.in-pieces", "initialize.version-1")
+    check = AgentCheck(
+        lambda directory: FaultyChannel(InProcess(SampleAgent()), faults.delay(1.5, way="in")),
+        "sample",
+        selection=Selection(ids),
+        patience=1,
+    )
+    report = await check.run()
+    assert len(report.results) == len(ids)
+    assert [(r.requirement.id, r.text) for r in report.results if r.outcome not in ("pass", "unstable")] == []
 
 
 async def broken(defect: str, slots: asyncio.Semaphore) -> str | None:

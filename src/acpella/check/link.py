@@ -22,7 +22,13 @@ MAX_FRAME = 128 * 1024 * 1024
 """Bytes of a message. Without it, a peer that never ends its line fills the memory."""
 
 MISSES = 2
-"""Times that a method may go unanswered before it gets less time; a silent agent would take an hour."""
+"""Times in a row that a method may go unanswered before it gets less time; silence would take an hour."""
+
+MISSED_SHARE = 5
+"""By which its time is divided then."""
+
+FIRST_SHARE = 3
+"""By which the time for the first answer of a peer is multiplied: it has to start, too."""
 
 WRITE_HIGH = 4 * 1024 * 1024
 
@@ -165,10 +171,14 @@ class Link:
 
     async def reply_to(self, request: Frame, *, within: float | None = None) -> Frame:
         """The answer to a request."""
-        missed = self._misses[request.method] >= MISSES
-        limit = within if within is not None else self.patience / (5 if missed else 1)
+        if within is not None:
+            limit = within
+        elif self._misses[request.method] >= MISSES:
+            limit = self.patience / MISSED_SHARE
+        else:
+            limit = self.patience if self.heard else self.patience * FIRST_SHARE
         try:
-            return await self.find(
+            reply = await self.find(
                 lambda f: f.kind == "response" and f.request is request,
                 f"an answer to {request.method} (id {request.id!r})",
                 within=limit,
@@ -177,6 +187,8 @@ class Link:
         except TimedOut:
             self._misses[request.method] += 1
             raise
+        del self._misses[request.method]  # it was slow, and is not silent
+        return reply
 
     # -- hearing -------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""An MCP server that does nothing but note that it was started. `python -m acpella.check.mcp_server FILE`."""
+"""An MCP server that does nothing but note that it was started. `python mcp_server.py FILE`."""
 
 import json
 import sys

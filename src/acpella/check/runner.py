@@ -30,6 +30,9 @@ START_TIME = 60.0
 SCENARIO_TIME = 6
 """How many times the patience one scenario may take."""
 
+AGAIN_SHARE = 2
+"""By which the patience is multiplied when something runs again because it was too slow."""
+
 TOURED = ("hello", "think", "plan", "read", "write", "run", "ask", "elicit")
 """Needs whose prompts are sent once for the audits to see what comes."""
 
@@ -74,7 +77,9 @@ class AgentCheck:
         self._results: dict[str, Result] = {}
         self._auditors: list[Auditor] = []
         self._late: list[Scenario] = []
+        self._late_tours: list[dict[str, Any] | None] = []
         self._misses: Counter[str] = Counter()
+        self._patience = self.patience
         self._done = 0
         self._total = 0
         self._peer = ""
@@ -121,14 +126,14 @@ class AgentCheck:
             channel,
             auditor,
             profile=self.profile,
-            patience=self.patience,
+            patience=self._patience,
             directory=directory,
             misses=self._misses,
         )
         try:
             await probe.link.open()
             if not raw:
-                reply = await probe.initialize(capabilities, within=max(START_TIME, self.patience))
+                reply = await probe.initialize(capabilities, within=max(START_TIME, self._patience))
                 if reply.is_error:
                     raise Failed("initialize failed", reply.request, reply)
         except BaseException:
@@ -158,7 +163,7 @@ class AgentCheck:
             if probe.talk.version != 1:
                 raise CannotJudge(f"the agent speaks version {probe.talk.version} of the protocol, not 1")
             params: dict[str, Any] = {"cwd": probe.directory, "mcpServers": []}
-            reply = await probe.link.call("session/new", params, within=max(START_TIME, self.patience))
+            reply = await probe.link.call("session/new", params, within=max(START_TIME, self._patience))
             if reply.code == -32000:
                 names = (
                     ", ".join(str(method.get("name")) for method in probe.talk.auth_methods) or "none listed"
@@ -181,7 +186,7 @@ class AgentCheck:
         try:
             if tour:
                 probe = await self._tour(None)
-                await self._close(await self._tour({}))
+                await self._end_tour(await self._tour({}))
             for scenario in scenarios:
                 if probe is None or probe.link.gone is not None:
                     if probe is not None:
@@ -198,7 +203,7 @@ class AgentCheck:
         try:
             return await self._open()
         except (Failed, TransportError) as error:
-            self._note(scenario, "fail", f"the agent could not be started for it: {error}")
+            self._note_no_start(scenario, error)
             return None
 
     async def _run_own(self, scenarios: Sequence[Scenario], rough: Sequence[Scenario]) -> None:
@@ -217,10 +222,14 @@ class AgentCheck:
             probe = await self._open(raw=scenario.connection == "raw")
             await self._run_one(scenario, probe)
         except (Failed, TransportError) as error:
-            self._note(scenario, "fail", f"the agent could not be started for it: {error}")
+            self._note_no_start(scenario, error)
         finally:
             if probe is not None:
                 await self._close(probe)
+
+    def _note_no_start(self, scenario: Scenario, error: Failed | TransportError) -> None:
+        slow = isinstance(error, Failed) and error.timing
+        self._note(scenario, "fail", f"the agent could not be started for it: {error}", timing=slow)
 
     def _missing(self, scenario: Scenario) -> str | None:
         missing = [need for need in scenario.requirement.needs if not self.profile.has(need)]
@@ -243,7 +252,7 @@ class AgentCheck:
         probe.connect = connect
         began = time.monotonic()
         try:
-            async with asyncio.timeout(self.patience * SCENARIO_TIME):
+            async with asyncio.timeout(self._patience * SCENARIO_TIME):
                 await scenario.drive(probe)
             self._note(scenario, "pass", seconds=time.monotonic() - began)
         except NotOffered as reason:
@@ -254,7 +263,7 @@ class AgentCheck:
             self._note(scenario, "fail", failure.text, failure)
         except TimeoutError:
             self._note(
-                scenario, "fail", f"nothing came of it in {self.patience * SCENARIO_TIME:g} s", timing=True
+                scenario, "fail", f"nothing came of it in {self._patience * SCENARIO_TIME:g} s", timing=True
             )
         except Exception as error:
             self._note(scenario, "error", f"{error!r}\n{traceback.format_exc(limit=-4)}")
@@ -283,6 +292,11 @@ class AgentCheck:
     async def _run_again(self) -> None:
         """What failed for want of time runs once more, alone: a busy machine is not the agent's fault."""
         late, self._late = self._late, []
+        tours, self._late_tours = self._late_tours, []
+        self._misses.clear()  # those who were slow have another chance
+        self._patience *= AGAIN_SHARE
+        for capabilities in tours:
+            await self._end_tour(await self._tour(capabilities))
         for scenario in late:
             first = self._results[scenario.requirement.id]
             await self._run_alone(scenario)
@@ -291,13 +305,18 @@ class AgentCheck:
                     scenario.requirement, "unstable", f"it passed alone; first: {first.text}", first.frames
                 )
 
-    async def _tour(self, capabilities: dict[str, Any] | None) -> Probe:
+    async def _end_tour(self, probe: Probe | None) -> None:
+        if probe is not None:
+            await self._close(probe)
+
+    async def _tour(self, capabilities: dict[str, Any] | None) -> Probe | None:
         """One turn of each kind, for the audits; with every capability, or with none."""
         what = "a tour with every capability" if capabilities is None else "a tour without capabilities"
         self._tell(what)
-        probe = await self._open(capabilities)
-        probe.link.auditor.label = "tour"
+        probe: Probe | None = None
         try:
+            probe = await self._open(capabilities)
+            probe.link.auditor.label = "tour"
             session = await probe.new_session()
             for need in TOURED:
                 if self.profile.has(need):
@@ -306,9 +325,13 @@ class AgentCheck:
                 await probe.begin(session, words).end()
             await self._use_everything(probe, session)
             await probe.link.quiet(0.1)  # for updates that come too late
-        except (Failed, Unproved):
+        except (Unproved, TransportError):
             pass  # the scenarios will tell
-        probe.link.auditor.label = ""
+        except Failed as failure:
+            if failure.timing:
+                self._late_tours.append(capabilities)
+        if probe is not None:
+            probe.link.auditor.label = ""
         return probe
 
     async def _visit(self, probe: Probe, session: str, need: str) -> None:

@@ -3,8 +3,10 @@
 import asyncio
 import os
 import sys
+import time
 from typing import Any
 
+from acpella.check import mcp_server
 from acpella.check.conversation import Conversation, Frame, as_object
 from acpella.check.link import Failed, Unproved
 from acpella.check.probe import Probe, exists
@@ -73,18 +75,17 @@ async def mcp_stdio(probe: Probe) -> None:
     server = {
         "name": "acpella-check",
         "command": sys.executable,
-        "args": ["-m", "acpella.check.mcp_server", str(seen)],
+        "args": ["-I", "-S", mcp_server.__file__, str(seen)],  # by its path: the package takes long to load
         "env": [{"name": "CHECK_VALUE", "value": "1"}],
     }
     session = await probe.new_session(mcpServers=[server])
     await probe.hello(session)
-    for _ in range(30):
-        if seen.exists():
-            return
-        await asyncio.sleep(0.1)
-    raise Failed(
-        "the MCP server was not started", *[f for f in probe.link.sent if f.method == "session/new"][-1:]
-    )
+    deadline = time.monotonic() + probe.link.patience / 5
+    while not seen.exists():
+        if time.monotonic() > deadline:
+            asked = [f for f in probe.link.sent if f.method == "session/new"][-1:]
+            raise Failed("the MCP server was not started", *asked, timing=True)
+        await asyncio.sleep(0.05)
 
 
 @AREA.scenario("more-directories", rule="R-148", level="capability", tck="ACP-ADDDIRS-001")
