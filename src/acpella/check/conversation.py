@@ -33,6 +33,9 @@ KEPT_FRAMES = 64
 KEPT_IDS = 4096
 """Answered requests that are remembered, to tell a second answer from one to a request that never was."""
 
+KEPT_CALLS = 256
+"""Tool calls of a session whose frames are remembered; of older ones it is known how far they are."""
+
 SETUP_METHODS = ("session/new", "session/load", "session/resume", "session/fork")
 
 
@@ -128,7 +131,8 @@ class ToolCall:
     """A tool call as far as it was told."""
 
     id: str
-    first: Frame
+    first: Frame | None
+    """None if many others came later, as `last`."""
     announced: bool
     """By `tool_call`, not by an update or a question alone."""
     status: str = "pending"
@@ -168,6 +172,7 @@ class Session:
     options: list[Any] | None = None
     commands: list[Any] | None = None
     tools: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
+    recent_tools: deque[ToolCall] = field(default_factory=deque[ToolCall])
     turn_tools: set[str] = field(default_factory=set[str])
     """The tool calls of the turn that runs or ran last."""
     message_kinds: dict[str, str] = field(default_factory=dict[str, str])
@@ -369,13 +374,18 @@ class Conversation:
         if call is None:
             call = session.tools[id] = ToolCall(id, frame, announced)
             call.repeated = session.loading is not None
+            session.recent_tools.append(call)
+            if len(session.recent_tools) > KEPT_CALLS:
+                old = session.recent_tools.popleft()
+                old.first = old.last = None
         elif announced:
             call.announced = True
         if session.loading is None:
             session.turn_tools.add(id)
         if isinstance(told.get("status"), str):
             call.status = told["status"]
-        call.last = frame
+        if call.first is not None:
+            call.last = frame
 
     def _answer(self, frame: Frame, request: Frame) -> None:
         """A request was answered."""

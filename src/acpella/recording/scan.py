@@ -2,11 +2,12 @@
 
 import os
 import re
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 
 from acpella._plain_json import as_dict
-from acpella._redact import redact
+from acpella._redact import HINTS, redact
 
 from .format import Damaged, Frame
 from .reader import read
@@ -18,9 +19,13 @@ __all__ = ["Finding", "scan"]
 JOINED = 16 * 1024
 """Characters of a streamed answer that are looked at together: a secret may have come in pieces."""
 
+LOOKED_AT = 4 * 1024
+"""New characters after which that is done; with each piece it would take hours for a long recording."""
+
 _RANDOM = re.compile(r"[A-Za-z0-9+_=-]{20,}")
 _EMAIL = re.compile(r"\b[\w.+-]+@[\w-]+\.[\w.-]*\w")
 _HOME = re.compile(r"(?:/home|/Users)/[^/\s\"'<>:;,]+|[A-Za-z]:\\Users\\[^\\\s\"'<>:;,]+")
+_HOMES = ("/home/", "/Users/", ":\\Users\\")
 _HIDDEN = re.compile(r"<(?:secret \d+|media [^>]*|cwd[^>]*|home|user|host|session \d+)>|\*\*\*")
 _IDS = re.compile(r"(?:^|[a-z])(?:[iI]d|ID)$")
 
@@ -42,7 +47,7 @@ def scan(path: str | os.PathLike[str]) -> Iterator[Finding]:
     Raises:
         OSError: the file cannot be read.
     """
-    streamed: dict[str | None, str] = {}
+    streams: dict[str | None, _Stream] = {}
     for item in read(path):
         if isinstance(item, Damaged):
             yield Finding(item.line, "", "cannot be read, so nobody knows what it holds", item.reason[:80])
@@ -51,23 +56,51 @@ def scan(path: str | os.PathLike[str]) -> Iterator[Finding]:
             yield from found
             if item.raw is not None:
                 yield from _look(item.line, item.raw, "raw")
-            yield from () if found else _look_together(item, streamed)
+            if not found and update_kind(item.message).endswith("_chunk"):
+                content = as_dict(as_dict(as_dict(item.message["params"]).get("update")).get("content"))
+                if isinstance(text := content.get("text"), str):
+                    stream = streams.setdefault(session_of(item.message), _Stream())
+                    yield from stream.add(text, item.line)
+    for stream in streams.values():
+        yield from stream.look()
 
 
-def _look_together(frame: Frame, streamed: dict[str | None, str]) -> Iterator[Finding]:
-    """The pieces of an answer, put together."""
-    if not update_kind(frame.message).endswith("_chunk"):
-        return
-    session = session_of(frame.message)
-    text = as_dict(as_dict(as_dict(frame.message["params"]).get("update")).get("content")).get("text")
-    if isinstance(text, str):
-        before = streamed.get(session, "")[-JOINED:]
-        joined = streamed[session] = before + text
-        known = set(_secrets(before))
-        for why, secret in _secrets(joined):
-            if (why, secret) not in known and secret not in text:
-                yield Finding(frame.line, "several chunks", why, _excerpt(secret))
-                streamed[session] = ""
+class _Stream:
+    """The last pieces of a streamed answer, put together."""
+
+    def __init__(self) -> None:
+        self._pieces: deque[tuple[str, int]] = deque()  # with their lines
+        self._size = 0
+        self._new = 0
+        self._seen: set[tuple[str, str]] = set()
+
+    def add(self, text: str, line: int) -> Iterator[Finding]:
+        """Take a piece."""
+        self._pieces.append((text, line))
+        self._size += len(text)
+        self._new += len(text)
+        if self._new >= LOOKED_AT:
+            yield from self.look()
+            while self._size > JOINED:
+                self._size -= len(self._pieces.popleft()[0])
+
+    def look(self) -> Iterator[Finding]:
+        """What is secret in several pieces, and in none of them alone."""
+        self._new = 0
+        joined = "".join(text for text, _ in self._pieces)
+        before, self._seen = self._seen, set(_secrets(joined))
+        for why, secret in sorted(self._seen - before):
+            if not any(secret in text for text, _ in self._pieces):
+                yield Finding(self._line_of(joined, secret), "several chunks", why, _excerpt(secret))
+
+    def _line_of(self, joined: str, secret: str) -> int:
+        """The line of the piece that it ends in."""
+        end = joined.find(secret) + len(secret)
+        for text, line in self._pieces:
+            end -= len(text)
+            if end <= 0:
+                return line
+        return self._pieces[-1][1]
 
 
 def _look(line: int, value: Any, path: str) -> Iterator[Finding]:
@@ -91,7 +124,9 @@ def _look(line: int, value: Any, path: str) -> Iterator[Finding]:
 
 def _secrets(text: str) -> Iterator[tuple[str, str]]:
     found: list[str] = []
-    redact(text, lambda secret: found.append(secret) or secret)
+    lower = text.lower()
+    if any(hint in lower for hint in HINTS):
+        redact(text, lambda secret: found.append(secret) or secret)
     for secret in found:
         if not _HIDDEN.search(secret):
             yield "looks like a secret", secret
@@ -101,8 +136,10 @@ def _secrets(text: str) -> Iterator[tuple[str, str]]:
         mixed = re.search(r"\d", word) and re.search(r"[a-z]", word) and re.search(r"[A-Z]", word)
         if mixed and entropy(word) >= 4.0 and word not in found:
             yield "looks random", word
-    yield from (("an address of a person", match[0]) for match in _EMAIL.finditer(rest))
-    yield from (("a home directory", match[0]) for match in _HOME.finditer(rest))
+    if "@" in rest:
+        yield from (("an address of a person", match[0]) for match in _EMAIL.finditer(rest))
+    if any(folder in rest for folder in _HOMES):
+        yield from (("a home directory", match[0]) for match in _HOME.finditer(rest))
 
 
 def _excerpt(secret: str) -> str:

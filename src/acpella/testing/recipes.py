@@ -114,7 +114,11 @@ def _opencode(url: str, home: Path) -> Mapping[str, str]:
 
 
 def _gemini(url: str, home: Path) -> Mapping[str, str]:
-    settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "telemetry": {"enabled": False}}
+    security = {
+        "auth": {"selectedType": "gemini-api-key"},
+        "folderTrust": {"enabled": False},  # else it starts no MCP servers, and refuses modes that it offers
+    }
+    settings = {"security": security, "telemetry": {"enabled": False}}
     _write(home / ".gemini" / "settings.json", json.dumps(settings))
     return {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": url, "GEMINI_MODEL": "gemini-2.5-flash"}
 

@@ -29,7 +29,7 @@ def unique_id(frame: Frame, talk: Conversation) -> Verdict:
     known = session.tools.get(str(frame.update.get("toolCallId")))
     if known is None or not known.announced or known.repeated:
         return OK
-    return Problem(f"the tool call {known.id!r} was announced before", (known.first,))
+    return Problem(f"the tool call {known.id!r} was announced before", _frames(known.first))
 
 
 @AREA.audit("announced", rule="R-204", level="should", on=("update tool_call_update",))
@@ -54,8 +54,9 @@ def no_way_back(frame: Frame, talk: Conversation) -> Verdict:
     if known is None or status is None:
         return None
     if known.status in FINAL and status not in FINAL:
-        frames = () if known.last is None else (known.last,)
-        return Problem(f"the tool call {known.id!r} went from {known.status} to {status}", frames)
+        return Problem(
+            f"the tool call {known.id!r} went from {known.status} to {status}", _frames(known.last)
+        )
     return OK
 
 
@@ -68,7 +69,9 @@ def finished(frame: Frame, talk: Conversation) -> Verdict:
     for id in sorted(session.turn_tools):
         call = session.tools[id]
         if call.status not in FINAL:
-            return Problem(f"the turn ended while the tool call {id!r} was {call.status}", (call.first,))
+            return Problem(
+                f"the turn ended while the tool call {id!r} was {call.status}", _frames(call.first)
+            )
     return OK
 
 
@@ -86,6 +89,10 @@ def location_line(frame: Frame, talk: Conversation) -> Verdict:
     lines = [as_object(place).get("line") for place in as_list(frame.update.get("locations"))]
     lines = [line for line in lines if line is not None]
     return "a location is at line 0" if 0 in lines else (OK if lines else None)
+
+
+def _frames(frame: Frame | None) -> tuple[Frame, ...]:
+    return () if frame is None else (frame,)
 
 
 def _is_replayed(frame: Frame, talk: Conversation) -> bool:
@@ -127,7 +134,7 @@ def terminal_open(frame: Frame, talk: Conversation) -> Verdict:
     if _is_replayed(frame, talk):
         return None
     known = session.tools.get(str(frame.update.get("toolCallId"))) if session else None
-    shown = _content(known.first, "terminal") if known is not None else []
+    shown = _content(known.first, "terminal") if known is not None and known.first is not None else []
     ids = [str(item.get("terminalId")) for item in _content(frame, "terminal")]
     new = [id for id in ids if id not in [str(item.get("terminalId")) for item in shown]]
     released = [id for id in new if talk.terminals.get(id) == "released"]
