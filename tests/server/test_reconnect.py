@@ -400,14 +400,18 @@ async def test_a_post_that_was_not_taken_can_be_repeated_with_its_number(tmp_pat
             params = {"n": number, "filling": "x" * 200_000}
             return (await client.post("_much", params, Acpella_Message=str(number))).status_code
 
+        async def post_until_taken(number: int) -> None:
+            async with asyncio.timeout(60):  # the agent needs a moment to wake up and read
+                while (status := await post(number)) != 202:
+                    assert status == 503
+
         taken = 0
         while await post(taken + 1) == 202:
             taken += 1
         assert taken < 10
         awake.touch()
-        assert await post(taken + 2) == 202
-        assert [await post(taken + 1), await post(taken + 1), await post(1)] == [202] * 3
-        assert await post(taken + 3) == 202
+        for number in (taken + 2, taken + 1, taken + 1, 1, taken + 3):
+            await post_until_taken(number)
         async with client.stream() as stream:
             got = [(await stream.message())["params"]["n"] for _ in range(taken + 3)]
         assert got == [*range(1, taken + 1), taken + 2, taken + 1, taken + 3]

@@ -139,6 +139,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "acpella record show talk.jsonl": "the conversation",
         "acpella record show --frames talk.jsonl": "a line for each frame",
     },
+    "acpella record html": {"acpella record html talk.jsonl": "one file that opens in any browser"},
     "acpella record scan": {"acpella record scan talk.jsonl": "before you share it"},
     "acpella record diff": {"acpella record diff before.jsonl after.jsonl": "what changed"},
     "acpella record convert": {
