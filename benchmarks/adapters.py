@@ -1,7 +1,8 @@
-"""What an adapter costs: `python benchmarks/adapters.py`, in an environment with pydantic-ai.
+"""What an adapter costs: `python benchmarks/adapters.py`, in an environment with some of the frameworks.
 
-It compares the rate of events of a framework's own stream with the rate of updates that an editor gets
-through the adapter, and the CPU time of a start with that of the framework's import. One JSON line a case.
+For each framework it compares the rate of its own stream with the rate at which an editor gets the same words
+through the adapter, in one process and in turns. The editor only counts, as it would be another program.
+For pydantic-ai it compares the CPU time of a start with that of the framework's import. One JSON line a case.
 """
 
 import asyncio
@@ -12,55 +13,176 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-PIECES = 20_000
+# instead of this folder, where `adapters` is this file
+sys.path[0] = str(Path(__file__).parents[1] / "tests")
+
+from adapters import frameworks  # noqa: E402 - after the path
+from adapters.script import Script  # noqa: E402
+from interaction.wire import request  # noqa: E402
+
+PIECES = 2_000
+ROUNDS = 4
 
 PROGRAM = """
-from collections.abc import AsyncIterator
-from typing import Any
-
 from pydantic_ai import Agent
 from pydantic_ai.models.function import FunctionModel
 
 
-async def stream(messages: Any, info: Any) -> AsyncIterator[str]:
-    for _ in range({pieces}):
-        yield "word "
+async def stream(messages, info):
+    yield "word "
 
 
 agent = Agent(FunctionModel(stream_function=stream), name="bench")
 """
 
 
-def load() -> Any:
-    names: dict[str, Any] = {}
-    exec(PROGRAM.format(pieces=PIECES), names)
-    return names["agent"]
+class Endless(Script):
+    """Says the same words to every prompt."""
+
+    def next(self, seen: Any) -> Any:
+        return ["word "] * PIECES
 
 
-async def own_rate(agent: Any) -> float:
-    """Events a second of CPU, of the framework alone."""
-    began = time.process_time()
+# -- the frameworks' own streams -----------------------------------------------------------------------
+
+
+async def pydantic_ai(agent: Any) -> int:
     count = 0
     async with agent.run_stream_events("go") as events:
         async for _ in events:
             count += 1
-    return count / (time.process_time() - began)
+    return count
 
 
-async def adapted_rate(agent: Any) -> float:
-    """Updates a second of CPU, through the adapter and both SDKs in one process."""
+async def langchain(agent: Any) -> int:
+    count = 0
+    given = {"messages": [{"role": "user", "content": "go"}]}
+    async for _ in agent.astream(given, stream_mode=["messages", "updates"]):
+        count += 1
+    return count
+
+
+async def openai_agents(agent: Any) -> int:
+    from agents import Runner
+
+    count = 0
+    async for _ in Runner.run_streamed(agent, "go").stream_events():
+        count += 1
+    return count
+
+
+async def google_adk(agent: Any) -> int:
+    from google.adk.agents.run_config import RunConfig, StreamingMode
+    from google.adk.runners import InMemoryRunner
+    from google.genai import types
+
+    runner = InMemoryRunner(agent, app_name="bench")
+    session = await runner.session_service.create_session(app_name="bench", user_id="me")
+    message = types.Content(role="user", parts=[types.Part(text="go")])
+    config = RunConfig(streaming_mode=StreamingMode.SSE)
+    count = 0
+    async for _ in runner.run_async(
+        user_id="me", session_id=session.id, new_message=message, run_config=config
+    ):
+        count += 1
+    return count
+
+
+async def strands(agent: Any) -> int:
+    agent.messages.clear()
+    return len([event async for event in agent.stream_async("go") if "data" in event])
+
+
+async def claude_agent(agent: Any) -> int:
+    import dataclasses
+
+    from claude_agent_sdk import ClaudeSDKClient
+
+    options = dataclasses.replace(agent, include_partial_messages=True)
+    transport = frameworks.load("claude_agent").options(agent)["transport"](options)
+    async with ClaudeSDKClient(options, transport=transport) as client:
+        await client.query("go")
+        return len([message async for message in client.receive_response()])
+
+
+class Counting:
+    """An editor that counts lines, and notices when the prompt has been answered."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self.session: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.answered = asyncio.Event()
+
+    def received(self, data: bytes) -> None:
+        self.lines += data.count(b"\n")
+        if not self.session.done() and b'"sessionId":"' in data:
+            self.session.set_result(data.partition(b'"sessionId":"')[2].partition(b'"')[0].decode())
+        if b'"stopReason"' in data:
+            self.answered.set()
+
+    def pause_writing(self) -> None: ...
+
+    def resume_writing(self) -> None: ...
+
+    def ended(self, reason: object) -> None: ...
+
+
+async def adapted(name: str, agent: Any) -> int:
+    """Through the adapter."""
     import acpella
+    from acpella.transport import memory_pair
 
-    async with acpella.connect(acpella.adapt(agent, store="memory")) as connected:
-        session = await connected.new_session(cwd=tempfile.gettempdir())
+    made = acpella.adapt(agent, store="memory", **frameworks.load(name).options(agent))
+    here, there = memory_pair()
+    editor = Counting()
+    await here.open(editor, write_high=2**20)
+    serving = asyncio.create_task(made.serve_on(there))
+    here.write(request(0, "initialize", {"protocolVersion": 1, "clientCapabilities": {}}))
+    here.write(request(1, "session/new", {"cwd": tempfile.gettempdir(), "mcpServers": []}))
+    prompt = [{"type": "text", "text": "go"}]
+    here.write(request(2, "session/prompt", {"sessionId": await editor.session, "prompt": prompt}))
+    await editor.answered.wait()
+    await here.close()
+    await serving
+    await made.close()
+    return editor.lines
+
+
+def rate(work: Callable[[], Awaitable[int]]) -> float:
+    """Words a second of CPU."""
+
+    async def timed() -> float:
         began = time.process_time()
-        count = 0
-        async for _ in session.prompt("go"):
-            count += 1
-        return count / (time.process_time() - began)
+        count = await work()
+        assert count >= PIECES, f"only {count} events"
+        return PIECES / (time.process_time() - began)
+
+    return asyncio.run(timed())
+
+
+def stream_case(name: str) -> dict[str, Any]:
+    def fresh() -> Any:
+        return frameworks.load(name).agent(Endless())
+
+    own: list[float] = []
+    through: list[float] = []
+    for _ in range(ROUNDS + 1):
+        own.append(rate(lambda: globals()[name](fresh())))
+        through.append(rate(lambda: adapted(name, fresh())))
+    best = max(own[1:]), max(through[1:])  # the first round imports
+    return {
+        "case": f"stream {name}",
+        "own": round(best[0]),
+        "adapted": round(best[1]),
+        "ratio": round(best[1] / best[0], 2),
+    }
+
+
+# -- starting ------------------------------------------------------------------------------------------
 
 
 def cpu_of(*words: str) -> float:
@@ -71,35 +193,35 @@ def cpu_of(*words: str) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+def start_case(place: str) -> dict[str, Any]:
+    program = Path(place, "my.py")
+    program.write_text(PROGRAM, encoding="utf-8")
+    os.environ["XDG_DATA_HOME"] = os.environ["XDG_STATE_HOME"] = place
+    # compiled once, all of it: a source tree would be compiled at every start where nothing may be written
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = str(Path(place, "compiled"))
+    alone, served = [9.0], [9.0]
+    for _ in range(ROUNDS + 1):
+        alone.append(cpu_of(sys.executable, str(program)))
+        served.append(cpu_of(sys.executable, "-m", "acpella", "agent", f"{program}:agent"))
+    added = min(served) - min(alone)
+    return {
+        "case": "start",
+        "import": round(min(alone), 3),
+        "agent": round(min(served), 3),
+        "added": round(added, 3),
+        "ratio": round(added / min(alone), 2),
+    }
+
+
 def main() -> None:
-    agent = load()
-    asyncio.run(own_rate(agent))  # warm
-    own = max(asyncio.run(own_rate(agent)) for _ in range(3))
-    adapted = max(asyncio.run(adapted_rate(agent)) for _ in range(3))
-    print(
-        json.dumps(
-            {"case": "stream", "own": round(own), "adapted": round(adapted), "ratio": round(adapted / own, 2)}
-        )
-    )
-    with tempfile.TemporaryDirectory() as place:
-        program = Path(place, "my.py")
-        program.write_text(PROGRAM.format(pieces=1), encoding="utf-8")
-        os.environ["XDG_DATA_HOME"] = os.environ["XDG_STATE_HOME"] = place
-        alone = min(cpu_of(sys.executable, str(program)) for _ in range(5))
-        served = min(
-            cpu_of(sys.executable, "-m", "acpella", "agent", f"{program}:agent", "--store", "memory")
-            for _ in range(5)
-        )
-    print(
-        json.dumps(
-            {
-                "case": "start",
-                "import": round(alone, 3),
-                "agent": round(served, 3),
-                "added": round(served - alone, 3),
-            }
-        )
-    )
+    chosen = sys.argv[1:] or [*frameworks.installed(), "start"]
+    for name in chosen:
+        if name == "start":
+            with tempfile.TemporaryDirectory() as place:
+                print(json.dumps(start_case(place)), flush=True)
+        else:
+            print(json.dumps(stream_case(name)), flush=True)
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ def drive(request: pytest.FixtureRequest, tmp_path: Path) -> Drive:
             [*client, json.dumps(steps), *agent],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=180,
             cwd=tmp_path,
             env={**os.environ, **home, **(env or {})},
         )

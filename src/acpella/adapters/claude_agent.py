@@ -186,7 +186,7 @@ class _Shown:
         self._streaming: str | None = None
         self._streamed: set[str | None] = set()
         """The messages whose text came in pieces; others, such as those of sub-agents, come whole."""
-        self._used = 0
+        self._used: int = 0
         """Tokens of the last request: what the conversation takes of the model's window."""
 
     async def all(self, messages: Any) -> None:
@@ -212,9 +212,10 @@ class _Shown:
     async def _event(self, at: AdaptedTurn, event: dict[str, Any]) -> None:
         if event["type"] == "message_start":
             self._streaming = event["message"].get("id")
-            self._used = _window_used(event["message"].get("usage"))
+            self._used = _window_used(event["message"].get("usage") or {})
         elif event["type"] == "message_delta":
-            self._used += (event.get("usage") or {}).get("output_tokens") or 0
+            usage: dict[str, Any] = event.get("usage") or {}
+            self._used += usage.get("output_tokens") or 0
         elif event["type"] == "content_block_start":
             block = event["content_block"]
             if block["type"] == "tool_use":
@@ -267,10 +268,10 @@ def _text_of(content: Any) -> Any:
     return "\n".join(texts) if texts else blocks
 
 
-def _window_used(usage: Any) -> int:
+def _window_used(usage: dict[str, Any]) -> int:
     """What a request sent: also what was cached is in the window."""
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    return sum((usage or {}).get(name) or 0 for name in names)
+    return sum(usage.get(name) or 0 for name in names)
 
 
 async def _finish(at: AdaptedTurn, result: Any, used: int) -> None:

@@ -174,21 +174,21 @@ def _prompt(parts: list[str | Media]) -> Any:
 
 def _capabilities(at: AdaptedTurn) -> list[Any]:
     from pydantic_ai import ToolDenied
-    from pydantic_ai.capabilities import AbstractCapability, HandleDeferredToolCalls
+    from pydantic_ai.capabilities import AbstractCapability
 
-    async def answer(
-        context: "RunContext[Any]", requests: "DeferredToolRequests"
-    ) -> "DeferredToolResults | None":
-        if not requests.approvals:
-            return None
-        answers: dict[str, bool | ToolDenied] = {}
-        for call in requests.approvals:
-            allowed = await at.permit(call.tool_call_id, call.tool_name, call.args_as_dict())
-            answers[call.tool_call_id] = True if allowed else ToolDenied(REFUSED)
-        return requests.build_results(approvals=answers)
+    class InEditor(AbstractCapability[Any]):
+        """Asks for approvals, shows when a tool starts, and tells it and the agents that it runs its call."""
 
-    class Current(AbstractCapability[Any]):
-        """Shows when a tool starts; lets it, and the agents that it runs, know its call."""
+        async def handle_deferred_tool_calls(
+            self, ctx: "RunContext[Any]", *, requests: "DeferredToolRequests"
+        ) -> "DeferredToolResults | None":
+            if not requests.approvals:
+                return None
+            answers: dict[str, bool | ToolDenied] = {}
+            for call in requests.approvals:
+                allowed = await at.permit(call.tool_call_id, call.tool_name, call.args_as_dict())
+                answers[call.tool_call_id] = True if allowed else ToolDenied(REFUSED)
+            return requests.build_results(approvals=answers)
 
         async def wrap_tool_execute(
             self, ctx: "RunContext[Any]", *, call: Any, tool_def: Any, args: Any, handler: Any
@@ -200,7 +200,17 @@ def _capabilities(at: AdaptedTurn) -> list[Any]:
             finally:
                 CURRENT_CALL.reset(token)
 
-    return [HandleDeferredToolCalls(answer), Current()]
+        # the inherited one is a generator that every event would have to pass
+        def wrap_run_event_stream(
+            self, ctx: "RunContext[Any]", *, stream: AsyncIterable[Any]
+        ) -> AsyncIterable[Any]:
+            return stream
+
+        @property
+        def has_wrap_run_event_stream(self) -> bool:
+            return False
+
+    return [InEditor()]
 
 
 def _toolsets(tools: list[SessionTool]) -> list[Any] | None:
