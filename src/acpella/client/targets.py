@@ -39,7 +39,8 @@ _SCHEMES = ("http://", "https://", "ws://", "wss://")
 class Servable(Protocol):
     """An agent object that can be served in this process, such as `acpella.Agent`."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     async def serve_on(self, channel: Channel) -> None: ...
 
