@@ -22,7 +22,7 @@ from acpella.schema import (
 )
 from acpella.sessions import Decision
 
-from .tool_call import ToolRun
+from .tool_call import ToolRun, question_about
 from .turn_core import TurnCore
 
 __all__ = [
@@ -137,7 +137,7 @@ async def _choice_of_user(
 ) -> str | None:
     """The kind of the option that the user chose; None for no answer."""
     codec = turn.editor.codec
-    method, params = codec.permission(turn.session.id, call.as_question(title), options)
+    method, params = codec.permission(turn.session.id, question_about(call, title), options)
     try:
         answer = await turn.call(method, params, timeout=0)
     except RequestCancelled:  # R-224: another way to say so

@@ -30,7 +30,7 @@ from acpella.schema import (
 
 from .turn_core import TurnCore
 
-__all__ = ["Location", "ToolRun"]
+__all__ = ["Location", "ToolRun", "question_about"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -212,21 +212,6 @@ class ToolRun:
         """Do this after the update that ends the call."""
         self._turn.after_close(self.id, work)
 
-    # -- for the rest of the package ---------------------------------------------------------
-
-    def as_question(self, title: str | None = None) -> ToolCallUpdate:
-        """The call as a permission request shows it; it is pending until the answer."""
-        self._status = "pending"
-        return ToolCallUpdate(
-            tool_call_id=self.id,
-            title=title or self.title,
-            kind=self.kind,
-            status="pending",
-            content=list(self._content) or None,
-            locations=self.locations or None,
-            raw_input=self.input,
-        )
-
     async def _send(
         self, status: ToolCallStatus, *, title: str | None = None, meta: Meta | None = None
     ) -> None:
@@ -245,6 +230,20 @@ class ToolRun:
     def _location(turn: TurnCore, location: Location) -> ToolCallLocation:
         path, line = location if isinstance(location, tuple) else (location, None)
         return ToolCallLocation(path=str(turn.session.cwd / path), line=line)
+
+
+def question_about(call: ToolRun, title: str | None = None) -> ToolCallUpdate:
+    """The call as a permission request shows it; it is pending until the answer."""
+    call._status = "pending"  # pyright: ignore[reportPrivateUsage] - it is of the same module
+    return ToolCallUpdate(
+        tool_call_id=call.id,
+        title=title or call.title,
+        kind=call.kind,
+        status="pending",
+        content=list(call._content) or None,  # pyright: ignore[reportPrivateUsage] - it is of the same module
+        locations=call.locations or None,
+        raw_input=call.input,
+    )
 
 
 def _checked_kind(kind: ToolKind) -> ToolKind:
