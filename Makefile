@@ -25,6 +25,7 @@ check: $(VENV)/.installed check-web  ## format, lint, layers, types on every sys
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/pyright
+	$(BIN)/pyright -p pyright-tests.json
 	$(BIN)/pyright --pythonplatform Darwin
 	$(BIN)/pyright --pythonplatform Windows
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/pyright --verifytypes acpella --ignoreexternal

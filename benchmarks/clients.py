@@ -22,6 +22,7 @@ from acpella.client import connect
 from acpella.rpc import Connection
 from acpella.schema import (
     AgentMessageChunk,
+    ContentBlock,
     InitializeRequest,
     NewSessionRequest,
     PromptRequest,
@@ -63,7 +64,7 @@ async def through_core(updates: int) -> Measured:
         session_id = (await connection.call(methods.NEW_SESSION, request)).session_id
 
         async def prompt(count: int) -> None:
-            words = [TextContent(text=f"stream {count}")]
+            words: list[ContentBlock] = [TextContent(text=f"stream {count}")]
             await connection.call(
                 methods.PROMPT, PromptRequest(session_id=session_id, prompt=words), in_order=True
             )

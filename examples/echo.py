@@ -3,7 +3,7 @@
 import acpella
 
 
-async def reply(turn):
+async def reply(turn: acpella.Turn):
     yield f"You said: {turn.text}"
 
 

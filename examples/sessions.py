@@ -1,6 +1,6 @@
 """Remembers: sessions on disk, modes, options and slash commands."""
 
-from acpella import Agent, Choice, Mode, Select, Toggle
+from acpella import Agent, Choice, Mode, Select, Toggle, Turn
 
 agent = Agent(
     "sessions",
@@ -15,7 +15,7 @@ agent = Agent(
 
 
 @agent.on_prompt
-async def reply(turn):
+async def reply(turn: Turn):
     history = turn.session.state.setdefault("history", [])
     history.append(turn.text)
     greeting = "You were kind enough to write" if turn.session.mode == "polite" else "You wrote"
@@ -25,13 +25,13 @@ async def reply(turn):
 
 
 @agent.command("history", "What you asked so far")
-async def history(turn):
+async def history(turn: Turn):
     for number, text in enumerate(turn.session.state.get("history", []), 1):
         yield f"{number}. {text}\n"
 
 
 @agent.command("mode", "Change the mode", hint="polite or blunt")
-async def mode(turn):
+async def mode(turn: Turn):
     try:
         await turn.session.set_mode(turn.argument)
     except ValueError as error:

@@ -5,7 +5,7 @@ A package registers it under the entry-point group "acpella.adapters", with the 
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from acpella.adapters import AdaptedTurn, Adapter, Conversation, Declared
 from acpella.agent import Session
@@ -46,9 +46,8 @@ class Steps(Conversation):
     async def show(self, at: AdaptedTurn, event: Any) -> str | None:
         match type(event).__name__:
             case "ToolCall" if event.name != "final_answer":
-                arguments = (
-                    event.arguments if isinstance(event.arguments, dict) else {"code": event.arguments}
-                )
+                given: Any = event.arguments
+                arguments = cast("dict[str, Any]", given) if isinstance(given, dict) else {"code": given}
                 await at.calls.start(event.id, event.name, arguments)
             case "ToolOutput":
                 await at.calls.end(event.id, event.output)

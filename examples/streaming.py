@@ -8,7 +8,7 @@ agent = acpella.Agent("streaming", version="1.0")
 
 
 @agent.on_prompt
-async def reply(turn):
+async def reply(turn: acpella.Turn):
     plan = await turn.plan("think about the question", "answer it")
     await plan.start("think about the question")
     await turn.think(f"The user wrote {len(turn.text)} characters.")

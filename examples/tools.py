@@ -9,7 +9,7 @@ agent = acpella.Agent("tools", version="1.0", local=True)
 
 
 @agent.on_prompt
-async def reply(turn):
+async def reply(turn: acpella.Turn):
     verb, _, rest = turn.text.partition(" ")
     match verb.lower():
         case "count":
@@ -23,7 +23,7 @@ async def reply(turn):
             yield "I know `count words in FILE`, `shout FILE` and `run COMMAND`."
 
 
-async def count_words(turn, path):
+async def count_words(turn: acpella.Turn, path: str) -> str:
     async with turn.tool(f"Read {path}", kind="read", locations=[path]) as call:
         try:
             text = await turn.files.read(path)
@@ -34,7 +34,7 @@ async def count_words(turn, path):
     return f"{path} has {len(text.split())} words."
 
 
-async def shout(turn, path):
+async def shout(turn: acpella.Turn, path: str) -> str:
     try:
         old = await turn.files.read(path)
     except FileNotFoundError:

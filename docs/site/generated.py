@@ -196,7 +196,9 @@ def methods() -> str:
     """The table of all methods."""
     from acpella.schema import methods as table
 
-    known = [value for value in vars(table).values() if isinstance(value, table.Method)]
+    known: list[table.Method[Any, Any]] = [
+        value for value in vars(table).values() if isinstance(value, table.Method)
+    ]
 
     def section(title: str, receiver: str) -> str:
         rows: list[str] = []

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -81,7 +81,7 @@ NEW = "Money(round(sum(line.price * line.count for line in self.lines) * (1 - se
 
 
 @contextmanager
-def served() -> Iterator[str]:
+def served() -> Generator[str, None, None]:
     """The link to a page whose agent works in the project."""
     with tempfile.TemporaryDirectory() as made:
         project = Path(made) / "shop"

@@ -29,7 +29,7 @@ def conversing(store: Store, **options: Any) -> Agent:
     )
 
 
-BOOLEANS = {"session": {"configOptions": {"boolean": {}}}}
+BOOLEANS: dict[str, Any] = {"session": {"configOptions": {"boolean": {}}}}
 
 
 def history(editor: FakeEditor) -> list[Json]:

@@ -24,8 +24,8 @@ CWD = "/project"
 Json = dict[str, Any]
 Answer = Callable[[Any], Any]
 
-FS = {"fs": {"readTextFile": True, "writeTextFile": True}}
-TERMINAL = {"terminal": True}
+FS: Json = {"fs": {"readTextFile": True, "writeTextFile": True}}
+TERMINAL: Json = {"terminal": True}
 
 
 class FakeEditor:

@@ -6,7 +6,7 @@ import copy
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,6 +18,8 @@ from acpella.sessions import MemoryStore
 from agent.editor import FakeEditor, Json, agent_of, editing, prompt_params, text
 
 pytestmark = pytest.mark.anyio
+
+ALL_CHECKS = cast("list[HealthCheck]", list(HealthCheck))  # its metaclass iterates over itself, say its types
 
 POLITE = {-32000, -32002, -32600, -32601, -32602}
 """What an editor may be told about its mistakes; -32603 would be ours."""
@@ -197,7 +199,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=ALL_CHECKS)
 @given(data=st.data())
 def test_arbitrary_parameters_are_the_editors_fault(data: st.DataObject) -> None:
     async def run() -> None:
@@ -301,7 +303,7 @@ async def test_an_image_that_cannot_be_taken_is_left_out_with_a_warning(
     block: Json, why: str, notices: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     """C12: the rest of the prompt is answered."""
-    offered = {"session": {"notices": {}}} if notices else {}
+    offered: Json = {"session": {"notices": {}}} if notices else {}
     with caplog.at_level(logging.WARNING):
         async with editing(agent_of(count_images, images=True), patience=30, **offered) as editor:
             assert await editor.prompt(await editor.new(), [text("look"), block]) == "end_turn"

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from acpella.agent import Agent, Login, Mode, Select, Toggle, Tool
+from acpella.errors import RpcError
 from acpella.transport import memory_pair
 from agent.editor import Json, agent_of, editing, opened, prompt_params
 from interaction.ends import RawEnd
@@ -160,7 +161,7 @@ async def test_what_is_not_declared_is_not_found(make: Callable[[], Agent], work
             try:
                 await editor.call(method, params)
                 found.add(method)
-            except Exception as error:
+            except RpcError as error:
                 assert error.code in (-32601, -32602, -32002), (method, error)
                 if error.code != -32601:
                     found.add(method)

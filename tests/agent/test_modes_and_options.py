@@ -11,7 +11,7 @@ from agent.editor import FakeEditor, Json, agent_of, editing, prompt_params, tex
 
 pytestmark = pytest.mark.anyio
 
-BOOLEANS = {"session": {"configOptions": {"boolean": {}}}}
+BOOLEANS: dict[str, Any] = {"session": {"configOptions": {"boolean": {}}}}
 
 
 async def tell_settings(turn: Any) -> str:

@@ -17,7 +17,7 @@ from agent.processes import nobody_runs
 
 pytestmark = pytest.mark.anyio
 
-LIVE = {"_meta": {"terminal_output": True}}
+LIVE: dict[str, Any] = {"_meta": {"terminal_output": True}}
 
 
 def tools(editor: FakeEditor) -> list[tuple[str, Any]]:

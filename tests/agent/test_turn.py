@@ -371,8 +371,8 @@ async def test_the_mark_of_a_sub_agent_survives_a_load(store: Store) -> None:
 
 # -- elicitation --------------------------------------------------------------------------
 
-FORM = {"elicitation": {"form": {}}}
-URL = {"elicitation": {"url": {}}}
+FORM: dict[str, Any] = {"elicitation": {"form": {}}}
+URL: dict[str, Any] = {"elicitation": {"url": {}}}
 
 
 async def ask_form(turn: Any) -> str:
@@ -473,7 +473,7 @@ GATED: list[Any] = [
     SessionMessageChunk(message_id="m", content=TextContent(text="t")),
 ]
 
-EVERYTHING = {"session": {"notices": {}, "compaction": {}}, "plan": {}, "subagents": {}}
+EVERYTHING: dict[str, Any] = {"session": {"notices": {}, "compaction": {}}, "plan": {}, "subagents": {}}
 
 
 @pytest.mark.parametrize("update", GATED, ids=lambda update: type(update).__name__)

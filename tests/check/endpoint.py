@@ -36,10 +36,10 @@ class Endpoint:
         self._waiting: dict[Any, tuple[str, asyncio.Future[Any]]] = {}
         self._rest = b""
         self._tasks: set[asyncio.Task[None]] = set()
-        self.on_garbage: Callable[[bytes], None] | None = None
-        self.on_unknown: Callable[[str], None] | None = None
+        self.on_garbage: Callable[[bytes], object] | None = None
+        self.on_unknown: Callable[[str], object] | None = None
         """A notification that has no handler."""
-        self.on_stray: Callable[[], None] | None = None
+        self.on_stray: Callable[[], object] | None = None
         """A response that nobody waits for."""
         self.drop: Callable[[bytes], bool] = lambda line: False
         """Lines that are not read."""

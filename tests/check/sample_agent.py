@@ -92,7 +92,7 @@ class SampleAgent:
         if self.breaks("initialize.twice") and self.initialized:
             await self.end.close()
         self.initialized = True
-        logins = [{"id": "agent", "name": "Log in"}]
+        logins: list[Json] = [{"id": "agent", "name": "Log in"}]
         if self.can("auth", "terminal") or self.breaks("login.terminal-gate"):
             logins.append({"id": "terminal", "name": "In a terminal", "type": "terminal", "args": ["login"]})
         caps: Json = {

@@ -26,7 +26,9 @@ class Shell:
             "XDG_DATA_HOME": self.home / "data",
             "XDG_STATE_HOME": self.home / "state",
         }
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("ACPELLA_", "XDG_"))}
+        self.env: dict[str, Any] = {
+            k: v for k, v in os.environ.items() if not k.startswith(("ACPELLA_", "XDG_"))
+        }
         self.env |= {name: str(path) for name, path in own.items()}
         self.state = self.home / "state" / "acpella"
         self.log = place / "agent.log"

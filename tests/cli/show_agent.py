@@ -4,6 +4,8 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import AsyncIterator
+from typing import Any
 
 from acpella import Agent, Choice, Mode, Select, Toggle
 from acpella.schema import (
@@ -223,13 +225,13 @@ async def limit(turn, rest):
     turn.stop("max_tokens")
 
 
-async def several(turn, rest):
+async def several(turn: Any, rest: str) -> AsyncIterator[str]:
     for name in rest.split():
         async for text in SHOWS[name](turn, ""):
             yield text + "\n\n"
 
 
-SHOWS = {
+SHOWS: dict[str, Any] = {
     "several": several,
     "markdown": markdown,
     "nasty": nasty,

@@ -170,7 +170,8 @@ async def test_a_question_that_shortens_its_command_hides_nothing_that_was_told_
         assert (seen[0].raw_input, texts) == ({"command": "true; rm -rf build"}, ["Approve true; r…"])
     else:
         assert texts == [shown, "Approve true; r…"]
-    assert [item.content.text for item in result.tool_calls["a"].content] == ["Approve true; r…"]
+    content: list[Any] = list(result.tool_calls["a"].content)
+    assert [item.content.text for item in content] == ["Approve true; r…"]
 
 
 async def test_terminals_of_the_agents_own_are_shown(script: Script, project: Path) -> None:

@@ -154,7 +154,7 @@ async def test_a_project_starts_no_command_of_its_own_through_the_sdk(project: P
     with pytest.raises(UntrustedSettings, match="acpella agents trust"):
         connect("codex")
     with pytest.raises(UntrustedSettings, match="acpella agents trust"):
-        await acpella.ask("codex", "hi")
+        acpella.ask("codex", "hi")
     with pytest.raises(AcpellaError, match="acpella agents trust"):
         async with Supervisor() as agents:
             await agents.start("mine", "codex").new_session(project.parent)

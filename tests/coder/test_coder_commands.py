@@ -99,7 +99,7 @@ async def test_compaction_is_shown_to_editors_that_can(
 async def test_the_tools_can_be_asked_for(home: Path) -> None:
     """C19: `_agent/tools`"""
     async with connected(environment(home)) as agent:
-        answer: Any = await agent.call("_agent/tools", {})
+        answer: Any = await agent.extension("_agent/tools", {})
     assert {"read_file", "edit_file", "run", "delegate"} <= {tool["name"] for tool in answer["tools"]}
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from acpella.client import ConnectedAgent
 from acpella.errors import ConnectionClosed
 from acpella.schema import AgentMessageChunk, ToolCall
 from agent.processes import nobody_runs, somebody_runs
@@ -17,7 +18,8 @@ from coder.test_coder_loop import check_valid
 pytestmark = pytest.mark.anyio
 
 
-def kill(agent: object) -> None:
+def kill(agent: ConnectedAgent) -> None:
+    assert agent.pid is not None
     os.kill(agent.pid, signal.SIGKILL)  # whoever kills asks nobody
 
 
@@ -25,15 +27,17 @@ async def test_killed_in_a_tool_the_session_goes_on_with_a_valid_memory(project:
     step = uses(("read_file", {"path": "greet.py"}), ("run", {"command": "echo begun > begun; sleep 63.1"}))
     async with FakeProvider([use("list_files"), step, "Where were we? "]) as provider:
         env = environment(home, provider)
+        session_id = ""
         with pytest.raises(ConnectionClosed):
             async with connected(env) as agent:
                 session = await agent.new_session(project)
+                session_id = session.id
                 async for update in session.prompt("remember: the word is banana"):
                     if isinstance(update, ToolCall) and update.name == "run":
                         await somebody_runs("sleep 63.1")
                         kill(agent)
         async with connected(env) as agent:
-            again = await agent.load_session(session.id, project)
+            again = await agent.load_session(session_id, project)
             assert (await again.prompt("go on")).text == "Where were we? "
     messages = provider.requests[-1].body["messages"]
     check_valid(messages)
@@ -45,14 +49,16 @@ async def test_killed_in_a_tool_the_session_goes_on_with_a_valid_memory(project:
 async def test_killed_while_the_model_speaks_the_prompt_is_kept(project: Path, home: Path) -> None:
     async with FakeProvider([{"text": "I think", "then": "hang"}, "Back."]) as provider:
         env = environment(home, provider)
+        session_id = ""
         with pytest.raises(ConnectionClosed):
             async with connected(env) as agent:
                 session = await agent.new_session(project)
+                session_id = session.id
                 async for update in session.prompt("the word is cherry"):
                     if isinstance(update, AgentMessageChunk):
                         kill(agent)
         async with connected(env) as agent:
-            again = await agent.resume_session(session.id, project)
+            again = await agent.resume_session(session_id, project)
             await again.prompt("and?")
     assert "cherry" in str(provider.requests[-1].body["messages"])
 

@@ -77,7 +77,7 @@ async def test_harmless_tools_run_at_once_and_dangerous_ones_one_by_one(project:
     both = asyncio.Barrier(2)
 
     class Waiting(Workspace):
-        async def read(self, roots: Any, request: Any) -> ReadTextFileResponse:
+        async def read(self, roots: Any, request: Any, **_: Any) -> ReadTextFileResponse:
             if request.path.endswith((".1", ".2")):
                 async with asyncio.timeout(20):
                     await both.wait()

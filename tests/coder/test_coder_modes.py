@@ -188,7 +188,7 @@ async def test_the_mode_is_switched_by_method_option_and_command_and_always_told
 ) -> None:
     """C14, C22"""
     told_modes: list[str] = []
-    options: list[ConfigOptionUpdate] = []
+    options: list[Any] = []
 
     def hear(update: Any) -> None:
         if isinstance(update, CurrentModeUpdate):

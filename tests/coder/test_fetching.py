@@ -21,7 +21,7 @@ from acpella.coder.fetching import FetchError, fetch, is_public
 pytestmark = pytest.mark.anyio
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40
-Answer = Callable[[http.server.BaseHTTPRequestHandler], None]
+Answer = Callable[[http.server.BaseHTTPRequestHandler], object]
 
 
 @contextmanager
@@ -244,7 +244,7 @@ async def test_nothing_of_this_machine_is_sent_along(monkeypatch: pytest.MonkeyP
 
 async def test_a_server_that_says_nothing_has_a_deadline() -> None:
     over = threading.Event()
-    with serving(lambda handler: over.wait(10) and None) as (port, _):
+    with serving(lambda handler: over.wait(10)) as (port, _):
         with pytest.raises(FetchError, match=r"longer than 0\.3 seconds"):
             await fetch(f"http://127.0.0.1:{port}/", private=True, timeout=0.3)
         over.set()
@@ -276,7 +276,7 @@ async def test_a_name_that_takes_too_long_has_the_same_deadline() -> None:
 async def test_exactly_the_limit_is_taken_and_one_byte_more_is_not() -> None:
     for extra, told in ((0, True), (1, True), (0, False), (1, False)):
         body = b"x" * (1024 * 1024 + extra)
-        headers = {"Content_Length": str(len(body))} if told else {}
+        headers: dict[str, Any] = {"Content_Length": str(len(body))} if told else {}
         with serving(page(body, **headers)) as (port, _):
             if extra:
                 with pytest.raises(FetchError, match="larger than 1 MiB"):

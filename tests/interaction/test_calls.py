@@ -506,7 +506,7 @@ async def test_tasks_that_start_eagerly_are_forgotten_too(connect: Connect) -> N
             raw.send(request(1, "slow") + cancel(1))
             (answer,) = await raw.messages(1)
             assert answer["error"]["code"] == -32800
-            assert not here._running  # pyright: ignore[reportPrivateUsage]
+            assert not here._requests.running  # pyright: ignore[reportPrivateUsage]
     finally:
         loop.set_task_factory(None)
 

@@ -80,7 +80,12 @@ def test_files(tmp_path: Path) -> None:
 
 def test_one_socket_for_both_directions() -> None:
     ours, theirs = socket.socketpair()
-    with ours, subprocess.Popen(AGENT, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, env=ENV) as agent:
+    with (
+        ours,
+        subprocess.Popen(
+            AGENT, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.PIPE, env=ENV
+        ) as agent,
+    ):
         theirs.close()
         ours.settimeout(PATIENCE)
         answers = ours.makefile("rb")
@@ -191,7 +196,8 @@ def test_stdin_and_stdout_come_back_as_they_were(tmp_path: Path) -> None:
     asked = tmp_path / "requests"
     asked.write_bytes(request(1, "echo", "x"))
     with asked.open("rb") as file:
-        for options in ({"input": request(1, "echo", "x")}, {"stdin": file}):
+        given: list[dict[str, Any]] = [{"input": request(1, "echo", "x")}, {"stdin": file}]
+        for options in given:
             ran = subprocess.run(
                 [*AGENT, "before", "after"],
                 capture_output=True,

@@ -36,8 +36,8 @@ def send(message: dict[str, object]) -> None:
     sys.stdout.flush()
 
 
-def say(text: str) -> dict[str, list[dict[str, str]]]:
-    return {"content": [{"type": "text", "text": text}]}
+def say(text: str, *more: object) -> dict[str, object]:
+    return {"content": [{"type": "text", "text": text}, *more]}
 
 
 def list_tools(params: dict[str, object]) -> dict[str, object]:
@@ -82,7 +82,7 @@ def call(number: object, name: str, text: str) -> dict[str, object] | None:
     if name == "much":
         long = "x" * 10_600_000
         image = {"type": "image", "data": long, "mimeType": "image/png"}
-        return {"content": [*say(long)["content"], image], "structuredContent": {"a": long}}
+        return {**say(long, image), "structuredContent": {"a": long}}
     if name == "learn":
         TOOLS.append(text)
         send({"method": "notifications/tools/list_changed"})

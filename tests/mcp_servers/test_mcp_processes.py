@@ -262,15 +262,16 @@ async def test_servers_end_when_the_agent_is_killed(tmp_path: Path) -> None:
     agent = subprocess.Popen(  # noqa: ASYNC220 - a moment
         [sys.executable, str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    assert agent.stdin and agent.stdout
+    stdin, stdout = agent.stdin, agent.stdout
+    assert stdin and stdout
 
     def ask(number: int, method: str, params: Any) -> list[Any]:
         message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-        agent.stdin.write(json.dumps(message) + "\n")
-        agent.stdin.flush()
+        stdin.write(json.dumps(message) + "\n")
+        stdin.flush()
         heard: list[Any] = []
         while not heard or heard[-1].get("id") != number:
-            heard.append(json.loads(agent.stdout.readline()))
+            heard.append(json.loads(stdout.readline()))
         return heard
 
     def talk() -> int:
@@ -299,5 +300,5 @@ async def test_servers_end_when_the_agent_is_killed(tmp_path: Path) -> None:
     finally:
         agent.kill()
         agent.wait()
-        agent.stdin.close()
-        agent.stdout.close()
+        stdin.close()
+        stdout.close()

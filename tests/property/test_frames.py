@@ -95,7 +95,7 @@ def conversation(vocabulary: Any, chunks: list[bytes]) -> tuple[list[Any], bytes
     for _ in range(4):
         peer.call("m", None)
     peer.take()
-    events = [event for chunk in chunks for event in peer.receive(chunk)] + peer.finish()
+    events: list[Any] = [event for chunk in chunks for event in peer.receive(chunk)] + peer.finish()
     seen = [(e.method, e.params) if hasattr(e, "params") and not hasattr(e, "id") else e for e in events]
     stream = peer.stream_event
     seen = [(e.method, e.params) if stream and isinstance(e, stream) else e for e in seen]

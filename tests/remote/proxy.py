@@ -23,7 +23,7 @@ class Proxy:
         """Bytes that went from the server to the client."""
         self.connections = 0
         self.refusing = False
-        self.span = (200, 20_000)
+        self.span: tuple[int, int] = (200, 20_000)
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)

@@ -56,10 +56,8 @@ async def test_a_session_goes_on_after_the_server_was_started_again(scheme: str,
             session = await agent.new_session(tmp_path)
             assert (await session.prompt("hi")).text == "turn 1"
             turn = session.prompt("wait")
-            async for _ in turn:
-                break_off = asyncio.create_task(_finish(turn))
-                break
-            await asyncio.wait([break_off])
+            await anext(aiter(turn))
+            await asyncio.wait([asyncio.create_task(_finish(turn))])
         await lost.wait()
         second = Runner(remembering_agent(store), port=port, settings=ServerSettings())
         second.bind()

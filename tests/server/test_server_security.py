@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import logging
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ async def test_every_request_and_upgrade_needs_the_token() -> None:
     async with serving(Talker(), token=ALICE) as server, Http(server.url) as nobody:
         unread = 0
 
-        async def endless() -> Any:
+        async def endless() -> AsyncIterator[bytes]:
             nonlocal unread
             for _ in range(10_000):
                 unread += 1
@@ -471,11 +472,13 @@ async def test_ids_are_long_random_and_not_in_the_log(caplog: pytest.LogCaptureF
     """T-084, T-085: nor tokens, nor messages."""
     caplog.set_level(logging.DEBUG, "acpella")
     ids: set[str] = set()
+    sessions: set[str] = set()
     async with serving(Talker(), token=ALICE) as server:
         for _ in range(5):
             async with socket(ws_url(server), bearer(ALICE)) as client:
                 ids.add(client.id)
                 session = await client.start()
+                sessions.add(session)
                 await client.prompt(session, "say 1 my-private-words")
                 await client.until_answer(2)
                 cursor = {"Acp-Connection-Id": client.id, "Last-Event-ID": f"{client.gen}-99"}
@@ -484,7 +487,7 @@ async def test_ids_are_long_random_and_not_in_the_log(caplog: pytest.LogCaptureF
     assert all(len(one) == 32 and int(one, 16) for one in ids)
     logged = "\n".join(f"{record.getMessage()} {record.__dict__}" for record in caplog.records)
     assert "connection opened" in logged and "session/new" in logged
-    for secret in (*ids, ALICE, session, "my-private-words"):
+    for secret in (*ids, ALICE, *sessions, "my-private-words"):
         assert secret not in logged
 
 
@@ -515,6 +518,7 @@ async def test_sessions_stay_below_the_roots(tmp_path: Path) -> None:
             assert refusal["error"]["code"] == -32602, place
         outside: Json = {"cwd": str(work), "mcpServers": [], "additionalDirectories": ["/etc"]}
         assert (await client.call(50, "session/new", outside))["error"]["code"] == -32602
+        made: Json = {}
         for number, place in enumerate((work, work / "inner", work / "inner" / ".." / "new")):
             inside = {"cwd": str(place), "mcpServers": []}
             made = await client.call(f"a{number}", "session/new", inside)
@@ -562,12 +566,13 @@ async def test_commands_of_clients_are_not_started_for_strangers() -> None:
     """MCP servers that are programs would be remote execution; on by choice, or without credentials."""
     server_of_theirs = {"name": "x", "command": "/bin/sh", "args": ["-c", "id"], "env": []}
     params = {"cwd": "/tmp", "mcpServers": [server_of_theirs]}
-    for options, allowed in (
+    cases: list[tuple[Json, bool]] = [
         ({"token": ALICE}, False),
         ({}, True),
         ({"token": ALICE, "limits": {"mcp_commands": "yes"}}, True),
         ({"limits": {"mcp_commands": "no"}}, False),
-    ):
+    ]
+    for options, allowed in cases:
         async with serving(Talker(), **options) as server, socket(ws_url(server), bearer(ALICE)) as client:
             await client.call(0, "initialize", HELLO)
             answer = await client.call(1, "session/new", params)
@@ -581,12 +586,13 @@ async def test_commands_of_clients_are_not_started_for_strangers() -> None:
 async def test_addresses_of_clients_are_not_reached_for_strangers() -> None:
     """An MCP server with a URL would be a request from the server's machine to any address (SSRF)."""
     inner = {"type": "http", "name": "x", "url": "http://169.254.169.254/", "headers": []}
-    for options, allowed in (
+    cases: list[tuple[Json, bool]] = [
         ({"token": ALICE}, False),
         ({}, True),
         ({"token": ALICE, "limits": {"mcp_urls": "yes"}}, True),
         ({"limits": {"mcp_urls": "no"}}, False),
-    ):
+    ]
+    for options, allowed in cases:
         talker = Talker(mcp=["http", "sse"])
         async with serving(talker, **options) as server, socket(ws_url(server), bearer(ALICE)) as client:
             hello = (await client.call(0, "initialize", HELLO))["result"]

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ async def test_a_connection_survives_every_kind_of_wrong_message() -> None:
 async def test_a_long_body_without_a_length_is_cut_off() -> None:
     """T-090: a body that only turns out to be too long while it is read."""
 
-    async def endless() -> Any:
+    async def endless() -> AsyncIterator[bytes]:
         for _ in range(100):
             yield b" " * 1000
 

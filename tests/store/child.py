@@ -5,7 +5,7 @@ import random
 import resource
 import sys
 
-from acpella.sessions import SessionNotFound, SessionRecord, SqliteStore, StoreError
+from acpella.sessions import EventKind, SessionNotFound, SessionRecord, SqliteStore, StoreError
 
 
 def tell(*words: object) -> None:
@@ -30,7 +30,9 @@ async def append_for_ever(path: str, seed: str) -> None:
         last = (await store.get(name)).last_seq
         while True:
             count = chance.choice((1, 2, 3, 20, 400))
-            events = [("update", b'{"n":%d}' % n) for n in range(last + 1, last + count + 1)]
+            events: list[tuple[EventKind, bytes]] = [
+                ("update", b'{"n":%d}' % n) for n in range(last + 1, last + count + 1)
+            ]
             last = await store.append(lease, last, events)
             tell(name, last)
 
@@ -69,7 +71,8 @@ async def fill(path: str) -> None:
     size = 256 * 1024
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    last, event = 0, ("update", b'"' + b"x" * 20_000 + b'"')
+    last = 0
+    event: tuple[EventKind, bytes] = ("update", b'"' + b"x" * 20_000 + b'"')
     try:
         while last < 1000:
             last = await store.append(lease, last, [event])

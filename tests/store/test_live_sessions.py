@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from typing import Any
 
 import pytest
 
@@ -178,6 +179,6 @@ async def test_a_failing_unload_is_logged_and_stops_nothing(caplog: pytest.LogCa
 
 
 @pytest.mark.parametrize("options", [{"max_sessions": 0}, {"idle_seconds": 0}])
-async def test_bounds_that_make_no_sense_are_refused(options: dict[str, int]) -> None:
+async def test_bounds_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="must be"):
         LiveSessions(lambda session: asyncio.sleep(0), lambda session: False, **options)

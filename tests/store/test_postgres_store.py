@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from acpella.sessions import (
+    EventKind,
     Fenced,
     PostgresStore,
     SessionBusy,
@@ -237,11 +238,11 @@ async def test_a_group_is_bounded(one: PostgresStore) -> None:
     leases = [await one.create(record(f"s{n}")) for n in range(8)]
     writer: Any = one._writer
     before = writer.commits
-    many = [("update", b"1")] * (writing.GROUP_EVENTS // 2)
+    many: list[tuple[EventKind, bytes]] = [("update", b"1")] * (writing.GROUP_EVENTS // 2)
     await asyncio.gather(*(one.append(lease, 0, many) for lease in leases))
     assert writer.commits - before >= 4
     before = writer.commits
-    large = [("update", b"x" * (writing.GROUP_BYTES // 2))]
+    large: list[tuple[EventKind, bytes]] = [("update", b"x" * (writing.GROUP_BYTES // 2))]
     await asyncio.gather(*(one.append(lease, len(many), large) for lease in leases))
     assert writer.commits - before >= 4
 

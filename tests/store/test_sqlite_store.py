@@ -6,7 +6,7 @@ import sqlite3
 import stat
 import subprocess
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import pytest
 
 from acpella.sessions import (
     Event,
+    EventKind,
     Fenced,
     SessionBusy,
     SessionExists,
@@ -128,7 +129,8 @@ async def test_a_commit_has_a_bounded_size(sqlite: SqliteStore) -> None:
     leases = await asyncio.gather(*(sqlite.create(record(f"s{n}")) for n in range(8)))
     writer: Any = sqlite._writer
     before = writer.commits
-    await asyncio.gather(*(sqlite.append(lease, 0, [("update", b"x")] * 300) for lease in leases))
+    small: list[tuple[EventKind, bytes]] = [("update", b"x")] * 300
+    await asyncio.gather(*(sqlite.append(lease, 0, small) for lease in leases))
     assert writer.commits - before == 8  # two would be more than 512 events
     await asyncio.gather(*(sqlite.append(lease, 300, [("update", b"x" * 600_000)]) for lease in leases))
     assert writer.commits - before == 16  # two would be more than 1 MiB
@@ -152,7 +154,7 @@ async def test_one_failure_does_not_spoil_its_group(sqlite: SqliteStore, locked:
         connection.execute("DELETE FROM sessions")
         connection.execute("nonsense")
 
-    async def run() -> list[Any]:
+    async def run() -> Sequence[Any]:
         return await asyncio.gather(
             sqlite.create(record("a")),
             sqlite.create(record("a")),
@@ -346,7 +348,9 @@ async def test_a_read_beside_a_writer_sees_a_prefix(sqlite: SqliteStore) -> None
 
 
 async def test_a_piece_of_large_events_is_bounded_by_its_bytes(sqlite: SqliteStore) -> None:
-    await sqlite.create(record(), [("update", b"x" * 400_000)] * 5 + [("update", b"y" * 3_000_000)] * 2)
+    small, large = b"x" * 400_000, b"y" * 3_000_000
+    events: list[tuple[EventKind, bytes]] = [("update", body) for body in [*[small] * 5, *[large] * 2]]
+    await sqlite.create(record(), events)
     assert [len(piece) async for piece in sqlite.read("a")] == [2, 2, 1, 1, 1]
 
 

@@ -110,7 +110,8 @@ async def test_a_read_notices_that_the_session_was_deleted(store: Store) -> None
     pieces = store.read("a")
     await anext(pieces)
     await store.delete("a")
-    await store.create(record(), [("update", b"another")] * 600)
+    events: list[tuple[EventKind, bytes]] = [("update", b"another")] * 600
+    await store.create(record(), events)
     with pytest.raises(SessionNotFound):
         await anext(pieces)
 

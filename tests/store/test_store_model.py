@@ -11,6 +11,7 @@ import asyncpg
 import pytest
 
 from acpella.sessions import (
+    EventKind,
     Fenced,
     Lease,
     MemoryStore,
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.anyio
 STEPS = 250
 NAMES = ("a", "b", "c")
 
-Body = tuple[str, bytes]
+Body = tuple[EventKind, bytes]
 
 
 # -- the reference -----------------------------------------------------------------------------
@@ -115,6 +116,7 @@ class World:
         node: Any = self.nodes[number]
         if isinstance(node, SqliteStore):
             fd, node._node._fd = node._node._fd, None
+            assert fd is not None
             os.close(fd)
         elif isinstance(node, PostgresStore):
             query = "UPDATE nodes SET lease_until = clock_timestamp() WHERE name = $1"
@@ -128,7 +130,9 @@ class World:
         node: Any = self.nodes[number]
         if not isinstance(node, PostgresStore):
             return False
-        await node._node.beat(node._node._connection)
+        beating = node._node
+        assert beating is not None and beating._connection is not None
+        await beating.beat(beating._connection)
         return True
 
 

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -49,7 +49,7 @@ def turns(path: Path) -> list[list[Any]]:
 def python_fold(updates: list[Any]) -> dict[str, Any]:
     result = Result()
     for update in updates:
-        result.fold(read(SessionUpdate, msgspec.json.encode(update)))
+        result.fold(read(cast("Any", SessionUpdate), msgspec.json.encode(update)))
     return {
         "text": result.text,
         "thoughts": result.thoughts,

@@ -31,7 +31,7 @@ ROUTES = (
 
 
 def ask(
-    server: WebServer, method: str, path: str, body: bytes | None = None, **headers: str
+    server: WebServer, method: str, path: str, *, body: bytes | None = None, **headers: Any
 ) -> tuple[int, dict[str, str], str]:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     try:
@@ -43,7 +43,7 @@ def ask(
         connection.close()
 
 
-UPGRADE = {
+UPGRADE: dict[str, Any] = {
     "Connection": "Upgrade",
     "Upgrade": "websocket",
     "Sec_WebSocket_Version": "13",
@@ -84,12 +84,16 @@ def test_the_page_has_its_policy_and_no_secret(shower: WebServer) -> None:
 def test_other_names_and_other_origins_are_refused(shower: WebServer, path: str) -> None:
     token = f"Bearer {TOKENS['mira']}"
     method = "POST" if path.startswith("/acp") else "GET"
-    rebound = {"Host": f"evil.example:{shower.port}", "Accept": "text/html", "Authorization": token}
+    rebound: dict[str, Any] = {
+        "Host": f"evil.example:{shower.port}",
+        "Accept": "text/html",
+        "Authorization": token,
+    }
     assert ask(shower, method, path, **rebound)[0] == 403
     for origin in ("https://evil.example", "null", f"http://127.0.0.1:{shower.port + 1}", "file://"):
-        headers = {"Origin": origin, "Accept": "text/html", "Authorization": token}
+        headers: dict[str, Any] = {"Origin": origin, "Accept": "text/html", "Authorization": token}
         assert ask(shower, method, path, **headers)[0] == 403, origin
-    sneaky = {"Sec_Fetch_Site": "cross-site", "Accept": "text/html", "Authorization": token}
+    sneaky: dict[str, Any] = {"Sec_Fetch_Site": "cross-site", "Accept": "text/html", "Authorization": token}
     assert ask(shower, method, path, **sneaky)[0] == 403
 
 
@@ -97,7 +101,11 @@ def test_a_socket_of_another_origin_is_refused_even_with_a_ticket(shower: WebSer
     status, _, text = ask(shower, "POST", "/acp/ticket", Authorization=f"Bearer {TOKENS['mira']}")
     assert status == 200
     protocol = f"acpella.page, acpella.ticket.{json.loads(text)['ticket']}"
-    headers = {**UPGRADE, "Sec_WebSocket_Protocol": protocol, "Origin": "https://evil.example"}
+    headers: dict[str, Any] = {
+        **UPGRADE,
+        "Sec_WebSocket_Protocol": protocol,
+        "Origin": "https://evil.example",
+    }
     assert ask(shower, "GET", "/acp", **headers)[0] == 403
 
 
@@ -118,8 +126,8 @@ def test_a_launch_code_logs_in_once_and_leaves_the_address(open_page: OpenPage, 
         driver.page.reload()  # the token stays in this tab
         expect(driver.page.locator(".live.is-live")).to_be_attached()
         body = json.dumps({"code": code}).encode()
-        assert ask(server, "POST", "/acp/login", body)[0] == 401
-        assert ask(server, "POST", "/acp/login", b"{}")[0] == 400
+        assert ask(server, "POST", "/acp/login", body=body)[0] == 401
+        assert ask(server, "POST", "/acp/login", body=b"{}")[0] == 400
         assert ask(server, "POST", "/acp/ticket")[0] == 401  # on the same machine too
         other = open_page(server, "")
         other.page.goto(server.link)

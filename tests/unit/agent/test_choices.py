@@ -73,7 +73,8 @@ def test_the_mode_is_an_option_too() -> None:
         ("mode", "ask"),
         ("model", "large"),
     ]
-    assert [option.id for option in choices().to_config_options(toggles=True)] == ["mode", "model", "fast"]
+    options: list[Any] = choices().to_config_options(toggles=True)
+    assert [option.id for option in options] == ["mode", "model", "fast"]
     assert Choices([], [], {}).to_config_options(toggles=True) == []
 
 

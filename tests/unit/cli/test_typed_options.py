@@ -42,7 +42,7 @@ def test_an_option_without_a_field_is_an_error_and_not_ignored(
 
 def test_a_field_without_an_option_is_an_error() -> None:
     arguments = parsed(run.declare)
-    del arguments.image
+    delattr(arguments, "image")
     with pytest.raises(TypeError, match="image"):
         RunOptions.read(arguments)
 

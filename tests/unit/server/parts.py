@@ -33,7 +33,7 @@ class NoTarget:
 
     checks_owners = True
 
-    async def start(self, *_: Any) -> Any:
+    async def start(self, receiver: Any, principal: str, is_detached: Any) -> Any:
         raise AssertionError("nothing is started here")
 
     async def close(self) -> None:

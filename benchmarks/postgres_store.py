@@ -1,6 +1,6 @@
 """Durable events a second through `PostgresStore`, against a bare asyncpg loop with the same statement.
 
-    python benchmarks/postgres.py [--repeat N] [--seconds S]
+    python benchmarks/postgres_store.py [--repeat N] [--seconds S]
 
 Both append one event to each of 1, 50 or 200 sessions, over and over, into a server that flushes to disk. The
 bare loop fills the arrays of one batch and awaits the statement: no queue, no callers that wait, no retries.
