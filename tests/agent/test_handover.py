@@ -171,7 +171,8 @@ async def test_nobody_is_robbed_of_a_session(store: Store) -> None:
     ):
         session, turn = await start(old)
         await old.until_said("waiting")
-        assert (await new.fails("session/load", {**PLACE, "sessionId": session})).code == -32600
+        await load(new, session)  # it only looks on
+        assert (await new.fails("session/prompt", {"sessionId": session, "prompt": []})).code == -32600
         first.away = True
         assert (await stranger.fails("session/load", {**PLACE, "sessionId": session})).code == -32002
         assert stranger.updates() == []

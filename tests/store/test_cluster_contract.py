@@ -373,3 +373,43 @@ async def test_after_close_every_call_says_so(
     ):
         with pytest.raises(StoreError, match="^the cluster is closed$"):
             await call
+
+
+async def test_commands_of_all_held_sessions_come_to_one_listener(store: Store, cluster: Cluster) -> None:
+    """Each once, with the session's id; those of connections have listeners of their own."""
+    leases = {name: await store.create(SessionRecord(id=name, cwd="/x", principal="p")) for name in "ab"}
+    await cluster.open_stream(CONNECTION, b"", principal="p")
+    await cluster.submit("a", command("before"), principal="p")
+    heard: list[tuple[str, str]] = []
+    arrived = asyncio.Event()
+
+    async def listen() -> None:
+        async for session, each in cluster.session_commands():
+            heard.append((session, each.id))
+            arrived.set()
+
+    listening = asyncio.create_task(listen())
+    try:
+        async with asyncio.timeout(10):
+            await cluster.submit(CONNECTION, command("not for sessions"), principal="p")
+            for name in ("b", "a"):
+                await cluster.submit(name, command(f"to {name}"), principal="p")
+                while (name, f"to {name}") not in heard:
+                    arrived.clear()
+                    await arrived.wait()
+        assert heard == [("a", "before"), ("b", "to b"), ("a", "to a")]
+    finally:
+        listening.cancel()
+    with pytest.raises(SessionNotFound):
+        await cluster.submit("a", command("foreign"), principal="q")
+    assert set(leases) == {"a", "b"}
+
+
+async def test_a_tail_hears_what_is_appended_to_the_store(store: Store, cluster: Cluster) -> None:
+    """As the agent does, which knows nothing of streams."""
+    lease = await store.create(SessionRecord(id=SESSION, cwd="/x", principal="p"))
+    tail = cluster.tail(SESSION, Cursor(cluster.gen, 0), principal="p")
+    reading = asyncio.create_task(collect(tail, 2))
+    last = await store.append(lease, 0, [("update", b"1")])
+    await store.append(lease, last, [("question", b"2")])
+    assert await reading == [(1, b"1"), (2, b"2")]

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 from acpella.errors import LocalProtocolError
 from acpella.rpc import Channel
 from acpella.schema import Meta
-from acpella.sessions import Store, StoreError, open_store
+from acpella.sessions import Store, StoreError, cluster_of, open_store
 
 from .connection import EditorConnection
 from .declare import EnvLogin, Login, Mode, Option, TerminalLogin, Tool
@@ -20,6 +20,7 @@ from .open_sessions import OpenSessions
 from .program import run_program, stop_on_signals
 from .service import CURRENT_SERVICE
 from .session import Session
+from .session_inbox import SessionInbox
 from .settings import Settings
 from .stored_sessions import StoredSessions
 
@@ -91,7 +92,7 @@ class Agent:
         self._use(kept)
         self._opening = asyncio.Lock()
         self._is_open = False
-        self._reaper: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
 
     def _use(self, store: Store | None) -> None:
         most = self.settings.max_stored_sessions
@@ -291,11 +292,15 @@ class Agent:
 
     async def close(self) -> None:
         """Let go of the store. Safe to call twice."""
-        if self._reaper is not None:
-            self._reaper.cancel()
-            self._reaper = None
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
         if self._store is not None and self._is_open:
             self._is_open = False
+            if tasks:
+                await asyncio.wait(tasks)
+            if self._stored.cluster is not None:
+                await self._stored.cluster.close()
             await self._store.close()
 
     async def open(self) -> None:
@@ -309,7 +314,11 @@ class Agent:
                 return
             await self._store.open()
             self._is_open = True
-            self._reaper = asyncio.get_running_loop().create_task(self._open_sessions.run_reaper())
+            self._stored.cluster = cluster = cluster_of(self._store)
+            await cluster.open()
+            create = asyncio.get_running_loop().create_task
+            inbox = SessionInbox(cluster, self._open_sessions)
+            self._tasks = [create(self._open_sessions.run_reaper()), create(inbox.run())]
 
     # -- sessions as documents ---------------------------------------------------------------
 

@@ -120,6 +120,7 @@ class EditorConnection:
 
     async def _end_connection(self) -> None:
         await self._running.stop_all(0.05)  # they have been cancelled before
+        await self._service.watching.close()
         mine = [session for session in self._open_sessions.all() if session.editor is self._editor]
         await asyncio.gather(*(self._open_sessions.forget(session) for session in mine))
 
@@ -204,7 +205,7 @@ class EditorConnection:
 
     def _cancelling(self, read: Callable[[Any], CancelPrompt]) -> _Handler:
         async def cancel(params: Any) -> None:
-            self._running.cancel(read(params).session_id)
+            await self._service.cancel(read(params).session_id)
 
         return cancel
 

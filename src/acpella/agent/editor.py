@@ -3,7 +3,7 @@
 import os
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from acpella.errors import InvalidParams
 from acpella.rpc import Connection, Method
@@ -12,10 +12,18 @@ from acpella.schema import SessionUpdate
 from .codec import Codec, EditorCapabilities
 from .operations import Workplace
 
-__all__ = ["Editor"]
+__all__ = ["Editor", "Parked"]
 
 P = TypeVar("P")
 R = TypeVar("R")
+
+
+class Parked(NamedTuple):
+    """A session that is open for an editor but unloaded."""
+
+    workplace: Workplace
+    seq: int
+    """The last entry of its log that the editor knows."""
 
 
 class _Sent:
@@ -45,8 +53,10 @@ class Editor:
         self.log_first = log_first
         """Whether it is shown only what is in the log already."""
         self.may_detach: bool = is_detached is not None
-        self.parked: dict[str, Workplace] = {}
+        self.parked: dict[str, Parked] = {}
         """Sessions that are open for it but unloaded."""
+        self.look_on: Callable[[str, Parked], None] | None = None
+        """Lets it look on at a session that another connection has from now on; None without a store."""
         self._is_detached = is_detached
         self._fence = [os.path.realpath(os.path.expanduser(root)) for root in roots]
         self._connection: Connection | None = None
@@ -77,6 +87,11 @@ class Editor:
     @property
     def is_gone(self) -> bool:
         return self._reached.closed is not None
+
+    @property
+    def is_away(self) -> bool:
+        """Whether it reads nothing now, though it may come back."""
+        return self.is_gone or (self._is_detached is not None and self._is_detached())
 
     def is_left_for(self, other: "Editor") -> bool:
         """Whether another connection may take over what runs here, because this editor is away."""

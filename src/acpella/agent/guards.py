@@ -12,7 +12,17 @@ from acpella.errors import InvalidParams, ResourceNotFound
 from acpella.schema import McpServer, McpServerHttp, McpServerSse, SessionUpdate, decode
 from acpella.sessions import InvalidDocument
 
-__all__ = ["check_absolute", "check_history", "check_places", "checked_id", "new_session_id", "no_session"]
+from .operations import Workplace
+
+__all__ = [
+    "check_absolute",
+    "check_history",
+    "check_places",
+    "checked_id",
+    "new_session_id",
+    "no_session",
+    "real_places",
+]
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
@@ -50,6 +60,11 @@ def check_absolute(path: str, what: str = "cwd") -> None:
     """R-020."""
     if not os.path.isabs(path) or "\0" in path:
         raise InvalidParams(f"{what} must be an absolute path, not {path!r}")
+
+
+def real_places(workplace: Workplace) -> list[str]:
+    """Where the directories of a session really are."""
+    return [os.path.realpath(place) for place in (workplace.cwd, *workplace.directories)]
 
 
 def check_places(

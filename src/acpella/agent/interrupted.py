@@ -50,6 +50,7 @@ def closing_events(events: Iterable[Event]) -> list[tuple[EventKind, bytes]]:
         if event.kind == "turn":
             prompted = False
             calls.clear()
+        if event.kind != "update":
             continue
         try:
             update = _read(event.body)

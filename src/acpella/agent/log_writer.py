@@ -10,7 +10,7 @@ from acpella.rpc.message import replace_surrogates
 from acpella.schema import ContentChunk, SessionUpdate, TextContent, encode
 from acpella.sessions import EventKind, Lease, SessionChanges, Store, StoreError
 
-__all__ = ["LogWriter"]
+__all__ = ["LogWriter", "encoded"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class _Text:
 
     def body(self) -> bytes:
         content = TextContent(text="".join(self.parts))
-        return _encoded(self.kind(content=content, message_id=self.message_id))
+        return encoded(self.kind(content=content, message_id=self.message_id))
 
 
 class LogWriter:
@@ -40,15 +40,27 @@ class LogWriter:
         self._store = store
         self._lease = lease
         self._last_seq = last_seq
-        self._gathered: list[_Text | bytes] = []
+        self._gathered: list[_Text | bytes | tuple[EventKind, bytes]] = []
         self._last: _Text | None = None
         self._writing = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
-        self._flusher: asyncio.Task[None] | None = None
+        self._flushers: set[asyncio.Task[None]] = set()
 
     @property
     def lease(self) -> Lease:
         return self._lease
+
+    @property
+    def last_seq(self) -> int:
+        """The number of the last entry that is written."""
+        return self._last_seq
+
+    def note(self, kind: EventKind, body: bytes) -> None:
+        """Write something beside the conversation, soon: others wait to see it."""
+        self._gathered.append((kind, body))
+        self._last = None
+        self.close()
+        self._start_flush()
 
     def add(self, update: SessionUpdate) -> int:
         """Remember an update as it is now; it is written with the next flush. Gives about its size.
@@ -67,7 +79,7 @@ class LogWriter:
                 self._gathered.append(self._last)
                 self._plan_flush()
                 return len(content.text)
-        body = _encoded(update)
+        body = encoded(update)
         self._gathered.append(body)
         self._last = None
         self._plan_flush()
@@ -88,7 +100,10 @@ class LogWriter:
             if not gathered and turn is None and changes is None:
                 return
             events: list[tuple[EventKind, bytes]] = [
-                ("update", item.body() if isinstance(item, _Text) else item) for item in gathered
+                item
+                if isinstance(item, tuple)
+                else ("update", item.body() if isinstance(item, _Text) else item)
+                for item in gathered
             ]
             if turn is not None:
                 events.append(("turn", turn))
@@ -110,7 +125,9 @@ class LogWriter:
 
     def _start_flush(self) -> None:
         self._timer = None
-        self._flusher = asyncio.get_running_loop().create_task(self._flush_quietly())
+        flusher = asyncio.get_running_loop().create_task(self._flush_quietly())
+        self._flushers.add(flusher)
+        flusher.add_done_callback(self._flushers.discard)
 
     async def _flush_quietly(self) -> None:
         try:
@@ -119,9 +136,10 @@ class LogWriter:
             log.warning("session %s is not saved yet: %s", self._lease.session_id, error)
 
 
-def _encoded(update: SessionUpdate) -> bytes:
+def encoded(value: object) -> bytes:
+    """The JSON of an update, or of what goes into a log otherwise."""
     try:
-        return encode(update)
+        return encode(value)
     except UnicodeEncodeError:  # half an emoji has no UTF-8
-        plain = msgspec.to_builtins(update, enc_hook=lambda value: msgspec.json.decode(encode(value)))
+        plain = msgspec.to_builtins(value, enc_hook=lambda value: msgspec.json.decode(encode(value)))
         return encode(replace_surrogates(plain))

@@ -105,6 +105,15 @@ class OpenSessions:
         except StoreError as error:
             log.warning("session %s was not given back: %s", session.id, error)
 
+    async def give(self, session: SessionCore) -> None:
+        """Let a session go to whoever wants to work with it next; its editor looks on from now on."""
+        editor = session.editor
+        await self._unload(session)
+        if editor.look_on is not None and not editor.is_away:
+            editor.look_on(session.id, editor.parked.pop(session.id))
+
     async def _unload(self, session: SessionCore) -> None:
-        session.editor.parked[session.id] = session.workplace()
+        session.park()  # before it is gone from here: it may be wanted again meanwhile
         await self.forget(session)
+        if session.id in session.editor.parked:  # or it was closed
+            session.park()

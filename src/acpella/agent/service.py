@@ -1,5 +1,8 @@
 """The session service: what one editor can do with sessions, on the store and in memory."""
 
+import asyncio
+import logging
+import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -7,11 +10,21 @@ from datetime import UTC, datetime
 
 from acpella.errors import InvalidParams, InvalidRequest
 from acpella.schema import ListSessionsResponse, SessionInfo
-from acpella.sessions import Lease, SessionNotFound, SessionRecord, Store
+from acpella.sessions import (
+    Cluster,
+    Command,
+    Lease,
+    SessionBusy,
+    SessionNotFound,
+    SessionRecord,
+    Store,
+    StoreError,
+)
 
+from .choices import Choices
 from .definition import Definition
-from .editor import Editor
-from .guards import check_absolute, check_places, checked_id, new_session_id, no_session
+from .editor import Editor, Parked
+from .guards import check_absolute, check_places, checked_id, new_session_id, no_session, real_places
 from .interrupted import close_interrupted
 from .log_writer import LogWriter
 from .open_sessions import OpenSessions
@@ -30,8 +43,18 @@ from .operations import (
 from .running import RunningPrompts
 from .session import SessionCore
 from .stored_sessions import StoredSessions
+from .watching import LOOK_BACK, Watching
 
 __all__ = ["CURRENT_SERVICE", "SessionService"]
+
+log: logging.Logger = logging.getLogger(__name__)
+
+GIVE_SECONDS = 10.0
+"""For another node to give up an idle session."""
+
+SHORTEST_PAUSE = 0.02
+LONGEST_PAUSE = 0.25
+"""Seconds between looks whether it did."""
 
 PAGES_AT_ONCE = 20
 """Pages of the store that one answer to `session/list` reads at most, to leave out unused sessions."""
@@ -56,6 +79,9 @@ class SessionService:
         self._open_sessions = open_sessions
         self._stored_sessions = stored_sessions
         self._running = running
+        self.watching: Watching = Watching(editor, lambda: self._cluster, self.close_left)
+        if stored_sessions is not None:
+            editor.look_on = self.watching.look_on
 
     # -- opening -------------------------------------------------------------------------
 
@@ -71,6 +97,8 @@ class SessionService:
 
     async def reopen(self, request: ReopenSession) -> OpenedSession:
         session = await self._reopen(request)
+        if session is None:
+            return await self._watched(request)
         if not request.replay:
             self._tell_commands_later(session)
         elif self._definition.commands:  # before the answer: with it, everything of the session was told
@@ -118,8 +146,8 @@ class SessionService:
         self, record: SessionRecord, workplace: Workplace, log_writer: LogWriter | None
     ) -> SessionCore:
         session = SessionCore(self._definition, self.editor, record, workplace, log_writer=log_writer)
-        self.editor.parked.pop(session.id, None)
         await self._open_sessions.admit(session)
+        self.editor.parked.pop(session.id, None)
         return session
 
     def _tell_commands_later(self, session: SessionCore) -> None:
@@ -127,17 +155,30 @@ class SessionService:
         if self._definition.commands:
             self.editor.after_answer(lambda: session.start(session.tell_commands))
 
-    async def _reopen(self, request: ReopenSession) -> SessionCore:
+    async def _reopen(self, request: ReopenSession) -> SessionCore | None:
+        """Have the session, or None if another connection has it, which the editor looks on at then."""
         session_id = checked_id(request.session_id)
         self._check(request.workplace)
         async with self._open_sessions.alone(session_id):  # two loads at once take turns
             await self._open_sessions.settled(session_id)
             live = self._mine(session_id)
-            if live is not None and live.prompt is not None and live.editor.is_left_for(self.editor):
-                await self._take_over(live, replay=request.replay)
-                return live
-            lease = await self._take(session_id)
+            if live is not None and live.prompt is not None:
+                if live.editor.is_left_for(self.editor):
+                    await self._take_over(live, replay=request.replay)
+                    return live
+                if live.editor is not self.editor and session_id not in self._running:
+                    await live.save()
+                    await self._watch(request)
+                    return None
             try:
+                lease = await self._take(session_id)
+            except SessionBusy as busy:
+                if busy.node is None:  # another process without a way to us
+                    raise
+                await self._watch(request)
+                return None
+            try:
+                await self.watching.remove(session_id)
                 record = await self._store.get(session_id, principal=self.editor.principal)
                 last_seq = await self._close_interrupted(lease, record, show=not request.replay)
                 if request.replay:
@@ -168,8 +209,92 @@ class SessionService:
         live = self._mine(session_id)
         if live is not None:
             self._check_idle(live)
-            await self._open_sessions.forget(live)
+            if live.editor is self.editor:
+                await self._open_sessions.forget(live)
+            else:
+                await self._open_sessions.give(live)
         return await self._store.acquire(session_id, principal=self.editor.principal)
+
+    # -- watching ------------------------------------------------------------------------
+
+    async def _watch(self, request: ReopenSession) -> None:
+        """Look on at a session that another connection has, on this node or another."""
+        session_id, workplace = request.session_id, request.workplace
+        self.editor.check_inside(real_places(workplace))
+        await self.watching.remove(session_id)
+        record = await self._store.get(session_id, principal=self.editor.principal)
+        after = 0 if request.replay else max(0, record.last_seq - LOOK_BACK)
+        watch = self.watching.add(session_id, workplace, after)
+        self.editor.parked.pop(session_id, None)
+        try:
+            await watch.read(self._store, show=request.replay)
+        except BaseException:
+            await self.watching.remove(session_id)
+            raise
+        self.editor.after_answer(watch.start)
+
+    async def _watched(self, request: ReopenSession) -> OpenedSession:
+        """What the editor is told of a session that it looks on at."""
+        session_id = request.session_id
+        record = await self._store.get(session_id, principal=self.editor.principal)
+        if self._definition.commands:
+            commands = [command.to_wire() for command in self._definition.commands.values()]
+            update = self.editor.codec.commands(commands)
+            if update is not None and request.replay:
+                await self.editor.show(session_id, update)
+        watch, live = self.watching.get(session_id), self._mine(session_id)
+        is_prompting = live.prompt is not None if live is not None else bool(watch and watch.is_prompting)
+        choices = Choices(self._definition.modes, self._definition.options, record.settings)
+        return OpenedSession(session_id, choices, is_prompting=is_prompting)
+
+    async def cancel(self, session_id: str) -> None:
+        """End the turn, wherever it runs. Without one there is nothing to do (R-213)."""
+        watch = self.watching.get(session_id)
+        if session_id in self._running or watch is None:
+            self._running.cancel(session_id)
+            return
+        try:
+            await watch.submit("cancel")
+        except StoreError as error:
+            log.warning("session %s was not cancelled: %s", session_id, error)
+
+    async def close_left(self, session_id: str) -> None:
+        """Close a turn whose owner is gone; those who watch see it in the log."""
+        async with self._open_sessions.alone(session_id):
+            await self._open_sessions.settled(session_id)
+            if self._open_sessions.get(session_id) is not None:
+                return  # it runs here
+            try:
+                lease = await self._store.acquire(session_id, principal=self.editor.principal)
+            except SessionBusy:
+                return  # somebody was faster
+            try:
+                record = await self._store.get(session_id, principal=self.editor.principal)
+                await self._close_interrupted(lease, record, show=False)
+            finally:
+                await self._store.release(lease)
+
+    async def _acquire(self, session_id: str) -> Lease:
+        """Become the session's writer; if another node has it, that gives it up once it is idle."""
+        asked: str | None = None
+        pause = SHORTEST_PAUSE
+        deadline = asyncio.get_running_loop().time() + GIVE_SECONDS
+        while True:
+            try:
+                return await self._store.acquire(session_id, principal=self.editor.principal)
+            except SessionBusy as busy:
+                watch = self.watching.get(session_id)
+                if watch is not None and watch.is_prompting:
+                    raise _still_running() from None
+                if busy.node is None or asyncio.get_running_loop().time() > deadline:
+                    raise
+                if asked != busy.node:
+                    asked = busy.node
+                    name, life = f"release-{secrets.token_hex(8)}", self._cluster.life
+                    command = Command(id=name, kind="release", body=life.encode())
+                    await self._cluster.submit(session_id, command, principal=self.editor.principal)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
 
     async def _close_interrupted(self, lease: Lease, record: SessionRecord, *, show: bool) -> int:
         """Close a turn that its process left open, and tell the editor; gives the new end of the log."""
@@ -182,10 +307,10 @@ class SessionService:
             await self.editor.show_stored(record.id, update)
         return last_seq
 
-    async def _replay(self, session_id: str) -> None:
-        """Send the whole conversation again, in order (R-142)."""
+    async def _replay(self, session_id: str, *, after: int = 0) -> None:
+        """Send the conversation again from an entry on, in order (R-142)."""
         show = self.editor.show_stored
-        async for events in self._store.read(session_id, principal=self.editor.principal):
+        async for events in self._store.read(session_id, after=after, principal=self.editor.principal):
             for event in events:
                 if event.kind == "update":
                     await show(session_id, event.body)
@@ -206,7 +331,7 @@ class SessionService:
         session = self._open_sessions.get(session_id)
         if session is not None and session.editor is self.editor:
             return session
-        if session_id not in self.editor.parked:
+        if session_id not in self.editor.parked and self.watching.get(session_id) is None:
             raise no_session(session_id)
         async with self._open_sessions.alone(session_id):
             return await self._bring_back(session_id)
@@ -216,18 +341,29 @@ class SessionService:
         session = self._open_sessions.get(session_id)
         if session is not None and session.editor is self.editor:
             return session  # somebody was faster
-        workplace = self.editor.parked.get(session_id)
-        if workplace is None or session is not None or self._stored_sessions is None:
-            self.editor.parked.pop(session_id, None)
-            raise no_session(session_id)  # closed meanwhile, or open on another connection
-        lease = await self._store.acquire(session_id, principal=self.editor.principal)
+        watch = self.watching.get(session_id)
+        parked = self.editor.parked.get(session_id)
+        if watch is None and parked is None:
+            raise no_session(session_id)  # closed meanwhile
+        if session is not None:
+            if session.in_use:
+                raise _still_running()
+            await self._open_sessions.give(session)
+        lease = await self._acquire(session_id)
         try:
             record = await self._store.get(session_id, principal=self.editor.principal)
+            if watch is not None:
+                await watch.until(record.last_seq)
+                await self.watching.remove(session_id)
+                parked = Parked(watch.workplace, watch.seq)
+                self.editor.parked[session_id] = parked
+            assert parked is not None
+            await self._replay(session_id, after=parked.seq)  # what others did in it meanwhile
+            self.editor.parked[session_id] = Parked(parked.workplace, record.last_seq)
             last_seq = await self._close_interrupted(lease, record, show=True)
             log_writer = LogWriter(self._store, lease, last_seq)
-            return await self._admit(record, workplace, log_writer)
+            return await self._admit(record, parked.workplace, log_writer)
         except BaseException:
-            self.editor.parked[session_id] = workplace
             await self._store.release(lease)
             raise
 
@@ -295,7 +431,10 @@ class SessionService:
             live = self._open_sessions.get(session_id)
             if live is not None and live.editor is self.editor:
                 await self._open_sessions.forget(live)
-            elif self.editor.parked.pop(session_id, None) is None:
+                return
+            parked = self.editor.parked.pop(session_id, None)
+            watched = await self.watching.remove(session_id)
+            if parked is None and not watched:
                 raise no_session(session_id)
 
     async def delete(self, request: DeleteSession) -> None:
@@ -307,9 +446,14 @@ class SessionService:
             if live is not None:
                 self._check_idle(live)
                 await self._open_sessions.forget(live, save=False)
-            self.editor.parked.pop(session_id, None)
             try:
-                await self._store.delete(session_id, principal=self.editor.principal)
+                try:
+                    await self._store.delete(session_id, principal=self.editor.principal)
+                except SessionBusy:
+                    await self._acquire(session_id)
+                    await self._store.delete(session_id, principal=self.editor.principal)
+                self.editor.parked.pop(session_id, None)
+                await self.watching.remove(session_id)
             except SessionNotFound:
                 pass  # R-170: deleting what is not there succeeds
 
@@ -324,6 +468,11 @@ class SessionService:
     def _store(self) -> Store:
         return self._stored.store
 
+    @property
+    def _cluster(self) -> Cluster:
+        assert self._stored.cluster is not None, "open as long as the store is"
+        return self._stored.cluster
+
     def _mine(self, session_id: str) -> SessionCore | None:
         """A session in memory, on any connection of this user's."""
         live = self._open_sessions.get(session_id)
@@ -331,10 +480,14 @@ class SessionService:
 
     def _check_idle(self, session: SessionCore) -> None:
         if session.prompt is not None or session.id in self._running:
-            raise InvalidRequest("a prompt is running in this session; cancel it or wait for its end")
+            raise _still_running()
 
     def _check(self, workplace: Workplace) -> None:
         check_places(workplace.cwd, workplace.directories, workplace.mcp_servers, self._definition.mcp)
+
+
+def _still_running() -> InvalidRequest:
+    return InvalidRequest("a prompt is running in this session; cancel it or wait for its end")
 
 
 def _now() -> str:

@@ -28,9 +28,10 @@ from acpella.sessions import SessionChanges, SessionRecord, StoreError
 
 from .choices import MODE_OPTION, Choices
 from .definition import Definition
-from .editor import Editor
+from .editor import Editor, Parked
 from .log_first import LogFirst
 from .log_writer import LogWriter
+from .open_questions import OpenQuestions
 from .operations import OpenedSession, Workplace
 from .running import RunningPrompt
 
@@ -79,6 +80,8 @@ class SessionCore:
         """Requests that work with it right now."""
         self.editor: Editor = editor
         self.log_writer = log_writer
+        self.questions: OpenQuestions = OpenQuestions()
+        """What it asks people right now."""
         self.session: Session = Session(self)
         self._definition = definition
         self._saved_state = msgspec.json.encode(self.state)
@@ -122,9 +125,12 @@ class SessionCore:
         if self.log_writer is not None:
             await self.log_writer.flush(changes=SessionChanges(cwd=path))
 
-    def workplace(self) -> Workplace:
-        """What the editor said of it, to open it again."""
-        return Workplace(str(self.cwd), [str(path) for path in self.directories], list(self.mcp_servers))
+    def park(self) -> None:
+        """Let its editor open it again when it needs it; all that it has not seen by then is in the log."""
+        assert self.log_writer is not None
+        directories = [str(path) for path in self.directories]
+        workplace = Workplace(str(self.cwd), directories, list(self.mcp_servers))
+        self.editor.parked[self.id] = Parked(workplace, self.log_writer.last_seq)
 
     # -- what is chosen ------------------------------------------------------------------
 
@@ -208,9 +214,14 @@ class SessionCore:
     # -- its life ------------------------------------------------------------------------
 
     @property
+    def in_use(self) -> bool:
+        """Whether somebody works with it right now."""
+        return self.users > 0 or self.prompt is not None
+
+    @property
     def busy(self) -> bool:
         """Whether it must stay in memory."""
-        return self.users > 0 or self.prompt is not None or bool(self._background) or self.log_writer is None
+        return self.in_use or bool(self._background) or self.log_writer is None
 
     def start(self, work: Callable[[], Awaitable[None] | None]) -> None:
         task = asyncio.get_running_loop().create_task(self._run_quietly(work), name=f"work of {self.id}")

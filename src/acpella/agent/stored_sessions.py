@@ -3,7 +3,7 @@
 from typing import Any
 
 from acpella.errors import RpcError
-from acpella.sessions import Store, export_session, import_session
+from acpella.sessions import Cluster, Store, export_session, import_session
 
 from .guards import check_history, new_session_id
 
@@ -15,6 +15,8 @@ class StoredSessions:
 
     def __init__(self, store: Store, *, max_stored_sessions: int = 0) -> None:
         self.store = store
+        self.cluster: Cluster | None = None
+        """The nodes that share the store, while it is open."""
         self._most = max_stored_sessions
 
     async def check_room(self, principal: str) -> None:

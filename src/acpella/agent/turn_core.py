@@ -25,6 +25,7 @@ from acpella.schema import (
 from .codec import EditorCapabilities
 from .definition import Definition
 from .editor import Editor
+from .open_questions import ASKED_OF_PEOPLE
 from .session import SessionCore
 
 __all__ = ["Closable", "TurnCore", "block"]
@@ -118,6 +119,8 @@ class TurnCore:
         seconds = self.definition.settings.editor_timeout if timeout is None else timeout
         await self.session.all_shown()
         try:
+            if seconds == 0 and name in ASKED_OF_PEOPLE and self.session.log_writer is not None:
+                return await self._ask(method, params)
             while True:
                 call = self.editor.call(method, params, timeout=seconds or None)
                 answered, answer = await self.session.answer_of(call)
@@ -128,6 +131,21 @@ class TurnCore:
         except RpcError as error:
             self._shared.refusals.append((error, name))
             raise
+
+    async def _ask(self, method: Method[Any, Any], params: Any) -> Any:
+        """Ask the editor and whoever watches the session; the first answer counts."""
+        session, editor = self.session, self.editor
+        assert session.log_writer is not None
+
+        async def of_editor() -> Any:
+            answered, answer = await session.answer_of(editor.call(method, params))
+            if not answered:
+                raise RequestCancelled
+            return answer
+
+        return await session.questions.ask(
+            session.log_writer, method, params, of_editor(), by=editor.principal
+        )
 
     async def notify_extension(self, method: str, params: Any) -> None:
         self.check_going()

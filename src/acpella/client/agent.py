@@ -203,7 +203,8 @@ class ConnectedAgent:
         try:
             answer = await core.call_gated(methods.LOAD_SESSION, request, timeout=0, in_order=True)
             session.describe(answer)
-            await session.until_replayed()
+            if not session.turn_elsewhere:  # what that says goes on
+                await session.until_replayed()
         except BaseException:
             core.forget(session_id)
             if before is not None:

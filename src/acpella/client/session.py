@@ -11,6 +11,7 @@ from acpella.errors import AcpellaError, Unsupported
 from acpella.schema import (
     AudioContent,
     AvailableCommand,
+    CancelNotification,
     CloseSessionRequest,
     ContentBlock,
     CurrentModeUpdate,
@@ -153,9 +154,12 @@ class ClientSession:
         return PromptTurn(PromptTurnCore(self._core, blocks, overflow))
 
     async def cancel(self) -> None:
-        """Cancel the running turn, if there is one."""
+        """Cancel the running turn, if there is one; also one that another client of yours began."""
         if self._core.turn is not None:
             await self._core.turn.cancel()
+        elif self._core.turn_elsewhere:
+            self._core.cancel_questions()
+            await self._core.agent.connection.notify(methods.CANCEL, CancelNotification(session_id=self.id))
 
     async def set_mode(self, mode_id: str) -> None:
         """Switch the mode. Raises `Unsupported` for agents without, `ValueError` for unknown ones."""

@@ -1,7 +1,7 @@
 """What is behind a session of a client: its state, the prompt that runs, and who waits for the user."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
@@ -25,6 +25,7 @@ from acpella.schema import (
     SessionModelState,
     SessionModeState,
     SessionUpdate,
+    UserMessageChunk,
 )
 from acpella.schema import CancelledPermissionOutcome as Cancelled
 
@@ -105,6 +106,8 @@ class ClientSessionCore:
         self.replaying = False
         """What arrives was told before and only brings the state up to date."""
         self.turn: RunningTurn | None = None
+        self.turn_elsewhere = False
+        """Whether a turn runs that another client of the same user began, as far as the agent tells."""
         self.last_sign: float = 0.0
         """When the agent was last heard of, by the clock of the loop."""
         self._replayed = 0  # updates outside turns that tell of the conversation
@@ -121,6 +124,13 @@ class ClientSessionCore:
         self.modes = answer.modes
         self.models = answer.models
         self.options = list(answer.config_options or [])
+        self._note_turn(answer.meta, default=False)
+
+    def _note_turn(self, meta: "Mapping[str, Any] | None", *, default: bool) -> None:
+        """acpella's agents say in `_meta` whether a turn runs that was not begun here."""
+        told: Any = (meta or {}).get("acpella")
+        running = cast("dict[str, Any]", told).get("turnRunning") if isinstance(told, dict) else None
+        self.turn_elsewhere = running if isinstance(running, bool) else default
 
     # -- the turn ------------------------------------------------------------------------
 
@@ -151,6 +161,7 @@ class ClientSessionCore:
         if update.__class__ in _NOTED:
             self.note(update)
         else:
+            self.turn_elsewhere = self.turn_elsewhere or isinstance(update, UserMessageChunk)
             self._replayed += 1
         return self.on_update(update) if self.on_update is not None and not self.replaying else None
 
@@ -168,8 +179,10 @@ class ClientSessionCore:
             self.options = list(update.config_options)
         elif isinstance(update, AvailableCommandsUpdate):
             self.commands = list(update.available_commands)
-        elif isinstance(update, SessionInfoUpdate) and not isinstance(update.title, type(_UNSET)):
-            self.title = cast("str | None", update.title)
+        elif isinstance(update, SessionInfoUpdate):
+            self._note_turn(update.meta, default=self.turn_elsewhere)
+            if not isinstance(update.title, type(_UNSET)):
+                self.title = cast("str | None", update.title)
 
     # -- what the agent asks for ------------------------------------------------------------
 

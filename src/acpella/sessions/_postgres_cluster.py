@@ -17,7 +17,7 @@ from ._postgres_pool import Connections, hang_up
 from ._postgres_rows import check_owner, checked, find, is_text, piece
 from ._postgres_schema import is_prepared
 from ._postgres_writer import SESSIONS, STREAMS, Table, Writer
-from .cluster import CONNECTION, MAX_SEQ, Command, Cursor, NodeStatus, Resync, StreamRecord
+from .cluster import CONNECTION, MAX_SEQ, SESSION_COMMANDS, Command, Cursor, NodeStatus, Resync, StreamRecord
 from .local_cluster import check_name
 from .store import Events, Fenced, Lease, SessionExists, SessionNotFound, Store, StoreError
 
@@ -86,7 +86,7 @@ WHERE NOT EXISTS (
         UNION ALL SELECT owner FROM streams WHERE id = target
     ) AS home JOIN nodes n ON n.incarnation = home.owner
     WHERE n.lease_until > clock_timestamp() AND n.incarnation <> $1
-) LIMIT $2
+) ORDER BY left(target, 2) <> 'c:' LIMIT $2
 """
 
 _NODES = """
@@ -119,6 +119,13 @@ ON CONFLICT DO NOTHING RETURNING digest
 
 _TAKE_TICKET = "DELETE FROM tickets WHERE digest = $1 RETURNING valid_until > clock_timestamp(), body"
 
+_TO_SESSIONS = """SELECT c.target, c.id, c.n, c.kind, c.body, c.trace
+    FROM commands c JOIN sessions s ON s.id = c.target
+    WHERE s.owner = $1 AND c.state = 'new' AND c.target NOT LIKE 'c:%' ORDER BY c.n"""
+
+_FORGET = """DELETE FROM commands c USING unnest($1::text[], $2::text[]) AS d (target, id)
+    WHERE c.target = d.target AND c.id = d.id"""
+
 _WAITING = "SELECT DISTINCT target FROM commands WHERE target = ANY($1) AND state = 'new'"
 
 
@@ -144,6 +151,7 @@ class PostgresCluster:
         self._tails: Counter[str] = Counter()
         self._seen: dict[str, int] = {}
         self._inboxes: Counter[str] = Counter()
+        self._listeners = 0  # to the commands of all sessions
         self._tasks: list[asyncio.Task[None]] = []
         self._opened = self._closed = False
 
@@ -378,12 +386,13 @@ class PostgresCluster:
 
     async def submit(self, stream: str, command: Command, *, principal: str = "") -> bool:
         query = _SUBMIT.format(table=_table(stream).heads)
+        topics = [_inbox(stream), *([SESSION_COMMANDS] if _table(stream) is SESSIONS else [])]
 
         async def submit(connection: "AnyConnection", again: bool) -> bool:
             if not is_text(stream, principal):
                 raise SessionNotFound(stream)
             values = (checked(stream, command.id), checked(stream, command.kind), command.body, command.trace)
-            hint = (self._me.channel, topic_of(_inbox(stream)))
+            hint = (self._me.channel, " ".join([topic_of(topic) for topic in topics]))
             there, added, _ = await connection.fetchrow(query, stream, principal, *values, *hint) or (0, 0, 0)
             if not there:
                 raise SessionNotFound(stream)
@@ -391,7 +400,8 @@ class PostgresCluster:
             return bool(added) or again
 
         added = await self._run(submit)
-        self._hints.wake(_inbox(stream))
+        for topic in topics:
+            self._hints.wake(topic)
         return added
 
     async def pending(self, lease: Lease) -> list[Command]:
@@ -461,6 +471,30 @@ class PostgresCluster:
                         seen.add(command.id)
                         yield command
                 await changed.wait()
+
+    async def session_commands(self) -> AsyncIterator[tuple[str, Command]]:
+        done: list[tuple[str, str]] = []
+
+        async def look(connection: "AnyConnection", again: bool) -> list[Any]:
+            if done:
+                await connection.execute(_FORGET, [each[0] for each in done], [each[1] for each in done])
+            return await connection.fetch(_TO_SESSIONS, self._me.incarnation)
+
+        self._listeners += 1
+        try:
+            with self._hints.watch(SESSION_COMMANDS) as changed:
+                while True:
+                    changed.clear()
+                    rows = await self._run(look)
+                    known, done = set(done), []
+                    for target, name, number, kind, body, trace in rows:
+                        done.append((target, name))
+                        if (target, name) not in known:
+                            yield target, Command(id=name, number=number, kind=kind, body=body, trace=trace)
+                    if not done:
+                        await changed.wait()
+        finally:
+            self._listeners -= 1
 
     async def orphans(self, limit: int = 100) -> list[str]:
         async def orphans(connection: "AnyConnection", again: bool) -> list[str]:
@@ -555,6 +589,8 @@ class PostgresCluster:
 
         while True:
             await asyncio.sleep(POLL_SECONDS)
+            if self._listeners:
+                self._hints.wake(SESSION_COMMANDS)
             if self._connects == self._me.connects and not self._tails and not self._inboxes:
                 continue
             try:
@@ -576,6 +612,12 @@ class PostgresCluster:
         async def sweep(connection: "AnyConnection", again: bool) -> None:
             await connection.execute(
                 "DELETE FROM commands WHERE ctid IN (SELECT ctid FROM commands WHERE state = 'done'"
+                f" AND submitted_at < clock_timestamp() - interval '{KEPT}' LIMIT 10000)"
+            )
+            # Those of sessions are for whoever runs a turn right now; later they mean nothing.
+            await connection.execute(
+                "DELETE FROM commands WHERE ctid IN (SELECT ctid FROM commands WHERE state <> 'done'"
+                " AND target NOT LIKE 'c:%'"
                 f" AND submitted_at < clock_timestamp() - interval '{KEPT}' LIMIT 10000)"
             )
 

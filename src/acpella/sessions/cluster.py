@@ -15,6 +15,7 @@ from .store import Events, Lease, StoreError
 
 __all__ = [
     "CONNECTION",
+    "SESSION_COMMANDS",
     "Cluster",
     "Command",
     "CommandState",
@@ -26,6 +27,9 @@ __all__ = [
 
 CONNECTION = "c:"
 """How the names of streams begin that belong to a connection and not to a session."""
+
+SESSION_COMMANDS = "*!"
+"""What hints of new commands for any session name."""
 
 MAX_SEQ = 2**62
 """No cursor points further. Without it, a number that no database can hold would be asked for."""
@@ -256,6 +260,11 @@ class Cluster(Protocol):
 
     def commands(self, lease: Lease) -> AsyncIterator[Command]:
         """New commands of a stream as they come, each once, for as long as the lease lasts. `Fenced`."""
+        ...
+
+    def session_commands(self) -> AsyncIterator[tuple[str, Command]]:
+        """New commands of all sessions that this node holds, with the session's id, each once; they are
+        forgotten when the next one is asked for. One listener for a node, however many sessions it has."""
         ...
 
     async def orphans(self, limit: int = 100) -> list[str]:

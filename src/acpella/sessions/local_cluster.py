@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from ._hints import Hints
-from .cluster import CONNECTION, Command, Cursor, NodeStatus, Resync, StreamRecord
+from .cluster import CONNECTION, SESSION_COMMANDS, Command, Cursor, NodeStatus, Resync, StreamRecord
 from .store import Event, Events, Fenced, Lease, SessionExists, SessionNotFound, Store, StoreError
 
 __all__ = ["LocalCluster", "check_name"]
@@ -36,7 +36,8 @@ class _Stream:
 class LocalCluster:
     """What a server of one process uses. Commands are handed over here without being written."""
 
-    def __init__(self, store: Store, *, node: str = "local") -> None:
+    def __init__(self, store: Store, *, node: str = "local", hints: Hints | None = None) -> None:
+        """`hints` are the store's own: who appends to it wakes the tails here."""
         self._store = store
         self._node = node
         self._gen = secrets.token_hex(4)
@@ -46,7 +47,7 @@ class LocalCluster:
         self._numbers = 0
         self._epochs = 0
         self._tickets: dict[bytes, tuple[float, str, bytes]] = {}
-        self._hints = Hints()
+        self._hints = Hints() if hints is None else hints
         self._opened = self._closed = False
 
     @property
@@ -269,6 +270,8 @@ class LocalCluster:
         self._numbers += 1
         inbox[command.id] = replace(command, number=self._numbers, state="new")
         self._hints.wake(stream)
+        if not stream.startswith(CONNECTION):
+            self._hints.wake(SESSION_COMMANDS)
         return True
 
     async def pending(self, lease: Lease) -> list[Command]:
@@ -318,6 +321,20 @@ class LocalCluster:
                         seen.add(command.id)
                         yield command
                 await _wait(changed)
+
+    async def session_commands(self) -> AsyncIterator[tuple[str, Command]]:
+        with self._hints.watch(SESSION_COMMANDS) as changed:
+            while True:
+                self._check()
+                changed.clear()
+                for stream in [name for name in self._commands if not name.startswith(CONNECTION)]:
+                    inbox = self._commands[stream]
+                    for command in [each for each in inbox.values() if each.state == "new"]:
+                        del inbox[command.id]
+                        yield stream, command
+                    if not inbox:
+                        self._commands.pop(stream, None)
+                await changed.wait()
 
     async def orphans(self, limit: int = 100) -> list[str]:
         self._check()

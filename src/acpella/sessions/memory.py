@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from ._hints import Hints
 from ._order import Clock, decode_cursor, encode_cursor, json_bytes, normal_stamp, page_size
 from .store import (
     Event,
@@ -73,6 +74,8 @@ class MemoryStore:
         ] = {}  # oldest first, as an index would
         self._epochs = itertools.count(1)
         self._clock = Clock()
+        self.hints: Hints = Hints()
+        """Who waits for something new in a log."""
         self._opened = self._closed = False
 
     async def open(self) -> None:
@@ -141,6 +144,7 @@ class MemoryStore:
         session.state = session.state if state is None else state
         session.settings = session.settings if settings is None else settings
         self._enlist(session)
+        self.hints.wake(name)
         return len(session.log)
 
     async def read(self, session_id: str, *, after: int = 0, principal: str = "") -> AsyncIterator[Events]:

@@ -13,5 +13,9 @@ def cluster_of(store: Store) -> Cluster:
     if isinstance(store, PostgresStore):
         return store.cluster()
     from .local_cluster import LocalCluster
+    from .memory import MemoryStore
+    from .sqlite import SqliteStore
 
-    return LocalCluster(store)
+    # A store of somebody else's tells nothing: then a tail looks now and then.
+    hints = store.hints if isinstance(store, MemoryStore | SqliteStore) else None
+    return LocalCluster(store, hints=hints)

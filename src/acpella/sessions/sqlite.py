@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from ._database import open_reader, open_writer
+from ._hints import Hints
 from ._node import Node
 from ._order import Clock, decode_cursor, encode_cursor, json_bytes, normal_stamp, page_size
 from ._workers import ReadThread, WriteThread
@@ -67,6 +68,8 @@ class SqliteStore:
         self.path: Path = Path(os.path.abspath(os.path.expanduser(path)))
         self._node = Node(self.path)
         self._clock = Clock()  # the writer's
+        self.hints: Hints = Hints()
+        """Who waits for something new in a log that this process writes."""
         self._writer: WriteThread | None = None
         self._reader: ReadThread | None = None
         self._closed = False
@@ -162,7 +165,9 @@ class SqliteStore:
             _insert(connection, key, epoch, expected_seq, events)
             return last
 
-        return await self._write(append, events)
+        last = await self._write(append, events)
+        self.hints.wake(lease.session_id)
+        return last
 
     async def read(self, session_id: str, *, after: int = 0, principal: str = "") -> AsyncIterator[Events]:
         def start(connection: sqlite3.Connection) -> tuple[int, int, Events]:

@@ -31,9 +31,10 @@ __all__ = [
     "StoreUnavailable",
 ]
 
-EventKind: TypeAlias = Literal["update", "turn"]
+EventKind: TypeAlias = Literal["update", "turn", "question", "answered"]
 """`update`: a `session/update`, its body the update's JSON. `turn`: a prompt was answered, its body the
-answer's JSON."""
+answer's JSON. `question` and `answered`: the agent asked the people of the session something, and what the
+first of them said; for those who watch, not part of the conversation."""
 
 
 class StoreError(AcpellaError):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import msgspec
 
@@ -61,7 +61,11 @@ def export_session(record: SessionRecord, events: Iterable[Event]) -> dict[str, 
             "state": record.state,
             "settings": record.settings,
         },
-        "events": [{"kind": event.kind, "body": msgspec.json.decode(event.body)} for event in events],
+        "events": [
+            {"kind": event.kind, "body": msgspec.json.decode(event.body)}
+            for event in events
+            if event.kind in ("update", "turn")
+        ],
     }
 
 
@@ -121,7 +125,7 @@ class _Session(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
 
 
 class _Event(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    kind: EventKind
+    kind: Literal["update", "turn"]
     body: dict[str, Any]
 
 
