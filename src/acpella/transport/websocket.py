@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -40,6 +41,13 @@ BUSY_WITHIN = 5.0
 _GONE_FOR_NOW = (1001, 1006, 1012, 1013)
 """Close codes after which it makes sense to come back: going away, cut, restart, try again."""
 
+_TAKEN_OVER = 4001
+"""Close code of a server when the connection was picked up on another socket."""
+
+TAKEN_OVER_TIMES, TAKEN_OVER_WITHIN = 5, 60.0
+"""How often that may happen in so many seconds. An attempt of ours that hung on its way may arrive after we
+have come back on another. More of them are somebody else, with whom we would take turns for ever."""
+
 _TEXT = 0x81  # a whole text message in one frame
 
 
@@ -71,6 +79,7 @@ class WebSocketChannel:
         self._unacked = 0
         self._unacked_bytes = 0
         self._sent = Sent()
+        self._taken_over: deque[float] = deque(maxlen=TAKEN_OVER_TIMES)  # when
         self._resuming: asyncio.Task[None] | None = None
         self._beat: asyncio.TimerHandle | None = None
 
@@ -258,7 +267,7 @@ class WebSocketChannel:
             self._beat.cancel()
         if self._closing or self._over:
             return
-        if self._generation is None or code not in _GONE_FOR_NOW:
+        if self._generation is None or not (code in _GONE_FOR_NOW or self._was_our_own(code)):
             self._end(f"the connection to {self._endpoint.shown} ended: {why}", clean=code == 1000)
             return
         log.info("the connection to %s was cut (%s); picking it up", self._endpoint.shown, why)
@@ -266,6 +275,15 @@ class WebSocketChannel:
         self._held = True
         self._tell_link(False)
         self._resuming = self._loop.create_task(self._resume(why), name="acpella resume")
+
+    def _was_our_own(self, code: int) -> bool:
+        """Whether it was probably an earlier attempt of ours that took this connection over."""
+        if code != _TAKEN_OVER:
+            return False
+        now, recent = self._loop.time(), self._taken_over
+        is_full = len(recent) == recent.maxlen and now - recent[0] < TAKEN_OVER_WITHIN
+        recent.append(now)
+        return not is_full
 
     async def _resume(self, why: str) -> None:
         backoff = Backoff(self._loop.time())
