@@ -21,7 +21,7 @@ def note(word: str) -> None:
 
 @agent.on_prompt
 async def reply(turn: Any) -> None:
-    """`count N PAUSE`, `flood N`, `ask`, `tool`, `child`, `die`, or anything else, which is repeated."""
+    """`count N PAUSE`, `flood N`, `ask`, `tool`, `child`, `shell SECONDS`, `die`, or words to repeat."""
     note(turn.text)
     verb, _, rest = turn.text.partition(" ")
     if verb == "count":
@@ -32,6 +32,8 @@ async def reply(turn: Any) -> None:
     elif verb == "flood":
         for each in range(int(rest.split()[0])):
             await turn.say(f"<{each}>")
+    elif verb == "shell":
+        await turn.shell.run(["sleep", rest.split()[0]], local=True)
     elif verb == "die":
         os.kill(os.getpid(), signal.SIGKILL)
     elif verb == "ask":
