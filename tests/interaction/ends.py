@@ -15,7 +15,7 @@ from acpella.transport._pipes import ReadEnd, WriteEnd, open_reader, open_writer
 from acpella.transport._threads import ThreadReader, ThreadWriter
 from interaction.wire import PLAIN, read_lines
 
-PATIENCE = 30
+PATIENCE = 120
 """Seconds after which a test that waits has failed."""
 
 Pair = Callable[[], tuple[Channel, Channel]]

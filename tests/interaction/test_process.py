@@ -21,7 +21,7 @@ from interaction.wire import PLAIN
 
 pytestmark = pytest.mark.anyio
 
-PATIENCE = 15
+PATIENCE = 60
 """Seconds for one test on a busy machine."""
 
 SERVE = """

@@ -15,7 +15,7 @@ from interaction.wire import PLAIN, in_headers, read_header_frames, read_lines, 
 pytestmark = pytest.mark.anyio
 
 MB = 1_000_000
-PATIENCE = 30
+PATIENCE = 120
 
 
 def agent() -> ProcessChannel:

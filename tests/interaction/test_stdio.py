@@ -22,7 +22,7 @@ ENV = {
     "PYTHONPATH": os.pathsep.join([str(HERE.parents[1] / "src"), str(HERE.parent)]),
     "PYTHONUNBUFFERED": "",
 }
-PATIENCE = 20
+PATIENCE = 60
 """Seconds for one run of the agent on a busy machine."""
 
 
