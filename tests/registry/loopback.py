@@ -25,6 +25,8 @@ class Page:
         self.hold: threading.Event | None = more.get("hold")
         """Waited for after the first half."""
         self.begun = threading.Event()
+        self.head: list[int] = more.get("head", [])
+        """How the next HEAD requests are answered."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -33,6 +35,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing."""
+
+    def do_HEAD(self) -> None:
+        page = self.server.pages.get(self.path)
+        self.server.asked.append((self.path, {"method": "HEAD"}))
+        status = 404 if page is None else page.head.pop(0) if page.head else page.status
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
 
     def do_GET(self) -> None:
         self.server.asked.append((self.path, dict(self.headers)))

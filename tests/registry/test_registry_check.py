@@ -1,6 +1,7 @@
 """The registry's own rules, applied to agents and to what is submitted."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,8 @@ from typing import Any
 
 import pytest
 from cli_shell import Shell
-from loopback import entry
+from fake_tools import fake_npm
+from loopback import Loopback, entry
 from tiny_agent import tiny_agent
 
 from acpella.registry.handshake import HandshakeFailed, greet, login_kinds
@@ -170,6 +172,35 @@ def test_what_is_submitted_is_read_by_the_rules(tmp_path: Path) -> None:
     assert len(warned) == 2 and "no binary for darwin, windows" in warned[1]
     (place / "icon.svg").unlink()
     assert ("error", "icon.svg is missing: 16x16, in currentColor") in findings(good)
+
+
+def test_a_directory_is_checked_against_what_is_there(shell: Shell, server: Loopback, tmp_path: Path) -> None:
+    place = tmp_path / "tiny"
+    place.mkdir()
+    (place / "icon.svg").write_bytes(ICON)
+    target = {"cmd": "./t", "sha256": "0" * 64}
+    paths = {"linux-x86_64": "/l.zip", "darwin-aarch64": "/d.zip", "windows-x86_64": "/w.zip"}
+    binaries = {system: {**target, "archive": server.url + path} for system, path in paths.items()}
+    value = entry(npx={"package": "@scope/tiny@1.0.0"}, binary=binaries)
+    (place / "agent.json").write_text(json.dumps(value), encoding="utf-8")
+    (tools := tmp_path / "tools").mkdir()
+    fake_npm(tools, ["0.9.0", "1.0.0"])
+    shell.env["PATH"] = f"{tools}{os.pathsep}{shell.env['PATH']}"
+    server.archive("/l.zip", b"x")
+    server.archive("/d.zip", b"x", head=[405])  # knows GET alone
+    server.archive("/w.zip", b"x", head=[503, 503])  # busy twice
+    ran = shell("registry", "check", str(place))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "✓ every archive is there" in ran.stdout and "✓ @scope/tiny@1.0.0 is there" in ran.stdout
+    assert server.paths() == ["/l.zip", "/d.zip", "/d.zip", "/w.zip", "/w.zip", "/w.zip"]
+    del server.pages["/l.zip"]
+    fake_npm(tools, ["0.9.0"])
+    ran = shell("registry", "check", str(place))
+    assert ran.returncode == 6
+    assert "/l.zip answers with 404" in ran.stdout and "is not to be had; the newest is 0.9.0" in ran.stdout
+    asked = len(server.asked)
+    assert shell("registry", "check", "--offline", str(place)).returncode == 0
+    assert len(server.asked) == asked
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from acpella._version import __version__
 
 from .errors import InstallError, RegistryError
 
-__all__ = ["Progress", "Quiet", "Response", "check_url", "download", "fetch"]
+__all__ = ["Progress", "Quiet", "Response", "check_url", "download", "fetch", "reach"]
 
 STALLED_AFTER = 30.0
 """Seconds without a byte; without it a dead server is waited for without end."""
@@ -32,6 +32,9 @@ LARGEST_ARCHIVE = 1024 * 1024 * 1024
 """Bytes; a server that sends more would fill the disk."""
 
 CHUNK = 256 * 1024
+
+TRIES = 3
+"""How often the registry asks whether a file is there."""
 
 
 class Progress(Protocol):
@@ -93,11 +96,43 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
 
 
-def _open(url: str, headers: Mapping[str, str], timeout: float) -> Any:
+def _open(url: str, headers: Mapping[str, str], timeout: float, *, method: str = "GET") -> Any:
     check_url(url)
     opener = urllib.request.build_opener(_Redirects)
-    request = urllib.request.Request(url, headers={"User-Agent": f"acpella/{__version__}", **headers})
+    named = {"User-Agent": f"acpella/{__version__}", **headers}
+    request = urllib.request.Request(url, headers=named, method=method)
     return opener.open(request, timeout=timeout)
+
+
+def reach(url: str) -> None:
+    """Ask whether a file is there, without getting it. A server that is busy is asked three times.
+
+    Raises:
+        RegistryError: it is not, or nobody answers; says why.
+    """
+    problem = ""
+    for _ in range(TRIES):
+        try:
+            _ask(url)
+            return
+        except urllib.error.HTTPError as error:
+            error.close()
+            problem = f"{redact(url)} answers with {error.code} {error.reason}"
+            if error.code < 500 and error.code != 429:
+                break
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            problem = f"{redact(url)} cannot be reached: {_reason(error, STALLED_AFTER)}"
+    raise RegistryError(problem)
+
+
+def _ask(url: str) -> None:
+    try:
+        _open(url, {}, STALLED_AFTER, method="HEAD").close()
+    except urllib.error.HTTPError as error:
+        if error.code not in (403, 405):  # some servers know GET alone
+            raise
+        error.close()
+        _open(url, {}, STALLED_AFTER).close()
 
 
 def fetch(url: str, *, limit: int, timeout: float, headers: Mapping[str, str] | None = None) -> Response:

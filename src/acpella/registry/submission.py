@@ -1,15 +1,18 @@
 """What the registry wants of an entry before it lists it: `agent.json` and `icon.svg` in a directory."""
 
 import re
+import tempfile
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
 import msgspec
 
+from .download import Quiet, reach
 from .entries import PLATFORMS, Entry, parse_entry
-from .errors import InstallError
-from .packages import split_npm, split_pypi
+from .errors import InstallError, RegistryError
+from .packages import resolve_npm, resolve_uv, split_npm, split_pypi
+from .platforms import find_tool
 from .unpack import archive_format
 
 __all__ = ["Finding", "check_directory", "check_icon"]
@@ -29,8 +32,11 @@ class Finding(NamedTuple):
     text: str
 
 
-def check_directory(directory: Path) -> list[Finding]:
-    """Apply the rules that need no network. Raises `OSError` if nothing can be read there."""
+def check_directory(directory: Path, *, online: bool = False) -> list[Finding]:
+    """Apply the rules to an entry, with `online` also those that ask whether what it names is there.
+
+    Raises `OSError` if nothing can be read there.
+    """
     findings: list[Finding] = []
     try:
         value: Any = msgspec.json.decode(_read(directory / "agent.json"))
@@ -54,6 +60,44 @@ def check_directory(directory: Path) -> list[Finding]:
         findings.append(Finding("error", "icon.svg is missing: 16x16, in currentColor"))
     if not any(finding.level == "error" for finding in findings):
         findings.insert(0, Finding("ok", f"agent.json and icon.svg of {entry.id} keep the rules"))
+    if online:
+        findings += _archives_there(entry) + _packages_there(entry)
+    return findings
+
+
+def _archives_there(entry: Entry) -> list[Finding]:
+    findings: list[Finding] = []
+    for url in dict.fromkeys(target.archive for target in entry.binary.values()):
+        try:
+            reach(url)
+        except RegistryError as error:
+            findings.append(Finding("error", str(error)))
+    if entry.binary and not findings:
+        findings.append(Finding("ok", "every archive is there"))
+    return findings
+
+
+def _packages_there(entry: Entry) -> list[Finding]:
+    findings: list[Finding] = []
+    for tool, package, resolve in (("npm", entry.npx, resolve_npm), ("uv", entry.uvx, resolve_uv)):
+        if package is None:
+            continue
+        if find_tool(tool) is None:
+            findings.append(
+                Finding("warning", f"{tool} is not installed, so {package.package} was not looked up")
+            )
+            continue
+        with tempfile.TemporaryDirectory(prefix="acpella-check-") as place:
+            try:
+                resolved = resolve(package.package, Path(place), Quiet())
+            except InstallError as error:
+                findings.append(Finding("error", str(error)))
+                continue
+        if resolved.version != entry.version:
+            text = f"{package.package} is not to be had; the newest is {resolved.version}"
+            findings.append(Finding("error", text))
+        else:
+            findings.append(Finding("ok", f"{package.package} is there"))
     return findings
 
 

@@ -57,6 +57,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="an installed agent, a directory with agent.json and icon.svg, or a command after --; "
         "default: the built-in agent",
     )
+    checking.add_argument(
+        "--offline",
+        action="store_true",
+        help="do not ask whether the archives and packages of agent.json are there",
+    )
     checking.add_argument("--timeout", type=float, default=120.0, metavar="SECONDS", help="for its answer")
     exporting.add_argument("editor", choices=("zed", "jetbrains"), help="for which editor")
     exporting.add_argument("agents", nargs="*", metavar="ID", help="default: all that are installed")

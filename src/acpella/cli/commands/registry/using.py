@@ -141,7 +141,8 @@ def check_agent(arguments: argparse.Namespace) -> int:
 
     target: list[str] = arguments.target
     if target[:1] != ["--"] and len(target) == 1 and (Path(target[0]) / "agent.json").is_file():
-        return _tell(target[0], check_directory(Path(target[0])), arguments)
+        findings = check_directory(Path(target[0]), online=not arguments.offline)
+        return _tell(target[0], findings, arguments)
     name, command, env = _command(target)
     return _tell(name, _greeted(command, env, arguments.timeout), arguments)
 
