@@ -310,12 +310,16 @@ class Agent:
             StoreError: it cannot be opened; says why.
         """
         async with self._opening:
-            if self._store is None or self._is_open:
+            if self._store is None:
                 return
-            await self._store.open()
-            self._is_open = True
-            self._stored.cluster = cluster = cluster_of(self._store)
+            if not self._is_open:
+                await self._store.open()
+                self._is_open = True
+            if self._stored.cluster is not None:
+                return
+            cluster = cluster_of(self._store)
             await cluster.open()
+            self._stored.cluster = cluster
             create = asyncio.get_running_loop().create_task
             inbox = SessionInbox(cluster, self._open_sessions)
             self._tasks = [create(self._open_sessions.run_reaper()), create(inbox.run())]

@@ -4,7 +4,7 @@ import itertools
 from bisect import bisect_left, insort
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -23,6 +23,9 @@ from .store import (
     SessionRecord,
     StoreError,
 )
+
+if TYPE_CHECKING:
+    from .cluster import Cluster
 
 __all__ = ["MemoryStore"]
 
@@ -74,8 +77,7 @@ class MemoryStore:
         ] = {}  # oldest first, as an index would
         self._epochs = itertools.count(1)
         self._clock = Clock()
-        self.hints: Hints = Hints()
-        """Who waits for something new in a log."""
+        self._hints = Hints()
         self._opened = self._closed = False
 
     async def open(self) -> None:
@@ -87,6 +89,12 @@ class MemoryStore:
         self._closed = True
         self._sessions.clear()
         self._order.clear()
+
+    def cluster(self) -> "Cluster":
+        """This process as the only node."""
+        from .local_cluster import LocalCluster
+
+        return LocalCluster(self, hints=self._hints)
 
     async def create(self, record: SessionRecord, events: Sequence[tuple[EventKind, bytes]] = ()) -> Lease:
         self._check()
@@ -144,7 +152,7 @@ class MemoryStore:
         session.state = session.state if state is None else state
         session.settings = session.settings if settings is None else settings
         self._enlist(session)
-        self.hints.wake(name)
+        self._hints.wake(name)
         return len(session.log)
 
     async def read(self, session_id: str, *, after: int = 0, principal: str = "") -> AsyncIterator[Events]:

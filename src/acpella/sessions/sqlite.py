@@ -5,7 +5,7 @@ import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
@@ -28,6 +28,9 @@ from .store import (
     SessionRecord,
     StoreError,
 )
+
+if TYPE_CHECKING:
+    from .cluster import Cluster
 
 __all__ = ["SqliteStore"]
 
@@ -68,8 +71,7 @@ class SqliteStore:
         self.path: Path = Path(os.path.abspath(os.path.expanduser(path)))
         self._node = Node(self.path)
         self._clock = Clock()  # the writer's
-        self.hints: Hints = Hints()
-        """Who waits for something new in a log that this process writes."""
+        self._hints = Hints()
         self._writer: WriteThread | None = None
         self._reader: ReadThread | None = None
         self._closed = False
@@ -97,6 +99,12 @@ class SqliteStore:
         if self._writer is not None and self._reader is not None:
             await self._reader.stop()
             await self._writer.stop()
+
+    def cluster(self) -> "Cluster":
+        """This process as the only node; others on the same file are not reached."""
+        from .local_cluster import LocalCluster
+
+        return LocalCluster(self, hints=self._hints)
 
     async def create(self, record: SessionRecord, events: Sequence[tuple[EventKind, bytes]] = ()) -> Lease:
         state = json_bytes(record.id, "state", record.state)
@@ -166,7 +174,7 @@ class SqliteStore:
             return last
 
         last = await self._write(append, events)
-        self.hints.wake(lease.session_id)
+        self._hints.wake(lease.session_id)
         return last
 
     async def read(self, session_id: str, *, after: int = 0, principal: str = "") -> AsyncIterator[Events]:

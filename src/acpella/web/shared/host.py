@@ -57,6 +57,11 @@ class _Info(msgspec.Struct):
     title: str | None = None
 
 
+class _Cancel(msgspec.Struct):
+    request_id: Raw = msgspec.field(name="requestId")
+
+
+_read_cancel = msgspec.json.Decoder(_Cancel)
 _read_update = msgspec.json.Decoder(_Update)
 _read_info = msgspec.json.Decoder(_Info)
 
@@ -326,6 +331,8 @@ class AgentHost:
             self._side.settle(frame)
         elif frame.kind == "request":
             self._on_request(frame)
+        elif frame.method == "$/cancel_request":
+            self._on_cancel(frame)
         elif frame.kind == "notification":
             session = self.sessions.get(frame.session or "")
             if session is not None:
@@ -359,6 +366,19 @@ class AgentHost:
             session.ask(frame)
         else:
             self.spawn(self._serve(session, frame))
+
+    def _on_cancel(self, frame: Frame) -> None:
+        """The agent asks no more: somebody answered at another node, or the turn is over."""
+        try:
+            request_id = bytes(_read_cancel.decode(frame.envelope.params).request_id)
+        except msgspec.DecodeError:
+            return
+        for session in self.sessions.values():
+            for question in list(session.questions.values()):
+                if question.request_id == request_id:
+                    session.take_question(question.number)
+                    self._side.refuse(request_id, RpcError("this is not asked any more", code=-32800))
+                    session.note_answer(question, by=None, result=None)
 
     async def _serve(self, session: SharedSession, frame: Frame) -> None:
         assert frame.id is not None
