@@ -1,16 +1,23 @@
 """What a tap costs: the same agent alone and behind `acpella record`, in turns, in one run.
 
-    python benchmarks/tap.py [--updates N] [--pings N] [--repeat N]
+    python benchmarks/tap.py [--updates N] [--rounds N] [--repeat N]
 
-The client only reads and counts. One JSON line a case: the rate of a stream with the tap as a share of the
-rate without; what a message takes longer, and what CPU time it costs beside the recorder's, in milliseconds.
-Promised: at least 0.95 of the rate, at most 0.2 ms a message. Beside other work, only CPU time means much.
+Both agents run at the same time and stream in turns, so that both meet the same machine; the recorder writes
+what it has before the next turn. The client only reads and counts. One JSON line a case:
+
+stream    the rate with the tap as a share of the rate without: the median of the rounds, and the best rounds
+          of both sides against each other, which other work on the machine disturbs least
+message   milliseconds that a message takes longer
+cpu       milliseconds of CPU time for each message: of the tap, and of the recorder beside it, which has
+          a low priority and need not keep up
+dropped   frames that were not recorded
+
+Promised: at least 0.95 of the rate, at most 0.2 ms a message.
 """
 
 import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -71,67 +78,107 @@ class Client:
 
     def close(self) -> None:
         os.close(self._in)
-        self.process.wait(30)
+        self.process.wait(60)
 
 
-def cpu() -> float:
-    """Seconds of all programs that were waited for: the tap and the agent, not the recorder."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def cpu_of(pid: int) -> float:
+    """Seconds of a running program."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measure(command: list[str], updates: int, pings: int) -> tuple[float, float, float]:
-    before = cpu()
-    client = Client(command)
+def children_of(pid: int) -> list[int]:
+    return [
+        int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()
+    ]
+
+
+def catch_up(recorder: int) -> None:
+    """Wait until the recorder has nothing to do: it waits for more, and has done so for a while."""
+    idle = 0
+    while idle < 5:
+        state = Path(f"/proc/{recorder}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+        idle = idle + 1 if state == "S" else 0
+        time.sleep(0.01)
+
+
+def dropped(path: Path) -> int:
+    """Frames that the recording lacks; it ends with their number."""
+    for _ in range(3000):
+        last = path.read_bytes().splitlines()[-1]
+        if b'"ev":"end"' in last:
+            return json.loads(last).get("dropped", 0)
+        time.sleep(0.1)
+    raise TimeoutError("the recording was not ended")
+
+
+def measure(updates: int, rounds: int, path: Path) -> dict[str, Any]:
+    """Both agents in turns."""
+    tapped = Client([sys.executable, "-m", "acpella", "record", "-o", str(path), "--", *AGENT])
+    alone = Client(AGENT)
+    rates: dict[bool, list[float]] = {True: [], False: []}
+    pings: dict[bool, list[float]] = {True: [], False: []}
     try:
-        client.prompt(f"stream {updates // 10}")
-        rate = updates / client.prompt(f"stream {updates}")
-        ping = statistics.median([client.prompt("ping") for _ in range(pings)])
+        recorder = children_of(tapped.process.pid)[0]
+        for number in range(-1, rounds):
+            for with_tap in (number % 2 == 0, number % 2 == 1):
+                client = tapped if with_tap else alone
+                rate = updates / client.prompt(f"stream {updates}")
+                ping = min(client.prompt("ping") for _ in range(20))
+                if number >= 0:  # the first round is for warming up
+                    rates[with_tap].append(rate)
+                    pings[with_tap].append(ping)
+                catch_up(recorder)
+            if number < 0:
+                before = cpu_of(tapped.process.pid), cpu_of(recorder)
+        used = cpu_of(tapped.process.pid) - before[0], cpu_of(recorder) - before[1]
     finally:
-        client.close()
-    return rate, ping, cpu() - before
+        tapped.close()
+        alone.close()
+    messages = rounds * (updates + 2 + 40)
+    return {
+        "shares": [a / b for a, b in zip(rates[True], rates[False], strict=True)],
+        "best": max(rates[True]) / max(rates[False]),
+        # a ping is a request and its answer: two messages
+        "longer": [(a - b) * 500 for a, b in zip(pings[True], pings[False], strict=True)],
+        "tap": used[0] * 1000 / messages,
+        "recorder": used[1] * 1000 / messages,
+        "dropped": dropped(path),
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--updates", type=int, default=100_000)
-    parser.add_argument("--pings", type=int, default=300)
-    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--updates", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--repeat", type=int, default=3)
     arguments = parser.parse_args()
-    shares: list[float] = []
-    longer: list[float] = []
-    more_cpu: list[float] = []
-    lost = 0
     with tempfile.TemporaryDirectory() as place:
-        for number in range(arguments.repeat):
-            path = Path(place) / f"{number}.jsonl"
-            tapped = [sys.executable, "-m", "acpella", "record", "-o", str(path), "--", *AGENT]
-            rate, ping, used = measure(AGENT, arguments.updates, arguments.pings)
-            tap_rate, tap_ping, tap_used = measure(tapped, arguments.updates, arguments.pings)
-            shares.append(tap_rate / rate)
-            more_cpu.append((tap_used - used) * 1000 / (arguments.updates * 1.1 + arguments.pings * 2))
-            longer.append((tap_ping - ping) * 1000)
-            for _ in range(600):
-                if b'"ev":"end"' in path.read_bytes()[-4096:]:
-                    break
-                time.sleep(0.1)
-            lost += json.loads(path.read_bytes().splitlines()[-1]).get("dropped", 0)
-    print(
-        json.dumps(
-            {
-                "case": "stream",
-                "share": round(statistics.median(shares), 3),
-                "all": [round(s, 3) for s in shares],
-            }
-        )
-    )
-    # a ping is a request and its answer: two messages
-    each = [round(value / 2, 4) for value in longer]
-    print(json.dumps({"case": "message", "ms": statistics.median(each), "all": each}))
-    print(json.dumps({"case": "cpu", "ms": round(statistics.median(more_cpu), 4)}))
-    print(json.dumps({"case": "dropped", "frames": lost}))
+        runs = [
+            measure(arguments.updates, arguments.rounds, Path(place) / f"{number}.jsonl")
+            for number in range(arguments.repeat)
+        ]
+
+    def middle(name: str, digits: int) -> float:
+        return round(statistics.median(run[name] for run in runs), digits)
+
+    shares = [share for run in runs for share in run["shares"]]
+    longer = [each for run in runs for each in run["longer"]]
+    low, _, high = statistics.quantiles(shares, n=4)
+    for line in (
+        {
+            "case": "stream",
+            "share": round(statistics.median(shares), 3),
+            "quartiles": [round(low, 3), round(high, 3)],
+            "best": middle("best", 3),
+        },
+        {"case": "message", "ms": round(statistics.median(longer), 4)},
+        {"case": "cpu", "tap ms": middle("tap", 5), "recorder ms": middle("recorder", 5)},
+        {"case": "dropped", "frames": sum(run["dropped"] for run in runs)},
+    ):
+        print(json.dumps(line))
 
 
 if __name__ == "__main__":
