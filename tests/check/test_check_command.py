@@ -96,3 +96,34 @@ def test_a_recording_is_judged(tmp_path: Path) -> None:
     assert ran.returncode == 1
     assert "FAIL messages.json (must, R-003)" in ran.stdout and "Debug: hi" in ran.stdout
     assert "line 5 is left out" in ran.stderr
+
+
+def test_an_agent_with_a_banner_and_garbage_is_judged_all_the_same(tmp_path: Path) -> None:
+    program = tmp_path / "loud.py"
+    program.write_text(
+        "import runpy, sys\n"
+        "sys.stdout.buffer.write(b'Welcome!\\n\\x00\\xff\\xfe\\n')\n"
+        "sys.stdout.buffer.flush()\n"
+        f"sys.argv = [{SAMPLE[1]!r}]\n"
+        f"sys.path.insert(0, {str(HERE)!r})\n"
+        f"runpy.run_path({SAMPLE[1]!r}, run_name='__main__')\n",
+        encoding="utf-8",
+    )
+    only = ["--only", "sessions.new,messages.json"]
+    ran = check(*only, "--json", "out.json", "--", sys.executable, str(program), cwd=tmp_path)
+    assert ran.returncode == 1, ran.stderr
+    report = json.loads((tmp_path / "out.json").read_text())
+    assert {entry["id"]: entry["outcome"] for entry in report["results"]} == {
+        "sessions.new": "pass",
+        "messages.json": "fail",
+    }
+
+
+def test_an_agent_that_dies_at_once_or_forks_away_did_not_start(tmp_path: Path) -> None:
+    for lines, told in (
+        ("print('no', file=sys.stderr); sys.exit(7)", "exited with code 7"),
+        ("os.fork() and os._exit(0); os.close(0); os.close(1); os.close(2)", "exited with code 0"),
+    ):
+        ran = check("--", sys.executable, "-c", f"import os, sys; {lines}", cwd=tmp_path)
+        assert ran.returncode == 3
+        assert told in ran.stderr
