@@ -271,6 +271,22 @@ def test_files_go_along_as_the_agent_takes_them(tmp_path: Path) -> None:
     assert ImageContent not in kinds
 
 
+def test_a_link_that_leads_to_a_secret_goes_along_as_a_link_only(tmp_path: Path) -> None:
+    """Whoever unpacks a project does not see that its notes.md is a link to a key in the home."""
+    project = tmp_path / "project"
+    (project / "docs").mkdir(parents=True)
+    outside, real = tmp_path / "key", project / "docs" / "real.md"
+    for file in (outside, real, project / ".env"):
+        file.write_text("text", encoding="utf-8")
+    for name, target in {"notes.md": outside, "todo.md": project / ".env", "fine.md": real}.items():
+        (project / name).symlink_to(target)
+    (project / "dir").symlink_to(tmp_path)
+    everything = PromptCapabilities(embedded_context=True, image=True)
+    text = f"@notes.md @todo.md @dir/key @fine.md @docs/real.md @.env @{outside}"
+    kinds = [type(block) for block in to_prompt(text, project, everything)[1:]]
+    assert kinds == [ResourceLink] * 3 + [EmbeddedResource] * 4
+
+
 def test_files_are_found_by_any_part_of_their_name(tmp_path: Path) -> None:
     for name in ("src/deep/plan.py", "plan.md", "other.txt", ".hidden/plan.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,7 @@ import os
 import re
 from pathlib import Path
 
+from acpella.local import Jail, JailError
 from acpella.schema import (
     ContentBlock,
     EmbeddedResource,
@@ -46,8 +47,23 @@ def _existing(root: Path, name: str) -> Path | None:
     return None
 
 
+def _stands_for_another(path: Path, root: Path) -> bool:
+    """Whether a link in the project leads out of it, or to secrets: the user sees only its harmless name."""
+    if not path.is_relative_to(root):
+        return False  # the user named it so
+    if Path(os.path.realpath(path)) == Path(os.path.realpath(root)) / path.relative_to(root):
+        return False
+    try:
+        Jail([root]).resolve(path)
+    except (JailError, OSError):
+        return True
+    return False
+
+
 def _block(path: Path, root: Path, accepts: PromptCapabilities) -> ContentBlock | Path:
     name = os.path.relpath(path, root)
+    if _stands_for_another(path, root):
+        return ResourceLink(uri=path.as_uri(), name=name)
     if path.suffix.lower() in _IMAGES and accepts.image:
         return path  # the session makes an image of it
     if path.is_file() and accepts.embedded_context and path.stat().st_size <= MAX_EMBEDDED:
