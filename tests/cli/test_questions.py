@@ -111,6 +111,7 @@ def test_a_question_shows_line_ends_of_a_title(ask: Ask) -> None:
         ("\u3164", r"\u3164"),
         ("\xa0", r"\xa0"),
         ("\u0336", r"\u0336"),
+        ("\u0489", r"\u0489"),
         ("\U0001d159", r"\U0001d159"),
         ("\U00016fe4", r"\U00016fe4"),
         ("\u0301" * 5, "\u0301" * 4 + r"\u0301"),

@@ -25,7 +25,7 @@ MOST_BLANK_LINES = 4
 """Empty lines in a row that are shown as they are."""
 
 _INVISIBLE = re.compile(
-    "[\u0334-\u0338\u20d0-\u20ff\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
+    "[\u0334-\u0338\u0488\u0489\u1abe\ua670-\ua672\u20d0-\u20ff\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
 )
 """Characters that draw nothing, or strike out others, although they count as letters or marks."""
 
