@@ -210,3 +210,16 @@ async def test_many_look_on_while_the_owner_leaves(store: Store) -> None:
         assert await second.prompt(session, "on") == "end_turn"
         await third.until_said("said on")
     await agent.close()
+
+
+async def test_a_session_that_is_deleted_is_watched_no_more(store: Store) -> None:
+    async with two(store) as (_, first, second):
+        session = await first.new()
+        await first.prompt(session, "one")
+        await second.load(session)  # so the first looks on
+        await second.call("session/delete", {"sessionId": session})
+        assert (await first.prompt_fails(session)).code == -32002
+        left = [task for task in asyncio.all_tasks() if session in task.get_name()]
+        if left:
+            await asyncio.wait(left)
+        assert (await first.call("session/list"))["sessions"] == []

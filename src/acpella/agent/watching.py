@@ -143,7 +143,7 @@ class Watch:
             log.exception("session %s cannot be watched", self.session_id)
         finally:
             self._news.set()
-            for task in self._asking.values():
+            for task in (*self._tasks[1:], *self._asking.values()):
                 task.cancel()
 
     async def _tail(self) -> None:
