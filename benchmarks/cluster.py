@@ -99,6 +99,9 @@ class Load:
                 count += 1
                 asked = Asked(session.id, f"count {UPDATES} 0.02 {name}-{count}")
                 await self._ask(asked, session.prompt(asked.word))
+                if asked.outcome in ("stuck", "error"):
+                    self.problems.append(f"{name} gave up at {time.strftime('%H:%M:%S')}")
+                    return
                 if asked.outcome == "whole":
                     if asked.seen != numbers(UPDATES):
                         self.problems.append(f"{asked.word}: {asked.seen[:200]!r}")
@@ -124,6 +127,8 @@ class Load:
                     with suppress(acpella.AcpellaError, TimeoutError):  # `_ask` hears of it, too
                         await turn.cancel(within=STUCK)
                 await task
+                if asked.outcome in ("stuck", "error"):
+                    return
 
     async def _ask(self, asked: Asked, turn: Any) -> None:
         self.asked.append(asked)
@@ -290,11 +295,11 @@ class Faults:
                 await asyncio.sleep(1)
 
 
-async def measure(minutes: float, clients: int, seed: int, lease: float) -> bool:
+async def measure(minutes: float, clients: int, seed: int, lease: float, directory: str | None) -> bool:
     load = Load(f"600.{os.getpid()}")
     async with AsyncExitStack() as stack:
         database = stack.enter_context(running_server(options=()))
-        place = stack.enter_context(tempfile.TemporaryDirectory())
+        place = directory or stack.enter_context(tempfile.TemporaryDirectory())
         proxies = [await stack.enter_async_context(cuttable_proxy(database.socket)) for _ in range(3)]
         ways = [f"postgresql://acpella@127.0.0.1:{p.port}/postgres?schema={SCHEMA}" for p in proxies]
         cluster = Cluster("", Path(place), dsns=tuple(ways), requests_per_second=0, lease_seconds=lease)
@@ -346,8 +351,10 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=6, help="clients of ours that stream")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--lease", type=float, default=TTL, help="seconds until others take over from a node")
+    parser.add_argument("--directory", help="an empty one, where the nodes' logs stay")
     given = parser.parse_args()
-    return 0 if asyncio.run(measure(given.minutes, given.clients, given.seed, given.lease)) else 1
+    case = measure(given.minutes, given.clients, given.seed, given.lease, given.directory)
+    return 0 if asyncio.run(case) else 1
 
 
 if __name__ == "__main__":

@@ -136,8 +136,8 @@ async def test_a_client_that_does_not_read_is_dropped() -> None:
         await eventually(lambda: talker.ended == ["flood"], "the turn is cancelled")
 
 
-async def test_a_slow_client_slows_its_agent_and_loses_nothing() -> None:
-    """T-091: 2 MB through a buffer of 100 KB."""
+async def test_slow_reader_rss() -> None:
+    """T-091: a slow client slows its agent and loses nothing; 10 MB through a buffer of 100 KB."""
     talker = Talker()
     async with serving(talker, limits={"stream_bytes": 100_000}) as server:
         async with socket(ws_url(server), max_queue=1) as client:
