@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import acpella
-from acpella.inspector.control import Control
+from acpella.inspector.control_client import Control
 from acpella.inspector.holding import ActionError, Rule
 from acpella.inspector.taps import Tap, live_taps
 from acpella.recording import Event, Frame, read

@@ -12,6 +12,7 @@ import pytest
 import acpella
 from acpella.inspector.html import as_html
 from acpella.inspector.log import RecordingLog
+from acpella.inspector.program import as_program, as_test
 from acpella.inspector.taps import Tap, live_taps, registered
 
 AGENT = """
@@ -92,6 +93,42 @@ def test_the_recorded_conversation_as_a_program(recording: Path, tmp_path: Path)
     program.write_text(done.stdout)
     again = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=60)
     assert again.stdout == "You said: hello end_turn\n", again.stderr
+
+
+def test_the_recorded_conversation_as_a_test(recording: Path, tmp_path: Path) -> None:
+    done = inspect(str(recording), "--pytest", home=tmp_path)
+    (tmp_path / "test_again.py").write_text(done.stdout)
+    (tmp_path / "test_other.py").write_text(done.stdout.replace("You said: hello", "something else"))
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "test_again.py",
+        "test_other.py",
+    ]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    assert "1 failed, 1 passed" in ran.stdout and "'something else' in" in ran.stdout, ran.stdout
+
+
+def test_a_program_ends_with_the_turn_that_was_chosen(tmp_path: Path) -> None:
+    path = tmp_path / "two.jsonl"
+    lines = [{"acpella": 2, "id": "x", "started": "2026-11-16T06:00:00Z", "agent": {"command": ["a"]}}]
+    for number, text in enumerate(('first"""', "second"), 1):
+        params = {"sessionId": "s", "prompt": [{"type": "text", "text": text}]}
+        message = {"jsonrpc": "2.0", "id": number, "method": "session/prompt", "params": params}
+        lines.append({"n": 2 * number, "t": number, "dir": "out", "msg": message})
+        answer = {"jsonrpc": "2.0", "id": number, "result": {"stopReason": "end_turn"}}
+        lines.append({"n": 2 * number + 1, "t": number, "dir": "in", "msg": answer})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    first = as_test(path, last=2)
+    assert "first" in first and "second" not in first and "end_turn" in first
+    compile(first, "test_it.py", "exec")
+    assert "second" in as_program(path, last=4)
+    with pytest.raises(ValueError, match="no prompt to send again up to here"):
+        as_test(path, last=1)
 
 
 def test_a_recording_in_one_page_cannot_end_its_own_element(recording: Path) -> None:

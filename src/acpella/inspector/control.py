@@ -4,7 +4,6 @@ The program listens in a directory that only its user can enter. Nothing is held
 and only for as long as they are there: when they are gone, or silent for `LEASE` seconds, everything passes.
 """
 
-import asyncio
 import os
 import queue
 import socket
@@ -18,23 +17,16 @@ from typing import Any, Literal
 
 import msgspec
 
-from acpella._plain_json import as_dict
 from acpella.recording.queue import Note
 
+from .control_client import LEASE, MAX_COMMAND
 from .filters import FilterError
 from .holding import ActionError, Holder, Rule, Then
 from .rows import Row
 
 assert sys.platform != "win32"  # which has no such sockets; type checkers skip the rest there
 
-__all__ = ["LEASE", "Control", "ControlServer"]
-
-LEASE = 15.0
-"""Seconds without a word from whoever holds messages, until they pass. Without it, a frozen browser would
-stop a conversation for ever."""
-
-MAX_COMMAND = 16 * 1024 * 1024
-"""Bytes of a command. An edited message may be long."""
+__all__ = ["ControlServer"]
 
 
 class _Command(msgspec.Struct):
@@ -186,120 +178,3 @@ def _is_own_user(connected: socket.socket) -> bool:
     size = struct.calcsize("3i")
     _, user, _ = struct.unpack("3i", connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
     return user == os.getuid()
-
-
-class Control:
-    """The other end: what a person does, and what is held now."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = os.fspath(path)
-        self._reader: asyncio.StreamReader | None = None
-        self._writer: asyncio.StreamWriter | None = None
-        self._listening: asyncio.Task[None] | None = None
-        self._answers: asyncio.Queue[str] = asyncio.Queue()
-        self._one_at_a_time = asyncio.Lock()
-        self.rule: Rule | None = None
-        """What acts now; None while everything passes."""
-        self.held: dict[int, dict[str, Any]] = {}
-        """The messages that wait, by their number."""
-        self.changes: int = 0
-        """Counts what happened, so that a page can wait for something new."""
-        self.changed: asyncio.Event = asyncio.Event()
-        self.last: dict[str, Any] | None = None
-        """What was done to a message that was not held."""
-
-    async def start(self, rule: Rule, *, requests: list[Row] | None = None) -> None:
-        """Let a rule act from now on.
-
-        Raises:
-            ActionError: that is not possible; the text says why.
-            OSError: the program is gone.
-        """
-        open_requests = [msgspec.to_builtins(row) for row in requests or []]
-        await self._do({"do": "start", **msgspec.to_builtins(rule), "requests": open_requests})
-        self.rule = rule
-        self._touch()
-
-    async def stop(self) -> None:
-        """Let everything pass. Raises as `start`."""
-        if self._writer is not None:
-            await self._do({"do": "stop"})
-        self._forget()
-
-    async def act(self, n: int, how: str, **more: Any) -> None:
-        """Do something to a held message, as `Holder.act`. Raises as `start`."""
-        await self._do({"do": "act", "n": n, "how": how, **more})
-
-    async def send(self, direction: str, text: str) -> None:
-        """Put a message of one's own on the way; only while a rule acts. Raises as `start`."""
-        if self.rule is None:
-            raise ActionError("hold messages first; then a message of your own can be sent")
-        await self._do({"do": "send", "dir": direction, "text": text})
-
-    async def ping(self) -> None:
-        """Still here. Raises OSError: the program is gone."""
-        if self._writer is not None:
-            await self._do({"do": "ping"})
-
-    def drop(self) -> None:
-        """Go away without waiting: everything passes."""
-        if self._writer is not None:
-            self._writer.close()
-
-    async def close(self) -> None:
-        """Go away: everything passes."""
-        self.drop()
-        if self._listening is not None:
-            await asyncio.wait([self._listening])
-        self._forget()
-
-    async def _do(self, command: dict[str, Any]) -> None:
-        async with self._one_at_a_time:
-            if self._writer is None:
-                reader, writer = await asyncio.open_unix_connection(self._path, limit=MAX_COMMAND)
-                self._reader, self._writer = reader, writer
-                self._answers = asyncio.Queue()
-                self._listening = asyncio.get_running_loop().create_task(self._listen(reader))
-            self._writer.write(msgspec.json.encode(command) + b"\n")
-            try:
-                async with asyncio.timeout(LEASE):
-                    problem = await self._answers.get()
-            except TimeoutError:
-                raise OSError("the program between client and agent does not answer") from None
-            if problem:
-                raise ActionError(problem)
-
-    async def _listen(self, reader: asyncio.StreamReader) -> None:
-        try:
-            while line := await reader.readline():
-                self._take(as_dict(msgspec.json.decode(line)))
-        except (OSError, ValueError):
-            pass
-        finally:
-            if self._writer is not None:
-                self._writer.close()
-            self._writer = None
-            self._forget()
-            self._answers.put_nowait("the program between client and agent is gone")
-
-    def _take(self, what: dict[str, Any]) -> None:
-        if "done" in what or "error" in what:
-            self._answers.put_nowait(str(what.get("error", "")))
-            return
-        if "held" in what:
-            self.held[what["held"]["n"]] = what["held"]
-        elif "gone" in what:
-            self.held.pop(what["gone"], None)
-        else:
-            self.last = what
-        self._touch()
-
-    def _forget(self) -> None:
-        self.rule = None
-        self.held.clear()
-        self._touch()
-
-    def _touch(self) -> None:
-        self.changes += 1
-        self.changed.set()
-        self.changed = asyncio.Event()

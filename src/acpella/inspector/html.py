@@ -3,11 +3,13 @@
 import base64
 import hashlib
 import os
+from collections.abc import Callable
 from importlib.resources import files
 
 import msgspec
 
 from .log import RecordingLog
+from .program import as_program, as_test
 from .spans import turn_times
 
 __all__ = ["MAX_EMBEDDED", "as_html", "write_html"]
@@ -42,6 +44,8 @@ def as_html(path: str | os.PathLike[str]) -> str:
                 "live": False,
                 "header": log.header,
                 "name": log.path.name,
+                "source": "",
+                "can_hold": False,
             },
             "times": {
                 "spans": list(log.spans.spans)[-5000:],
@@ -50,11 +54,20 @@ def as_html(path: str | os.PathLike[str]) -> str:
                 "findings": log.findings.findings,
                 "finding_count": log.findings.count,
             },
+            "copies": {"python": _text(as_program, path), "pytest": _text(as_test, path)},
             "lines": [log.explained(row.n) for row in log.rows],
         }
     finally:
         log.close()
     return _page(msgspec.json.encode(data).decode(), title=f"{log.path.name} · acpella")
+
+
+def _text(make: Callable[[str | os.PathLike[str]], str], path: str | os.PathLike[str]) -> str:
+    """Empty for a recording without a prompt."""
+    try:
+        return make(path)
+    except ValueError:
+        return ""
 
 
 def write_html(path: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:

@@ -1,7 +1,7 @@
 """The inspector as a page: its files, its login, and what it asks for."""
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -11,8 +11,12 @@ from acpella.web import Page
 from acpella.web.launch import LaunchCodes
 from acpella.web.static_files import HEADERS
 
+from .control_client import Control
 from .filters import KEYS, Filter, FilterError
+from .holding import ActionError, Rule, Then
 from .log import RecordingLog
+from .program import as_program, as_test
+from .sources import Source, SourceList
 from .spans import turn_times
 
 if TYPE_CHECKING:
@@ -34,49 +38,137 @@ WAIT_SECONDS = 20.0
 """That a page is kept waiting for further rows; then it asks again."""
 
 
-class InspectorPage:
-    """Shows one recording to whoever has the token with the scope `admin`."""
+HOLD_SECONDS = 5.0
+"""That a page waits for news of held messages. It must ask again before the lease of the control ends."""
 
-    def __init__(self, log: RecordingLog, *, live: bool) -> None:
-        """With `live`, the file may still grow."""
-        self._page = Page(hidden="/")
+MAX_ORDER = 16 * 1024 * 1024
+"""Bytes of what a page wants done to a message."""
+
+MAX_VIEWS = 16
+"""Recordings whose rows are kept in memory at once."""
+
+
+class _Order(msgspec.Struct):
+    """What a person does to messages on their way."""
+
+    do: Literal["start", "stop", "act", "send"]
+    filter: str = ""
+    then: Then = "hold"
+    seconds: float = 1.0
+    n: int = 0
+    how: str = ""
+    text: str | None = None
+    result: Any = None
+    error: Any = None
+    dir: Literal["in", "out"] = "in"
+
+
+class InspectorPage:
+    """Shows recordings to whoever has a token with the scope `admin`."""
+
+    def __init__(self, sources: SourceList, *, live: bool, page: Page | None = None) -> None:
+        """With `live`, files may still grow. `page` is the chat's, if the server offers that, too."""
+        self._chat = page
+        self._page = page or Page(hidden="/")
         self.codes: LaunchCodes = self._page.codes
-        self._log = log
+        self._sources = sources
         self._live = live
-        self._reading = asyncio.Lock()
+        self._views: dict[str, _View] = {}
 
     def around(self, target: "Target") -> "Target":
-        """The target as it is."""
-        return target
+        """The target, shared by pages of the chat if there are any."""
+        return target if self._chat is None else self._chat.around(target)
 
     async def serve(self, request: Request, auth: "AuthHook | None") -> bool:
         """Answer a request that needs no credentials; False if it is none of those. Raises `Refusal`."""
-        if request.path == "/" and not request.is_websocket:
+        if self._chat is None and request.path == "/" and not request.is_websocket:
             await request.reply(303, b"", headers=[*HEADERS, (b"location", b"/inspect")])
             return True
         return await self._page.serve(request, auth)
 
     async def serve_allowed(self, request: Request) -> bool:
         """Answer a request whose sender was let in; False if it is not for the inspector."""
-        answers = {"rows": self._rows, "line": self._line, "times": self._times, "search": self._search}
-        where = request.path.removeprefix("/inspect/")
         if request.is_websocket or not request.path.startswith("/inspect/"):
             return False
         if "admin" not in request.credential.scopes:
             raise Refusal(403, "this needs a token with the scope 'admin'")
-        if request.method != "GET":
+        where = request.path.removeprefix("/inspect/")
+        if request.method != "GET" and (where != "hold" or request.method != "POST"):
             raise Refusal(405, "only GET is answered here", headers=[(b"allow", b"GET")])
-        if where == "recording":
-            await self._send_recording(request)
-            return True
-        if where not in answers:
-            raise Refusal(404, "nothing is here")
-        body = msgspec.json.encode(await answers[where](request))
+        if where == "sources":
+            answer: object = {"sources": [_told(source) for source in self._sources()]}
+        else:
+            view = self._view(request.query("source") or "")
+            answers = {
+                "rows": view.rows,
+                "line": view.line,
+                "times": view.times,
+                "search": view.search,
+                "copy": view.copy,
+                "hold": view.hold,
+            }
+            if where == "recording":
+                await view.send_recording(request)
+                return True
+            if where not in answers:
+                raise Refusal(404, "nothing is here")
+            answer = await answers[where](request)
         headers = [*HEADERS, (b"cache-control", b"no-store")]
+        body = msgspec.json.encode(answer)
         await request.reply(200, body, kind=b"application/json", headers=headers)
         return True
 
-    async def _rows(self, request: Request) -> object:
+    def _view(self, wanted: str) -> "_View":
+        """The recording that is asked for; the latest if none is named."""
+        sources = self._sources()
+        chosen = [source for source in sources if source.id == wanted] if wanted else sources[-1:]
+        if not chosen:
+            raise Refusal(404, "there is no such conversation" if wanted else "there is no conversation yet")
+        source = chosen[0]
+        view = self._views.pop(source.id, None)
+        if view is None:
+            try:
+                view = _View(source, live=self._live)
+            except OSError as error:
+                raise Refusal(404, f"the recording cannot be read: {error.strerror}") from None
+        self._views[source.id] = view  # the one that was used last is at the end
+        if len(self._views) > MAX_VIEWS:
+            self._views.pop(next(iter(self._views))).close()
+        return view
+
+    async def close(self) -> None:
+        """Let go of the files, and of every message that is held."""
+        for view in self._views.values():
+            view.close()
+        self._views.clear()
+
+
+def _told(source: Source) -> dict[str, object]:
+    return {
+        "id": source.id,
+        "name": source.name,
+        "started": source.started,
+        "can_hold": source.control != "",
+    }
+
+
+class _View:
+    """One recording."""
+
+    def __init__(self, source: Source, *, live: bool) -> None:
+        """Raises OSError: it cannot be read."""
+        self._source = source
+        self._log = RecordingLog(source.path)
+        self._live = live
+        self._reading = asyncio.Lock()
+        self._control = Control(source.control) if source.control else None
+
+    def close(self) -> None:
+        self._log.close()
+        if self._control is not None:
+            self._control.drop()
+
+    async def rows(self, request: Request) -> object:
         """The rows after one that the page has. Waits for a while if there are none yet."""
         after = _number(request, "after")
         loop = asyncio.get_running_loop()
@@ -94,10 +186,12 @@ class InspectorPage:
             "left_out": self._log.left_out,
             "live": self._goes_on,
             "header": self._log.header,
-            "name": self._log.path.name,
+            "name": self._source.name,
+            "source": self._source.id,
+            "can_hold": self._control is not None and self._goes_on,
         }
 
-    async def _times(self, request: Request) -> object:
+    async def times(self, request: Request) -> object:
         spans = self._log.spans.spans
         return {
             "spans": list(spans)[-5000:],
@@ -107,13 +201,13 @@ class InspectorPage:
             "finding_count": self._log.findings.count,
         }
 
-    async def _line(self, request: Request) -> object:
+    async def line(self, request: Request) -> object:
         try:
             return self._log.explained(_number(request, "n"))
         except IndexError:
             raise Refusal(404, "there is no such row") from None
 
-    async def _search(self, request: Request) -> object:
+    async def search(self, request: Request) -> object:
         try:
             wanted = Filter(request.query("q") or "")
         except FilterError as error:
@@ -121,7 +215,61 @@ class InspectorPage:
         rows = await asyncio.to_thread(lambda: list(self._log.search(wanted)))
         return {"rows": rows, "keys": KEYS}
 
-    async def _send_recording(self, request: Request) -> None:
+    async def copy(self, request: Request) -> object:
+        """The conversation up to a row, as a program or as a test."""
+        n = _number(request, "n")
+        if not 0 < n <= len(self._log.rows):
+            raise Refusal(404, "there is no such row")
+        make = as_test if request.query("as") == "pytest" else as_program
+        connection = self._log.rows[n - 1].c
+        try:
+            text = await asyncio.to_thread(make, self._log.path, connection=connection, last=n)
+        except ValueError as error:
+            raise Refusal(409, str(error)) from None
+        return {"text": text}
+
+    async def hold(self, request: Request) -> object:
+        """What is held now, or, with POST, what is to be done. The page asks for as long as it is open."""
+        if self._control is None:
+            raise Refusal(409, "messages of this conversation cannot be held; it is a recording")
+        control = self._control
+        try:
+            if request.method == "POST":
+                await self._do(control, await request.body(limit=MAX_ORDER, seconds=30))
+            else:
+                await control.ping()
+                if control.changes == _number(request, "after"):
+                    changed = control.changed
+                    try:
+                        await asyncio.wait_for(changed.wait(), HOLD_SECONDS)
+                    except TimeoutError:
+                        pass
+        except (ActionError, FilterError) as error:
+            raise Refusal(409, str(error)) from None
+        except OSError:
+            raise Refusal(409, "the conversation has ended") from None
+        held = [control.held[n] for n in sorted(control.held)]
+        return {"rule": control.rule, "held": held, "last": control.last, "changes": control.changes}
+
+    async def _do(self, control: Control, body: bytes) -> None:
+        try:
+            order = msgspec.json.decode(body, type=_Order)
+        except msgspec.MsgspecError as error:
+            raise Refusal(400, str(error)) from None
+        match order.do:
+            case "start":
+                await self._read()
+                rule = Rule(order.filter, order.then, order.seconds)
+                await control.start(rule, requests=self._log.open_requests)
+            case "stop":
+                await control.stop()
+            case "act":
+                more = {"text": order.text, "seconds": order.seconds, "result": order.result}
+                await control.act(order.n, order.how, **more, error=order.error)
+            case "send":
+                await control.send(order.dir, order.text or "")
+
+    async def send_recording(self, request: Request) -> None:
         if self._log.path.stat().st_size > MAX_DOWNLOAD:
             raise Refusal(413, f"the recording is too long to save here; it is {self._log.path}")
         data = await asyncio.to_thread(self._log.path.read_bytes)

@@ -3,7 +3,7 @@ import { useState } from "../libraries";
 import { Icon } from "../view/icons";
 import { CopyButton, Visible } from "../view/parts";
 import type { Finding, Note } from "./model";
-import { line, pairOf, rows, rules, select, selected, times } from "./state";
+import { line, pairOf, rows, rules, select, selected, source, times } from "./state";
 import { bytes } from "./words";
 
 const OPEN_DEPTH = 4;
@@ -29,6 +29,7 @@ export function Detail() {
         <button type="button" role="tab" aria-selected={tab === "raw"} onClick={() => setTab("raw")}>Raw</button>
         {pair > 0 && <button type="button" class="linkish" onClick={() => void select(pair)}>{row.kind === "req" ? "Answer" : "Request"} {pair}</button>}
         <span class="grow" />
+        <CopyAs kind="python" n={row.n} /><CopyAs kind="pytest" n={row.n} />
         <CopyButton text={() => JSON.stringify(body, null, 2)} label="Copy as JSON" />
       </div>
       <div class="detail-scroll" tabIndex={0} role="region" aria-label="Message">
@@ -39,6 +40,22 @@ export function Detail() {
       {(here.length > 0 || (rules.get(row.n)?.length ?? 0) > 0) && <Findings findings={here} />}
     </aside>
   );
+}
+
+/** The conversation up to this message, as something to run. */
+function CopyAs({ kind, n }: { kind: "python" | "pytest"; n: number }) {
+  const [word, setWord] = useState("");
+  const copy = async (): Promise<void> => {
+    try {
+      const text = await source.copy(kind, n);
+      await navigator.clipboard.writeText(text);
+      setWord(text === "" ? "nothing to copy" : "copied");
+    } catch (error) {
+      setWord(error instanceof Error ? error.message : String(error));
+    }
+    setTimeout(() => setWord(""), 3000);
+  };
+  return <button type="button" class="linkish" title={`Copy the conversation up to here as ${kind === "pytest" ? "a test" : "a program"}`} onClick={() => void copy()} data-copy={kind}>{word || (kind === "python" ? "Python" : "pytest")}</button>;
 }
 
 function bodyOf(value: unknown): unknown {
@@ -92,9 +109,10 @@ function Leaf({ value }: { value: unknown }) {
 
 export function Findings({ findings }: { findings: readonly Finding[] }) {
   const total = times.value?.finding_count ?? findings.length;
+  const Heading = selected.value === 0 ? "h2" : "h3";
   return (
     <section class="finds" aria-label="Findings" tabIndex={0}>
-      <h3>Findings {findings.length > 0 ? <span class="badge err">{selected.value === 0 ? total : findings.length}</span> : <span class="badge ok">none</span>}</h3>
+      <Heading>Findings {findings.length > 0 ? <span class="badge err">{selected.value === 0 ? total : findings.length}</span> : <span class="badge ok">none</span>}</Heading>
       {findings.slice(0, 100).map((finding, index) => (
         <article class={`find ${finding.level === "must" || finding.level === "capability" ? "e" : "w"}`} key={index}>
           <Icon name={finding.level === "must" || finding.level === "capability" ? "cross" : "alert"} size={14} />

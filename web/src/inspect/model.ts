@@ -24,7 +24,23 @@ export interface Batch {
   live: boolean;
   header: Record<string, unknown>;
   name: string;
+  source: string;
+  can_hold: boolean;
 }
+
+/** A conversation that can be looked at. */
+export interface Conversation { id: string; name: string; started: number; can_hold: boolean }
+
+export type Then = "hold" | "drop" | "delay" | "duplicate" | "garble";
+export interface Rule { filter: string; then: Then; seconds: number }
+/** A message that waits for a person. `whole` is false if its text here is not all of it. */
+export interface Held { n: number; dir: "in" | "out"; text: string; whole: boolean; kind: Row["kind"]; method?: string; update?: string; session?: string; id?: string; preview?: string; delayed?: number }
+export interface HoldState { rule: Rule | null; held: Held[]; last: { how: string; dir: string } | null; changes: number }
+export type Order =
+  | ({ do: "start" } & Rule)
+  | { do: "stop" }
+  | { do: "act"; n: number; how: string; text?: string; seconds?: number; result?: unknown; error?: unknown }
+  | { do: "send"; dir: "in" | "out"; text: string };
 
 export interface Span {
   lane: "turn" | "tool" | "person" | "silence";
@@ -50,5 +66,11 @@ export interface Source {
   times(): Promise<Times>;
   line(n: number): Promise<Line>;
   search(query: string): Promise<number[]>;
+  /** The conversation up to a row, as a program or as a test. */
+  copy(as: "python" | "pytest", n: number): Promise<string>;
   save?(): Promise<void>;
+  conversations?(): Promise<Conversation[]>;
+  choose?(id: string): void;
+  held?(after: number): Promise<HoldState>;
+  order?(order: Order): Promise<HoldState>;
 }

@@ -4,13 +4,16 @@ import { Icon } from "../view/icons";
 import { IconButton, Visible } from "../view/parts";
 import { Detail } from "./detail";
 import { List } from "./list";
-import { about, canSave, filter, folding, pairOf, paused, problem, query, rows, save, select, selected, setQuery, shown, step, times, toggleWord } from "./state";
+import { rule, setting } from "./hold";
+import { Holding } from "./holding";
+import { about, canSave, choose, conversations, filter, folding, lockedOut, pairOf, paused, problem, query, rows, save, select, selected, setQuery, shown, source, start, step, times, toggleWord } from "./state";
+import { ServerSource } from "./sources";
 import { Waterfall } from "./waterfall";
 import { bytes } from "./words";
 
 const KEYS: [string, string][] = [
   ["j  k", "next and previous row"], ["[  ]", "request and answer"], ["f  /", "filter"], ["g  G", "first and last row"],
-  ["z", "fold streams"], ["p", "pause"], ["Esc", "close the message"], ["?", "these keys"],
+  ["z", "fold streams"], ["p", "pause"], ["h", "hold messages"], ["Esc", "close the message"], ["?", "these keys"],
 ];
 
 export function InspectorPage() {
@@ -19,7 +22,9 @@ export function InspectorPage() {
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.target instanceof HTMLTextAreaElement || event.target instanceof HTMLSelectElement) return;
       if (event.target instanceof HTMLInputElement) {
+        if (event.target.form !== null) return;
         if (event.key === "Escape" || event.key === "Enter") event.target.blur();
         return;
       }
@@ -27,7 +32,7 @@ export function InspectorPage() {
         j: () => step(1), k: () => step(-1), f: () => input.current?.focus(), "/": () => input.current?.focus(), z: () => (folding.value = !folding.value),
         "[": () => void select(pairOf(selected.value) || selected.value), "]": () => void select(pairOf(selected.value) || selected.value),
         g: () => void select(shown.value[0]?.row.n ?? 0), G: () => void select(shown.value.at(-1)?.row.n ?? 0),
-        p: () => (paused.value = !paused.value), "?": () => setHelp((open) => !open),
+        p: () => (paused.value = !paused.value), h: () => (setting.value = about.value?.can_hold === true && !setting.value), "?": () => setHelp((open) => !open),
         Escape: () => (help ? setHelp(false) : void select(0)),
         ArrowDown: () => step(1), ArrowUp: () => step(-1),
       };
@@ -46,7 +51,11 @@ export function InspectorPage() {
   return (
     <main class={`insp${selected.value > 0 || count > 0 ? " with-detail" : ""}`}>
       <Bar />
-      {problem.value !== "" && <p class="banner err" role="alert">{problem.value}</p>}
+      <div class="notices">
+        {problem.value !== "" && <p class="banner err" role="alert">{problem.value}</p>}
+        {lockedOut.value && <TokenForm />}
+        <Holding />
+      </div>
       <div class="filter">
         <label class={`filter-in${error ? " wrong" : ""}`}>
           <Icon name="search" size={14} /><span class="hide">Filter</span>
@@ -76,6 +85,37 @@ function Toggle({ on, onClick, children }: { on: boolean; onClick: () => void; c
   return <button type="button" class="btn small" aria-pressed={on} onClick={onClick}>{children}</button>;
 }
 
+/** For a server whose people have tokens. */
+function TokenForm() {
+  const [token, setToken] = useState("");
+  const enter = (): void => {
+    if (!(source instanceof ServerSource)) return;
+    source.logInWith(token);
+    problem.value = "";
+    void start(source);
+  };
+  return (
+    <form class="hold-form" onSubmit={(event) => { event.preventDefault(); enter(); }}>
+      <label class="filter-in"><span>Token</span><input type="password" value={token} onInput={(event) => setToken(event.currentTarget.value)} autocomplete="off" data-token /></label>
+      <button type="submit" class="btn small primary">Open</button>
+    </form>
+  );
+}
+
+/** Which conversation is shown, where there are several. */
+function Conversations() {
+  const list = conversations.value;
+  if (list.length < 2) return null;
+  const label = (started: number): string => new Date(started * 1000).toLocaleTimeString();
+  return (
+    <label class="which"><span class="hide">Conversation</span>
+      <select value={about.value?.source ?? ""} onChange={(event) => choose(event.currentTarget.value)} data-conversations>
+        {list.map((each) => <option key={each.id} value={each.id}>{label(each.started)} {each.name}</option>)}
+      </select>
+    </label>
+  );
+}
+
 function Bar() {
   const told = about.value;
   const agent = (told?.header.agent ?? {}) as { command?: string[]; name?: string; url?: string };
@@ -87,7 +127,9 @@ function Bar() {
       <span class="sep" />
       <h1 class="cut"><Visible text={name || told?.name || "Inspector"} /></h1>
       {told !== null && (told.live ? <span class="badge run">{paused.value ? "paused" : "live"}</span> : <span class="badge">recorded</span>)}
+      <Conversations />
       <span class="grow" />
+      {told?.can_hold && <button type="button" class="btn quiet" aria-pressed={setting.value || rule.value !== null} onClick={() => (setting.value = !setting.value)} data-hold>Hold</button>}
       {told?.live && <button type="button" class="btn quiet" aria-pressed={paused.value} onClick={() => (paused.value = !paused.value)}>{paused.value ? "Go on" : "Pause"}</button>}
       {canSave() && <button type="button" class="btn" onClick={save}><Icon name="save" size={14} /> Save</button>}
       <IconButton icon="theme" label="Light or dark" onClick={flipTheme} />

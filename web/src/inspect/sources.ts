@@ -1,5 +1,5 @@
 // Two places that rows come from.
-import type { Batch, Line, Row, Source, Times } from "./model";
+import type { Batch, Conversation, HoldState, Line, Order, Row, Source, Times } from "./model";
 import { parseFilter } from "./filter";
 
 const TOKEN = "acpella.token";
@@ -8,6 +8,8 @@ export class LoginNeeded extends Error {}
 
 /** A server that reads the recording. The token came by a code in the fragment, good once. */
 export class ServerSource implements Source {
+  #source = "";
+
   async logIn(): Promise<void> {
     const code = location.hash.slice(1);
     if (code === "") return;
@@ -15,6 +17,31 @@ export class ServerSource implements Source {
     const answer = await fetch("/acp/login", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ code }) });
     if (answer.ok) sessionStorage.setItem(TOKEN, ((await answer.json()) as { token: string }).token);
     else if (sessionStorage.getItem(TOKEN) === null) throw new LoginNeeded((await answer.text()).trim());
+  }
+
+  /** Log in with a token that a person typed. */
+  logInWith(token: string): void {
+    sessionStorage.setItem(TOKEN, token.trim());
+  }
+
+  async conversations(): Promise<Conversation[]> {
+    return (await this.#get<{ sources: Conversation[] }>("sources")).sources;
+  }
+
+  choose(id: string): void {
+    this.#source = id;
+  }
+
+  held(after: number): Promise<HoldState> {
+    return this.#get(`hold?after=${after}`);
+  }
+
+  async order(order: Order): Promise<HoldState> {
+    return (await (await this.#fetch("hold", JSON.stringify(order))).json()) as HoldState;
+  }
+
+  async copy(as: "python" | "pytest", n: number): Promise<string> {
+    return (await this.#get<{ text: string }>(`copy?as=${as}&n=${n}`)).text;
   }
 
   rows(after: number): Promise<Batch> {
@@ -42,9 +69,11 @@ export class ServerSource implements Source {
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   }
 
-  async #fetch(what: string): Promise<Response> {
-    const answer = await fetch(`/inspect/${what}`, { headers: { Authorization: `Bearer ${sessionStorage.getItem(TOKEN) ?? ""}` } });
-    if (answer.status === 401) throw new LoginNeeded("This link was used already. The terminal gives another one.");
+  async #fetch(what: string, body?: string): Promise<Response> {
+    const source = this.#source === "" ? "" : `${what.includes("?") ? "&" : "?"}source=${encodeURIComponent(this.#source)}`;
+    const headers = { Authorization: `Bearer ${sessionStorage.getItem(TOKEN) ?? ""}` };
+    const answer = await fetch(`/inspect/${what}${source}`, body === undefined ? { headers } : { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body });
+    if (answer.status === 401) throw new LoginNeeded("This link was used already. The terminal gives another one; a token opens the page, too.");
     if (!answer.ok) throw new Error((await answer.text()).trim() || `the server answered ${answer.status}`);
     return answer;
   }
@@ -54,7 +83,7 @@ export class ServerSource implements Source {
   }
 }
 
-interface Embedded { batch: Batch; times: Times; lines: Line[] }
+interface Embedded { batch: Batch; times: Times; lines: Line[]; copies: { python: string; pytest: string } }
 
 /** The recording stands in the page itself. */
 export class EmbeddedSource implements Source {
@@ -74,6 +103,10 @@ export class EmbeddedSource implements Source {
 
   async line(n: number): Promise<Line> {
     return this.#data.lines[n - 1] ?? { line: null, notes: [] };
+  }
+
+  async copy(as: "python" | "pytest"): Promise<string> {
+    return this.#data.copies[as];
   }
 
   async search(query: string): Promise<number[]> {

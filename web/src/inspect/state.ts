@@ -1,7 +1,7 @@
 // What the inspector knows and shows. Rows are folded and filtered here; the view only draws.
 import { batch, computed, signal } from "../libraries";
 import { parseFilter } from "./filter";
-import type { Batch, Line, Row, Source, Times } from "./model";
+import type { Batch, Conversation, Line, Row, Source, Times } from "./model";
 import { LoginNeeded } from "./sources";
 
 /** What the list shows in one line: a row, or the first of several that are pieces of one thing. */
@@ -20,6 +20,9 @@ export const folding = signal(true);
 export const query = signal("");
 export const selected = signal(0);
 export const line = signal<Line | null>(null);
+/** Whether the server wants to know who is asking. */
+export const lockedOut = signal(false);
+export const conversations = signal<readonly Conversation[]>([]);
 const matches = signal<Set<number> | null>(null);
 const opened = signal(new Set<number>());
 
@@ -43,13 +46,19 @@ export const shown = computed<Shown[]>(() => {
   return list;
 });
 
-let source: Source;
+export let source: Source;
+let run = 0;
 
+/** Show a conversation from its beginning, and what comes. Ends when another one is chosen. */
 export async function start(from: Source): Promise<void> {
   source = from;
+  lockedOut.value = false;
+  const mine = ++run;
+  void list(mine);
   for (;;) {
     try {
       const got = await source.rows(rows.length);
+      if (mine !== run) return;
       problem.value = "";
       take(got);
       if (!got.live && rows.length >= got.total) {
@@ -57,13 +66,49 @@ export async function start(from: Source): Promise<void> {
         return;
       }
       if (got.rows.length < 5000) await look();
-      while (paused.value) await new Promise((resolve) => setTimeout(resolve, 200));
+      while (paused.value) await pause(200);
     } catch (error) {
+      if (mine !== run) return;
       problem.value = error instanceof Error ? error.message : String(error);
-      if (error instanceof LoginNeeded) return;
-      await new Promise((resolve) => setTimeout(resolve, 2000));
+      if (error instanceof LoginNeeded) {
+        lockedOut.value = true;
+        return;
+      }
+      await pause(2000);
     }
   }
+}
+
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Which conversations there are, looked up now and then. */
+async function list(mine: number): Promise<void> {
+  while (mine === run && source.conversations) {
+    try {
+      conversations.value = await source.conversations();
+    } catch {
+      // the rows tell what is wrong
+    }
+    await pause(3000);
+  }
+}
+
+/** Look at another conversation. */
+export function choose(id: string): void {
+  source.choose?.(id);
+  batch(() => {
+    rows.length = 0;
+    rules.clear();
+    answers.clear();
+    about.value = null;
+    times.value = null;
+    matches.value = null;
+    opened.value = new Set();
+    selected.value = 0;
+    line.value = null;
+    version.value += 1;
+  });
+  void start(source);
 }
 
 function take({ rows: more, rules: broken, ...rest }: Batch): void {

@@ -7,7 +7,9 @@ import os
 import secrets
 import shutil
 import sys
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from acpella._references import is_reference
@@ -41,6 +43,7 @@ what is served (below the address that is printed):
   /acp/rpc, /acp/sse   POST and events by ?client_id=
   /acp/ticket          POST for a ticket, with which a web page can connect without its token in a URL
   /, /static, /acp/login   the page, with --web
+  /inspect             the inspector, with --inspect; needs the scope `admin`
   /healthz, /readyz    for load balancers; no credentials needed
   /metrics             for Prometheus; needs the scope `admin`
 
@@ -161,6 +164,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="write a recording of each connection into this directory, without secrets",
     )
+    how.add_argument(
+        "--inspect",
+        action="store_true",
+        help="offer the inspector at /inspect to people with the scope `admin`: every message of every "
+        "connection, without secrets; kept only while the server runs, unless --record says where",
+    )
     how.add_argument("--certfile", metavar="PATH", help="TLS certificate (PEM)")
     how.add_argument("--keyfile", metavar="PATH", help="its key (PEM)")
 
@@ -176,7 +185,8 @@ def run(arguments: argparse.Namespace) -> int:
     from acpella.errors import AcpellaError
 
     try:
-        return _run(arguments)
+        with ExitStack() as stack:
+            return _run(arguments, stack)
     except KeyboardInterrupt:
         return exits.CANCELLED
     except (ImportError, AcpellaError, TypeError, ValueError, OSError) as error:
@@ -194,7 +204,7 @@ def _explained(arguments: argparse.Namespace, error: BaseException) -> str:
     return str(error)
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run(arguments: argparse.Namespace, stack: ExitStack) -> int:
     from acpella.server import Runner
     from acpella.server.access.gate import describe, is_loopback
     from acpella.server.logs import set_up_logging
@@ -208,26 +218,39 @@ def _run(arguments: argparse.Namespace) -> int:
     options: dict[str, Any] = {}
     if arguments.certfile or arguments.keyfile:
         options = {"ssl_certfile": arguments.certfile, "ssl_keyfile": arguments.keyfile}
-    page = token = None
+    chat = pages = token = None
     if arguments.web:
-        from acpella.server import Tokens
         from acpella.web import Page, records_of
 
         cwd = str(Path(arguments.cwd or ".").absolute())
-        records = records_of(arguments.target, cwd)
-        page = Page(name="" if arguments.target else "coder", cwd=cwd, records=records)
-        if auth is None:
-            token = secrets.token_hex(32)
-            auth = Tokens({token: "you"})
+        chat = pages = Page(
+            name="" if arguments.target else "coder",
+            cwd=cwd,
+            records=records_of(arguments.target, cwd),
+            hidden="" if arguments.inspect else "/inspect",
+        )
+    if arguments.inspect:
+        from acpella.inspector.page import InspectorPage
+        from acpella.inspector.sources import of_directory
+
+        if not settings.record:
+            settings = settings.but(record=stack.enter_context(TemporaryDirectory(prefix="acpella-inspect-")))
+        pages = InspectorPage(of_directory(Path(settings.record)), live=True, page=chat)
+    if pages is not None and auth is None:
+        from acpella.server import Tokens
+
+        token = secrets.token_hex(32)
+        auth = Tokens({token: "you"})
     runner = Runner(
-        target, host=arguments.host, port=arguments.port, settings=settings, auth=auth, pages=page, **options
+        target, host=arguments.host, port=arguments.port, settings=settings, auth=auth, pages=pages, **options
     )
     runner.bind()
     _say(f"acpella serves {_name(arguments.target)} at {runner.url}  ({describe(auth)})")
-    if page is not None:
+    if pages is not None:
         home = runner.url.removesuffix(settings.path)
-        link = f"{home}/#{page.codes.issue(token, seconds=LINK_SECONDS)}" if token else f"{home}/"
-        _say(f"  the page: {link}")
+        for path in ([""] if arguments.web else []) + (["inspect"] if arguments.inspect else []):
+            code = f"#{pages.codes.issue(token, seconds=LINK_SECONDS)}" if token else ""
+            _say(f"  the {'inspector' if path else 'page'}: {home}/{path}{code}")
     if not is_loopback(arguments.host):
         if not options:
             _say("  without TLS, tokens can be read on the way, unless a proxy or the network encrypts them")

@@ -1,11 +1,16 @@
 """`acpella inspect`: look at what goes over the wire."""
 
 import argparse
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ... import exits
 from ...terminal.output import say
+
+if TYPE_CHECKING:
+    from acpella.inspector.sources import SourceList
 
 __all__ = ["declare", "parse", "run"]
 
@@ -55,6 +60,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     view.add_argument(
         "--python", dest="view", action="store_const", const="python", help="a program that has it again"
     )
+    view.add_argument(
+        "--pytest", dest="view", action="store_const", const="pytest", help="a test that expects it again"
+    )
     views.add_argument("--filter", default="", metavar="WORDS", help="only rows that fit; with --rows")
     views.add_argument("--json", action="store_true", help="JSON lines instead of a table")
     page = parser.add_argument_group("the page")
@@ -101,31 +109,56 @@ def run(arguments: argparse.Namespace) -> int:
         from .views import show_view
 
         return show_view(arguments, Path(what))
-    return _open_page(arguments, Path(what), live=True)
+    return _look_at_file(arguments, Path(what))
 
 
-def _look_at_live(arguments: argparse.Namespace) -> int:
+def _look_at_file(arguments: argparse.Namespace, path: Path) -> int:
+    from acpella.inspector.log import RecordingLog
+    from acpella.inspector.sources import of_file
     from acpella.inspector.taps import live_taps
 
     from ...state.paths import private, state
 
-    taps = live_taps(private(state() / "taps"))
+    try:
+        log = RecordingLog(path)  # says now what is wrong with it
+        try:
+            log.read_more(1)
+        finally:
+            log.close()
+        taps = live_taps(private(state() / "taps"))
+        control = next((tap.control for tap in taps if tap.path == str(path.absolute())), "")
+        sources = of_file(path.absolute(), control=control)
+    except (OSError, ValueError) as error:
+        say(str(error))
+        return exits.USAGE
+    return _open_page(arguments, sources, path.name)
+
+
+def _look_at_live(arguments: argparse.Namespace) -> int:
+    from acpella.inspector.sources import of_taps
+    from acpella.inspector.taps import live_taps
+
+    from ...state.paths import private, state
+
+    place = private(state() / "taps")
+    taps = live_taps(place)
     if not taps:
         say(
             "Nothing is inspected now. Put `acpella inspect --` before the agent's command in your editor's "
             "settings and start a conversation, or name a recording: acpella inspect FILE"
         )
         return exits.NOT_FOUND
-    for tap in taps[:-1]:
-        say(f"also runs: {' '.join(tap.command)} · acpella inspect {tap.path}")
-    return _open_page(arguments, Path(taps[-1].path), live=True)
+    for tap in taps:
+        say(f"runs since {time.strftime('%H:%M:%S', time.localtime(tap.started))}: {' '.join(tap.command)}")
+    name = "what runs now" if len(taps) > 1 else Path(taps[0].path).name
+    return _open_page(arguments, of_taps(lambda: live_taps(place)), name)
 
 
-def _open_page(arguments: argparse.Namespace, path: Path, *, live: bool) -> int:
+def _open_page(arguments: argparse.Namespace, sources: "SourceList", name: str) -> int:
     from .server import show_page
 
     try:
-        return show_page(path, live=live, port=arguments.port, opens=not arguments.no_open)
+        return show_page(sources, name, port=arguments.port, opens=not arguments.no_open)
     except KeyboardInterrupt:
         return exits.DONE
     except ImportError as error:

@@ -1,10 +1,9 @@
-"""Serves the inspector's page for one recording, on this machine only."""
+"""Serves the inspector's page, on this machine only."""
 
 import asyncio
 import secrets
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ... import exits
@@ -12,7 +11,7 @@ from ...session.browser import open_browser
 from ...terminal.output import say
 
 if TYPE_CHECKING:
-    from acpella.inspector.log import RecordingLog
+    from acpella.inspector.sources import SourceList
     from acpella.rpc import Receiver
     from acpella.server.targets import RunningAgent
 
@@ -22,30 +21,23 @@ PRINTED_SECONDS = 600.0
 """That a link is good for which a person has to copy."""
 
 
-def show_page(path: Path, *, live: bool, port: int, opens: bool) -> int:
+def show_page(sources: "SourceList", name: str, *, port: int, opens: bool) -> int:
     """Serve until Ctrl-C.
 
     Raises:
-        OSError: the recording cannot be read, or the port is taken.
-        NewerFormat: a newer acpella wrote the recording.
+        OSError: the port is taken.
     """
-    from acpella.inspector.log import RecordingLog
-
-    log = RecordingLog(path)
-    try:
-        return asyncio.run(_serve(log, live, port, opens))
-    finally:
-        log.close()
+    return asyncio.run(_serve(sources, name, port, opens))
 
 
-async def _serve(log: "RecordingLog", live: bool, port: int, opens: bool) -> int:
+async def _serve(sources: "SourceList", name: str, port: int, opens: bool) -> int:
     from acpella.inspector.page import InspectorPage
     from acpella.server import Runner, ServerSettings, Tokens
     from acpella.server.logs import set_up_logging
 
     set_up_logging("text", level="WARNING")
     token = secrets.token_hex(32)
-    page = InspectorPage(log, live=live)
+    page = InspectorPage(sources, live=True)
     runner = Runner(
         _NoAgent(), port=port, settings=ServerSettings.load(), auth=Tokens({token: "inspector"}), pages=page
     )
@@ -56,12 +48,15 @@ async def _serve(log: "RecordingLog", live: bool, port: int, opens: bool) -> int
         return f"{home}/inspect#{page.codes.issue(token, seconds=seconds)}"
 
     if opens and open_browser(link(60.0)):
-        say(f"{log.path.name} is open in your browser; Enter gives another link, Ctrl-C stops")
+        say(f"{name} is open in your browser; Enter gives another link, Ctrl-C stops")
     else:
-        say(f"{log.path.name} is at {link()}")
+        say(f"{name} is at {link()}")
     if sys.stdin.isatty():
         asyncio.get_running_loop().add_reader(sys.stdin, lambda: sys.stdin.readline() and say(link()))
-    await runner.run()
+    try:
+        await runner.run()
+    finally:
+        await page.close()
     return exits.DONE
 
 

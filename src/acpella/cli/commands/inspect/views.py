@@ -20,7 +20,8 @@ FOUND = 1
 
 def show_view(arguments: argparse.Namespace, path: Path) -> int:
     """Show a view of a recording; gives the exit code."""
-    views = {"rows": _rows, "stats": _stats, "times": _times, "findings": _findings, "python": _python}
+    views = {"rows": _rows, "stats": _stats, "times": _times, "findings": _findings}
+    views |= {"python": _python, "pytest": _pytest}
     try:
         if arguments.html:
             return _html(path, Path(arguments.html))
@@ -171,4 +172,11 @@ def _python(path: Path, arguments: argparse.Namespace) -> int:
     from acpella.inspector.program import as_program
 
     sys.stdout.write(as_program(path))
+    return exits.DONE
+
+
+def _pytest(path: Path, arguments: argparse.Namespace) -> int:
+    from acpella.inspector.program import as_test
+
+    sys.stdout.write(as_test(path))
     return exits.DONE

@@ -2,7 +2,7 @@
 import { render } from "./libraries-c0a40985b0.js";
 
 // src/inspect/page.tsx
-import { useEffect as useEffect3, useRef as useRef3, useState as useState4 } from "./libraries-c0a40985b0.js";
+import { useEffect as useEffect4, useRef as useRef4, useState as useState5 } from "./libraries-c0a40985b0.js";
 
 // src/view/icons.tsx
 import { jsx } from "./libraries-c0a40985b0.js";
@@ -144,7 +144,7 @@ function numberTest(name2, sign, limit, wanted) {
 function keyTest(key, value, wanted) {
   const pattern = glob(value);
   return (row, rules2) => {
-    if (key === "bad") return (value === "" ? rules2.length > 0 : rules2.some((rule) => pattern.test(rule.toLowerCase()))) === wanted;
+    if (key === "bad") return (value === "" ? rules2.length > 0 : rules2.some((rule2) => pattern.test(rule2.toLowerCase()))) === wanted;
     const actual = String(row[key] ?? (key === "c" ? 1 : "")).toLowerCase();
     let holds = pattern.test(actual);
     if (key === "session" && value !== "" && actual !== "") holds ||= actual.startsWith(value) || actual.endsWith(value);
@@ -161,6 +161,7 @@ var TOKEN = "acpella.token";
 var LoginNeeded = class extends Error {
 };
 var ServerSource = class {
+  #source = "";
   async logIn() {
     const code = location.hash.slice(1);
     if (code === "") return;
@@ -168,6 +169,25 @@ var ServerSource = class {
     const answer = await fetch("/acp/login", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ code }) });
     if (answer.ok) sessionStorage.setItem(TOKEN, (await answer.json()).token);
     else if (sessionStorage.getItem(TOKEN) === null) throw new LoginNeeded((await answer.text()).trim());
+  }
+  /** Log in with a token that a person typed. */
+  logInWith(token) {
+    sessionStorage.setItem(TOKEN, token.trim());
+  }
+  async conversations() {
+    return (await this.#get("sources")).sources;
+  }
+  choose(id) {
+    this.#source = id;
+  }
+  held(after) {
+    return this.#get(`hold?after=${after}`);
+  }
+  async order(order2) {
+    return await (await this.#fetch("hold", JSON.stringify(order2))).json();
+  }
+  async copy(as, n) {
+    return (await this.#get(`copy?as=${as}&n=${n}`)).text;
   }
   rows(after) {
     return this.#get(`rows?after=${after}`);
@@ -189,9 +209,11 @@ var ServerSource = class {
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1e4);
   }
-  async #fetch(what) {
-    const answer = await fetch(`/inspect/${what}`, { headers: { Authorization: `Bearer ${sessionStorage.getItem(TOKEN) ?? ""}` } });
-    if (answer.status === 401) throw new LoginNeeded("This link was used already. The terminal gives another one.");
+  async #fetch(what, body) {
+    const source2 = this.#source === "" ? "" : `${what.includes("?") ? "&" : "?"}source=${encodeURIComponent(this.#source)}`;
+    const headers = { Authorization: `Bearer ${sessionStorage.getItem(TOKEN) ?? ""}` };
+    const answer = await fetch(`/inspect/${what}${source2}`, body === void 0 ? { headers } : { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body });
+    if (answer.status === 401) throw new LoginNeeded("This link was used already. The terminal gives another one; a token opens the page, too.");
     if (!answer.ok) throw new Error((await answer.text()).trim() || `the server answered ${answer.status}`);
     return answer;
   }
@@ -212,6 +234,9 @@ var EmbeddedSource = class {
   }
   async line(n) {
     return this.#data.lines[n - 1] ?? { line: null, notes: [] };
+  }
+  async copy(as) {
+    return this.#data.copies[as];
   }
   async search(query2) {
     const filter2 = parseFilter(query2);
@@ -238,6 +263,8 @@ var folding = signal(true);
 var query = signal("");
 var selected = signal(0);
 var line = signal(null);
+var lockedOut = signal(false);
+var conversations = signal([]);
 var matches = signal(null);
 var opened = signal(/* @__PURE__ */ new Set());
 var filter = computed(() => parseFilter(query.value));
@@ -245,25 +272,30 @@ var shown = computed(() => {
   version.value;
   const { tests, words, error } = filter.value;
   const text = words.length > 0 ? matches.value : null;
-  const list = [];
+  const list2 = [];
   for (const row of rows) {
     if (error === "" && !tests.every((test) => test(row, rules.get(row.n) ?? []))) continue;
     if (text !== null && !text.has(row.n)) continue;
-    const before = list.at(-1);
+    const before = list2.at(-1);
     if (folding.value && before && row.fold && row.fold === before.row.fold && row.c === before.row.c && !opened.value.has(before.row.n)) {
       before.count += 1;
       before.size += row.size ?? 0;
       before.last = row;
-    } else list.push({ row, count: 1, size: row.size ?? 0, last: row });
+    } else list2.push({ row, count: 1, size: row.size ?? 0, last: row });
   }
-  return list;
+  return list2;
 });
 var source;
+var run = 0;
 async function start(from) {
   source = from;
+  lockedOut.value = false;
+  const mine = ++run;
+  void list(mine);
   for (; ; ) {
     try {
       const got = await source.rows(rows.length);
+      if (mine !== run) return;
       problem.value = "";
       take(got);
       if (!got.live && rows.length >= got.total) {
@@ -271,13 +303,43 @@ async function start(from) {
         return;
       }
       if (got.rows.length < 5e3) await look();
-      while (paused.value) await new Promise((resolve) => setTimeout(resolve, 200));
+      while (paused.value) await pause(200);
     } catch (error) {
+      if (mine !== run) return;
       problem.value = error instanceof Error ? error.message : String(error);
-      if (error instanceof LoginNeeded) return;
-      await new Promise((resolve) => setTimeout(resolve, 2e3));
+      if (error instanceof LoginNeeded) {
+        lockedOut.value = true;
+        return;
+      }
+      await pause(2e3);
     }
   }
+}
+var pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+async function list(mine) {
+  while (mine === run && source.conversations) {
+    try {
+      conversations.value = await source.conversations();
+    } catch {
+    }
+    await pause(3e3);
+  }
+}
+function choose(id) {
+  source.choose?.(id);
+  batch(() => {
+    rows.length = 0;
+    rules.clear();
+    answers.clear();
+    about.value = null;
+    times.value = null;
+    matches.value = null;
+    opened.value = /* @__PURE__ */ new Set();
+    selected.value = 0;
+    line.value = null;
+    version.value += 1;
+  });
+  void start(source);
 }
 function take({ rows: more, rules: broken, ...rest }) {
   batch(() => {
@@ -322,9 +384,9 @@ function unfold(n) {
   opened.value = next;
 }
 function step(by) {
-  const list = shown.value;
-  const at = list.findIndex((each) => each.row.n <= selected.value && selected.value <= each.last.n);
-  const next = list[Math.min(list.length - 1, Math.max(0, at < 0 ? 0 : at + by))];
+  const list2 = shown.value;
+  const at = list2.findIndex((each) => each.row.n <= selected.value && selected.value <= each.last.n);
+  const next = list2[Math.min(list2.length - 1, Math.max(0, at < 0 ? 0 : at + by))];
   if (next) void select(next.row.n);
 }
 function pairOf(n) {
@@ -392,11 +454,27 @@ function Detail() {
         pair
       ] }),
       jsx3("span", { class: "grow" }),
+      jsx3(CopyAs, { kind: "python", n: row.n }),
+      jsx3(CopyAs, { kind: "pytest", n: row.n }),
       jsx3(CopyButton, { text: () => JSON.stringify(body, null, 2), label: "Copy as JSON" })
     ] }),
     jsx3("div", { class: "detail-scroll", tabIndex: 0, role: "region", "aria-label": "Message", children: body === void 0 ? jsx3("p", { class: "nothing dim", children: "Reading…" }) : tab === "raw" ? jsx3("pre", { class: "raw", children: jsx3(Visible, { text: JSON.stringify(body, null, 2) }) }) : jsx3(Tree, { value: body, notes: notesOf(line.value?.notes ?? []) }) }),
     (here.length > 0 || (rules.get(row.n)?.length ?? 0) > 0) && jsx3(Findings, { findings: here })
   ] });
+}
+function CopyAs({ kind, n }) {
+  const [word, setWord] = useState2("");
+  const copy = async () => {
+    try {
+      const text = await source.copy(kind, n);
+      await navigator.clipboard.writeText(text);
+      setWord(text === "" ? "nothing to copy" : "copied");
+    } catch (error) {
+      setWord(error instanceof Error ? error.message : String(error));
+    }
+    setTimeout(() => setWord(""), 3e3);
+  };
+  return jsx3("button", { type: "button", class: "linkish", title: `Copy the conversation up to here as ${kind === "pytest" ? "a test" : "a program"}`, onClick: () => void copy(), "data-copy": kind, children: word || (kind === "python" ? "Python" : "pytest") });
 }
 function bodyOf(value) {
   if (typeof value !== "object" || value === null) return value;
@@ -417,17 +495,17 @@ function Branch({ name: name2, value, path, depth, notes }) {
   const [open, setOpen] = useState2(depth < OPEN_DEPTH && entries.length <= 50 && name2 !== "_meta" && name2 !== "rawInput");
   const [explained, setExplained] = useState2(false);
   const note = notes.get(path);
-  const list = Array.isArray(value);
+  const list2 = Array.isArray(value);
   const indent = `d${Math.min(depth, 8)}`;
   return jsxs2(Fragment2, { children: [
     jsxs2("div", { class: `tr ${indent}${note?.unknown ? " unknown" : ""}`, children: [
       nested && entries.length > 0 ? jsx3("button", { type: "button", class: `fold${open ? " open" : ""}`, "aria-expanded": open, "aria-label": `${open ? "Close" : "Open"} ${name2}`, onClick: () => setOpen(!open), children: jsx3(Icon, { name: "chevron", size: 12 }) }) : jsx3("span", { class: "fold" }),
       jsx3("button", { type: "button", class: "key", disabled: !note?.text, "aria-expanded": note?.text ? explained : void 0, onClick: () => setExplained(!explained), children: jsx3(Visible, { text: name2 }) }),
-      jsx3("span", { class: "val", children: nested ? jsx3("span", { class: "dim", children: list ? `${entries.length} ${entries.length === 1 ? "item" : "items"}` : open ? "" : jsx3(Visible, { text: `{ ${entries.map(([key]) => key).slice(0, 4).join(", ")} }` }) }) : jsx3(Leaf, { value }) }),
+      jsx3("span", { class: "val", children: nested ? jsx3("span", { class: "dim", children: list2 ? `${entries.length} ${entries.length === 1 ? "item" : "items"}` : open ? "" : jsx3(Visible, { text: `{ ${entries.map(([key]) => key).slice(0, 4).join(", ")} }` }) }) : jsx3(Leaf, { value }) }),
       (note?.unknown || name2 === "_meta") && jsx3("span", { class: "badge line", children: "ext" })
     ] }),
     explained && note?.text && jsx3("p", { class: `help ${indent}`, children: note.text }),
-    open && entries.slice(0, MANY).map(([key, entry]) => jsx3(Branch, { name: key, value: entry, path: list ? `${path}[]` : `${path}.${key}`, depth: depth + 1, notes }, key)),
+    open && entries.slice(0, MANY).map(([key, entry]) => jsx3(Branch, { name: key, value: entry, path: list2 ? `${path}[]` : `${path}.${key}`, depth: depth + 1, notes }, key)),
     open && entries.length > MANY && jsxs2("p", { class: `help ${indent}`, children: [
       entries.length - MANY,
       " more stand in Raw"
@@ -451,8 +529,9 @@ function Leaf({ value }) {
 }
 function Findings({ findings }) {
   const total = times.value?.finding_count ?? findings.length;
+  const Heading = selected.value === 0 ? "h2" : "h3";
   return jsxs2("section", { class: "finds", "aria-label": "Findings", tabIndex: 0, children: [
-    jsxs2("h3", { children: [
+    jsxs2(Heading, { children: [
       "Findings ",
       findings.length > 0 ? jsx3("span", { class: "badge err", children: selected.value === 0 ? total : findings.length }) : jsx3("span", { class: "badge ok", children: "none" })
     ] }),
@@ -482,7 +561,7 @@ var MORE = 12;
 var SLOW = 1;
 var KINDS = { req: "req", ntf: "ntf", res: "res", err: "err", text: "std", stderr: "log", event: "sys" };
 function List() {
-  const list = shown.value;
+  const list2 = shown.value;
   const box = useRef2(null);
   const [view, setView] = useState3({ top: 0, height: 600 });
   const atEnd = useRef2(true);
@@ -502,9 +581,9 @@ function List() {
   }, []);
   useEffect2(() => {
     if (about.value?.live && atEnd.current && selected.value === 0) box.current.scrollTop = box.current.scrollHeight;
-  }, [list.length]);
+  }, [list2.length]);
   useEffect2(() => {
-    const at = list.findIndex((each) => each.row.n <= selected.value && selected.value <= each.last.n);
+    const at = list2.findIndex((each) => each.row.n <= selected.value && selected.value <= each.last.n);
     const element = box.current;
     const head = HEIGHT;
     if (at < 0) return;
@@ -512,13 +591,13 @@ function List() {
     else if ((at + 1) * HEIGHT + head > element.scrollTop + element.clientHeight) element.scrollTop = (at + 1) * HEIGHT + head - element.clientHeight;
   }, [selected.value]);
   const first = Math.max(0, Math.floor(view.top / HEIGHT) - MORE);
-  const last = Math.min(list.length, Math.ceil((view.top + view.height) / HEIGHT) + MORE);
-  return jsxs3("div", { class: "frames", role: "grid", "aria-rowcount": list.length, "aria-label": "Frames", tabIndex: 0, ref: box, "data-list": true, children: [
+  const last = Math.min(list2.length, Math.ceil((view.top + view.height) / HEIGHT) + MORE);
+  return jsxs3("div", { class: "frames", role: "grid", "aria-rowcount": list2.length, "aria-label": "Frames", tabIndex: 0, ref: box, "data-list": true, children: [
     jsx4("div", { class: "fr head", role: "row", children: ["#", "time", "Δ", "", "kind", "method", "preview", "size", "took"].map((word, index) => jsx4("span", { role: "columnheader", children: word || jsx4("span", { class: "hide", children: "direction" }) }, index)) }),
     jsx4("svg", { class: "space", height: first * HEIGHT, width: "1", "aria-hidden": "true" }),
-    list.slice(first, last).map((each, index) => jsx4(Line, { shown: each, before: list[first + index - 1], at: first + index }, each.row.n)),
-    jsx4("svg", { class: "space", height: (list.length - last) * HEIGHT, width: "1", "aria-hidden": "true" }),
-    list.length === 0 && jsx4("p", { class: "nothing dim", children: about.value === null ? "Reading…" : about.value.total === 0 ? "Nothing was said yet." : "No row fits the filter." })
+    list2.slice(first, last).map((each, index) => jsx4(Line, { shown: each, before: list2[first + index - 1], at: first + index }, each.row.n)),
+    jsx4("svg", { class: "space", height: (list2.length - last) * HEIGHT, width: "1", "aria-hidden": "true" }),
+    list2.length === 0 && jsx4("p", { class: "nothing dim", children: about.value === null ? "Reading…" : about.value.total === 0 ? "Nothing was said yet." : "No row fits the filter." })
   ] });
 }
 function Line({ shown: { row, count, size, last }, before, at }) {
@@ -563,8 +642,210 @@ function Line({ shown: { row, count, size, last }, before, at }) {
   ] });
 }
 
+// src/inspect/hold.ts
+import { effect, signal as signal2 } from "./libraries-c0a40985b0.js";
+var setting = signal2(false);
+var rule = signal2(null);
+var held = signal2([]);
+var holdProblem = signal2("");
+var changes = 0;
+var watching = "";
+function take2(state) {
+  rule.value = state.rule;
+  held.value = state.held;
+  changes = state.changes;
+}
+async function watch(id) {
+  watching = id;
+  changes = 0;
+  while (watching === id && about.value?.source === id && about.value.can_hold) {
+    try {
+      const state = await source.held(changes);
+      if (watching !== id) return;
+      take2(state);
+    } catch (error) {
+      rule.value = null;
+      held.value = [];
+      if (setting.value) holdProblem.value = error instanceof Error ? error.message : String(error);
+    }
+    if (rule.value === null) await pause(1e3);
+  }
+  if (watching === id) watching = "";
+}
+effect(() => {
+  const told = about.value;
+  if (told === null || !told.can_hold) {
+    rule.value = null;
+    held.value = [];
+    watching = "";
+  } else if (watching !== told.source && source.held) void watch(told.source);
+});
+async function order(what) {
+  try {
+    holdProblem.value = "";
+    take2(await source.order(what));
+    return true;
+  } catch (error) {
+    holdProblem.value = error instanceof Error ? error.message : String(error);
+    return false;
+  }
+}
+
+// src/inspect/holding.tsx
+import { useEffect as useEffect3, useRef as useRef3, useState as useState4 } from "./libraries-c0a40985b0.js";
+import { jsx as jsx5, jsxs as jsxs4 } from "./libraries-c0a40985b0.js";
+var FAULTS = [["hold", "hold it"], ["delay", "delay it"], ["drop", "drop it"], ["duplicate", "send it twice"], ["garble", "change a byte"]];
+var DELAY = 2;
+function Holding() {
+  const active = rule.value;
+  if (!setting.value && active === null) return null;
+  return jsxs4("section", { class: "holding", "aria-label": "Hold and change messages", "data-holding": active === null ? "off" : "on", children: [
+    active === null ? jsx5(Start, {}) : jsx5(RedBar, { filter: active.filter, then: active.then }),
+    holdProblem.value !== "" && jsx5("p", { class: "filter-error", role: "alert", children: holdProblem.value }),
+    held.value.length > 0 && jsx5("ul", { class: "held", children: held.value.slice(0, 50).map((each) => jsx5(Message, { held: each }, each.n)) }),
+    held.value.length > 50 && jsxs4("p", { class: "dim", children: [
+      held.value.length - 50,
+      " more wait behind them."
+    ] })
+  ] });
+}
+function Start() {
+  const [words, setWords] = useState4(query.value || "method:session/request_permission");
+  const [then, setThen] = useState4("hold");
+  const [seconds2, setSeconds] = useState4(DELAY);
+  const input = useRef3(null);
+  useEffect3(() => input.current?.focus(), []);
+  const start2 = async () => {
+    if (await order({ do: "start", filter: words, then, seconds: seconds2 })) setting.value = false;
+  };
+  return jsxs4("form", { class: "hold-form", onSubmit: (event) => {
+    event.preventDefault();
+    void start2();
+  }, children: [
+    jsxs4("label", { class: "filter-in", children: [
+      jsx5("span", { children: "When a message fits" }),
+      jsx5("input", { ref: input, value: words, onInput: (event) => setWords(event.currentTarget.value), spellcheck: false, autocomplete: "off", placeholder: "every message", "data-hold-filter": true })
+    ] }),
+    jsxs4("label", { children: [
+      "then ",
+      jsx5("select", { value: then, onChange: (event) => setThen(event.currentTarget.value), children: FAULTS.map(([name2, text]) => jsx5("option", { value: name2, children: text }, name2)) })
+    ] }),
+    then === "delay" && jsxs4("label", { children: [
+      "for ",
+      jsx5("input", { type: "number", min: "0", max: "600", step: "0.5", value: seconds2, onInput: (event) => setSeconds(Number(event.currentTarget.value)) }),
+      " s"
+    ] }),
+    jsx5("button", { type: "submit", class: "btn small primary", children: "Start" }),
+    jsx5("button", { type: "button", class: "btn small", onClick: () => setting.value = false, children: "Cancel" })
+  ] });
+}
+function RedBar({ filter: filter2, then }) {
+  const text = FAULTS.find(([name2]) => name2 === then)?.[1] ?? then;
+  return jsxs4("div", { class: "red-bar", role: "status", children: [
+    jsx5(Icon, { name: "alert", size: 16 }),
+    jsxs4("span", { class: "grow", children: [
+      jsx5("b", { children: "This page changes the conversation." }),
+      " When a message fits ",
+      jsx5("code", { children: jsx5(Visible, { text: filter2 || "anything" }) }),
+      ": ",
+      text,
+      ". ",
+      held.value.length,
+      " ",
+      held.value.length === 1 ? "waits" : "wait",
+      "."
+    ] }),
+    jsx5("button", { type: "button", class: "btn small", onClick: () => void order({ do: "stop" }), "data-stop": true, children: "Release all and stop" })
+  ] });
+}
+function Message({ held: message }) {
+  const [editing, setEditing] = useState4("");
+  const act = (how, more = {}) => void order({ do: "act", n: message.n, how, ...more });
+  const name2 = `${message.method || message.kind} ${message.n}`;
+  return jsxs4("li", { class: "held-one", "data-held": message.n, children: [
+    jsxs4("p", { class: "held-head", children: [
+      jsxs4("span", { class: `to-${message.dir}`, children: [
+        jsx5(Icon, { name: message.dir === "out" ? "right" : "left", size: 12 }),
+        jsx5("span", { class: "hide", children: message.dir === "out" ? "to the agent" : "from the agent" })
+      ] }),
+      jsx5("span", { class: "kd", children: message.kind }),
+      " ",
+      jsxs4("b", { class: "cut", children: [
+        jsx5(Visible, { text: message.method ?? "" }),
+        " ",
+        message.update && jsx5("span", { class: "upd", children: jsx5(Visible, { text: message.update }) })
+      ] }),
+      jsx5("span", { class: "pv cut", children: jsx5(Visible, { text: message.preview ?? "" }) })
+    ] }),
+    jsxs4("div", { class: "held-acts", role: "group", "aria-label": name2, children: [
+      jsx5("button", { type: "button", class: "btn small primary", onClick: () => act("release"), children: "Release" }),
+      message.whole && jsx5("button", { type: "button", class: "btn small", "aria-expanded": editing === "edit", onClick: () => setEditing(editing === "edit" ? "" : "edit"), children: "Edit" }),
+      message.kind === "req" && jsx5("button", { type: "button", class: "btn small", "aria-expanded": editing === "answer", onClick: () => setEditing(editing === "answer" ? "" : "answer"), children: "Answer" }),
+      jsxs4("button", { type: "button", class: "btn small", onClick: () => act("delay", { seconds: DELAY }), children: [
+        "Delay ",
+        DELAY,
+        " s"
+      ] }),
+      jsx5("button", { type: "button", class: "btn small", onClick: () => act("duplicate"), children: "Twice" }),
+      jsx5("button", { type: "button", class: "btn small", onClick: () => act("garble"), children: "Garble" }),
+      jsx5("button", { type: "button", class: "btn small danger", onClick: () => act("drop"), children: "Drop" })
+    ] }),
+    editing !== "" && jsx5(Editor, { message, how: editing, onDone: () => setEditing("") }, editing)
+  ] });
+}
+function Editor({ message, how, onDone }) {
+  const [text, setText] = useState4(how === "edit" ? pretty(message.text) : '{\n  "outcome": { "outcome": "cancelled" }\n}');
+  const [wrong, setWrong] = useState4("");
+  const box = useRef3(null);
+  useEffect3(() => box.current?.focus(), []);
+  const send = async () => {
+    if (how === "edit") {
+      await order({ do: "act", n: message.n, how, text: text === pretty(message.text) ? message.text : text });
+      return onDone();
+    }
+    try {
+      const result = JSON.parse(text);
+      await order({ do: "act", n: message.n, how, result });
+      onDone();
+    } catch (error) {
+      setWrong(String(error instanceof Error ? error.message : error));
+    }
+  };
+  let note = "";
+  if (how === "edit") try {
+    JSON.parse(text);
+  } catch {
+    note = "This is not JSON. It is sent as it stands.";
+  }
+  return jsxs4("form", { class: "held-edit", onSubmit: (event) => {
+    event.preventDefault();
+    void send();
+  }, children: [
+    jsxs4("label", { children: [
+      jsx5("span", { class: "hide", children: how === "edit" ? "The message" : "The result" }),
+      jsx5("textarea", { ref: box, value: text, rows: Math.min(16, text.split("\n").length + 1), spellcheck: false, onInput: (event) => setText(event.currentTarget.value), onKeyDown: (event) => {
+        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+          event.preventDefault();
+          void send();
+        } else if (event.key === "Escape") onDone();
+      }, "data-editor": true })
+    ] }),
+    (note || wrong) && jsx5("p", { class: "filter-error", role: "alert", children: wrong || note }),
+    jsx5("button", { type: "submit", class: "btn small primary", children: how === "edit" ? "Send this instead" : "Send this as the result" }),
+    jsx5("button", { type: "button", class: "btn small", onClick: onDone, children: "Cancel" })
+  ] });
+}
+var UNSEEN = /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+function pretty(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2).replace(UNSEEN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  } catch {
+    return text;
+  }
+}
+
 // src/inspect/waterfall.tsx
-import { Fragment as Fragment4, jsx as jsx5, jsxs as jsxs4 } from "./libraries-c0a40985b0.js";
+import { Fragment as Fragment4, jsx as jsx6, jsxs as jsxs5 } from "./libraries-c0a40985b0.js";
 var LANES = [["turn", "Turn"], ["tool", "Tool call"], ["person", "Waiting for a person"], ["silence", "Model silence"]];
 var IDLE = 15;
 var FOLDED = 2;
@@ -579,33 +860,33 @@ function Waterfall() {
   const scale = timeScale(spans, end);
   const latest = turns.at(-1);
   const now2 = rows[selected.value - 1]?.t;
-  return jsxs4("section", { class: "wf", "aria-label": "Where the time went", children: [
-    jsxs4("div", { class: "wf-sum", children: [
-      jsxs4("span", { children: [
-        jsxs4("b", { children: [
+  return jsxs5("section", { class: "wf", "aria-label": "Where the time went", children: [
+    jsxs5("div", { class: "wf-sum", children: [
+      jsxs5("span", { children: [
+        jsxs5("b", { children: [
           "Turn ",
           latest.turn
         ] }),
         " ",
-        latest.total === null ? "goes on" : jsxs4(Fragment4, { children: [
+        latest.total === null ? "goes on" : jsxs5(Fragment4, { children: [
           "took ",
-          jsx5("b", { children: seconds(latest.total) })
+          jsx6("b", { children: seconds(latest.total) })
         ] })
       ] }),
-      jsx5(Key, { lane: "turn", text: `model writes ${seconds(latest.writing)}` }),
-      jsx5(Key, { lane: "person", text: `person ${seconds(latest.person)}` }),
-      jsx5(Key, { lane: "silence", text: `model silent ${seconds(latest.silence)}` }),
-      jsx5(Key, { lane: "tool", text: `tools ${seconds(latest.tools)}` }),
-      jsx5("span", { class: "grow" }),
-      jsx5(Prompts, {})
+      jsx6(Key, { lane: "turn", text: `model writes ${seconds(latest.writing)}` }),
+      jsx6(Key, { lane: "person", text: `person ${seconds(latest.person)}` }),
+      jsx6(Key, { lane: "silence", text: `model silent ${seconds(latest.silence)}` }),
+      jsx6(Key, { lane: "tool", text: `tools ${seconds(latest.tools)}` }),
+      jsx6("span", { class: "grow" }),
+      jsx6(Prompts, {})
     ] }),
-    jsxs4("div", { class: "wf-body", children: [
-      jsx5("ul", { class: "wf-names", children: LANES.map(([lane, name2]) => jsx5("li", { children: name2 }, lane)) }),
-      jsxs4("svg", { class: "lanes", role: "img", "aria-label": turns.map((turn) => `Turn ${turn.turn}: ${turn.total === null ? "goes on" : seconds(turn.total)}`).join(", "), children: [
-        LANES.map(([lane], index) => jsx5("line", { class: "lane", x1: "0", x2: "100%", y1: 14 + index * 20, y2: 14 + index * 20 }, lane)),
-        scale.gaps.map((gap) => jsx5("text", { class: "gap", x: percent(scale.at(gap.at + gap.length / 2)), y: "50", "text-anchor": "middle", children: seconds(gap.length) }, gap.at)),
-        spans.map((span, index) => jsx5(Bar, { span, end, at: scale.at }, index)),
-        now2 !== void 0 && jsx5("line", { class: "now", x1: percent(scale.at(now2)), x2: percent(scale.at(now2)), y1: "2", y2: "86" })
+    jsxs5("div", { class: "wf-body", children: [
+      jsx6("ul", { class: "wf-names", children: LANES.map(([lane, name2]) => jsx6("li", { children: name2 }, lane)) }),
+      jsxs5("svg", { class: "lanes", role: "img", "aria-label": turns.map((turn) => `Turn ${turn.turn}: ${turn.total === null ? "goes on" : seconds(turn.total)}`).join(", "), children: [
+        LANES.map(([lane], index) => jsx6("line", { class: "lane", x1: "0", x2: "100%", y1: 14 + index * 20, y2: 14 + index * 20 }, lane)),
+        scale.gaps.map((gap) => jsx6("text", { class: "gap", x: percent(scale.at(gap.at + gap.length / 2)), y: "50", "text-anchor": "middle", children: seconds(gap.length) }, gap.at)),
+        spans.map((span, index) => jsx6(Bar, { span, end, at: scale.at }, index)),
+        now2 !== void 0 && jsx6("line", { class: "now", x1: percent(scale.at(now2)), x2: percent(scale.at(now2)), y1: "2", y2: "86" })
       ] })
     ] })
   ] });
@@ -616,22 +897,22 @@ function Bar({ span, end, at }) {
   const width = Math.max(0.25, at(span.end ?? end) - left);
   const length = (span.end ?? end) - span.start;
   const words = `${span.label ?? ""} · ${span.end === void 0 ? "goes on" : seconds(length)}`;
-  return jsxs4("g", { class: "bar-of", onClick: () => void select(span.row), children: [
-    jsx5("rect", { class: `w-${span.lane}${span.bad ? " w-bad" : ""}`, x: percent(left), y: 8 + lane * 20, width: percent(width), height: "12", rx: "2.5", children: jsx5("title", { children: words }) }),
-    (span.lane === "turn" ? width > 6 : span.lane === "person" && width > 8) && jsx5("text", { class: "in", x: percent(left + 0.5), y: 17.5 + lane * 20, children: span.lane === "turn" ? words : seconds(length) })
+  return jsxs5("g", { class: "bar-of", onClick: () => void select(span.row), children: [
+    jsx6("rect", { class: `w-${span.lane}${span.bad ? " w-bad" : ""}`, x: percent(left), y: 8 + lane * 20, width: percent(width), height: "12", rx: "2.5", children: jsx6("title", { children: words }) }),
+    (span.lane === "turn" ? width > 6 : span.lane === "person" && width > 8) && jsx6("text", { class: "in", x: percent(left + 0.5), y: 17.5 + lane * 20, children: span.lane === "turn" ? words : seconds(length) })
   ] });
 }
 function Key({ lane, text }) {
-  return jsxs4("span", { class: "wf-key", children: [
-    jsx5("svg", { width: "10", height: "10", "aria-hidden": "true", children: jsx5("rect", { class: `w-${lane}`, width: "10", height: "10", rx: "2" }) }),
+  return jsxs5("span", { class: "wf-key", children: [
+    jsx6("svg", { width: "10", height: "10", "aria-hidden": "true", children: jsx6("rect", { class: `w-${lane}`, width: "10", height: "10", rx: "2" }) }),
     text
   ] });
 }
 function Prompts() {
   const prompt = times.value?.stats.methods.find((each) => each.method === "session/prompt");
   if (!prompt || prompt.p50 === null || prompt.p95 === null) return null;
-  return jsxs4("span", { class: "dim only-wide", children: [
-    jsx5(Icon, { name: "clock", size: 12 }),
+  return jsxs5("span", { class: "dim only-wide", children: [
+    jsx6(Icon, { name: "clock", size: 12 }),
     " session/prompt p50 ",
     seconds(prompt.p50),
     " · p95 ",
@@ -661,7 +942,7 @@ function timeScale(spans, end) {
 }
 
 // src/inspect/page.tsx
-import { Fragment as Fragment5, jsx as jsx6, jsxs as jsxs5 } from "./libraries-c0a40985b0.js";
+import { Fragment as Fragment5, jsx as jsx7, jsxs as jsxs6 } from "./libraries-c0a40985b0.js";
 var KEYS2 = [
   ["j  k", "next and previous row"],
   ["[  ]", "request and answer"],
@@ -669,16 +950,19 @@ var KEYS2 = [
   ["g  G", "first and last row"],
   ["z", "fold streams"],
   ["p", "pause"],
+  ["h", "hold messages"],
   ["Esc", "close the message"],
   ["?", "these keys"]
 ];
 function InspectorPage() {
-  const [help, setHelp] = useState4(false);
-  const input = useRef3(null);
-  useEffect3(() => {
+  const [help, setHelp] = useState5(false);
+  const input = useRef4(null);
+  useEffect4(() => {
     const press = (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.target instanceof HTMLTextAreaElement || event.target instanceof HTMLSelectElement) return;
       if (event.target instanceof HTMLInputElement) {
+        if (event.target.form !== null) return;
         if (event.key === "Escape" || event.key === "Enter") event.target.blur();
         return;
       }
@@ -693,6 +977,7 @@ function InspectorPage() {
         g: () => void select(shown.value[0]?.row.n ?? 0),
         G: () => void select(shown.value.at(-1)?.row.n ?? 0),
         p: () => paused.value = !paused.value,
+        h: () => setting.value = about.value?.can_hold === true && !setting.value,
         "?": () => setHelp((open) => !open),
         Escape: () => help ? setHelp(false) : void select(0),
         ArrowDown: () => step(1),
@@ -710,62 +995,100 @@ function InspectorPage() {
   }, [help]);
   const { error } = filter.value;
   const count = times.value?.finding_count ?? 0;
-  return jsxs5("main", { class: `insp${selected.value > 0 || count > 0 ? " with-detail" : ""}`, children: [
-    jsx6(Bar2, {}),
-    problem.value !== "" && jsx6("p", { class: "banner err", role: "alert", children: problem.value }),
-    jsxs5("div", { class: "filter", children: [
-      jsxs5("label", { class: `filter-in${error ? " wrong" : ""}`, children: [
-        jsx6(Icon, { name: "search", size: 14 }),
-        jsx6("span", { class: "hide", children: "Filter" }),
-        jsx6("input", { ref: input, value: query.value, onInput: (event) => setQuery(event.currentTarget.value), spellcheck: false, autocomplete: "off", placeholder: "method:fs/* -kind:ntf ms>500 bad: or any text", "aria-invalid": error !== "", "aria-describedby": "filter-error", "data-filter": true }),
-        jsx6("kbd", { children: "f" })
+  return jsxs6("main", { class: `insp${selected.value > 0 || count > 0 ? " with-detail" : ""}`, children: [
+    jsx7(Bar2, {}),
+    jsxs6("div", { class: "notices", children: [
+      problem.value !== "" && jsx7("p", { class: "banner err", role: "alert", children: problem.value }),
+      lockedOut.value && jsx7(TokenForm, {}),
+      jsx7(Holding, {})
+    ] }),
+    jsxs6("div", { class: "filter", children: [
+      jsxs6("label", { class: `filter-in${error ? " wrong" : ""}`, children: [
+        jsx7(Icon, { name: "search", size: 14 }),
+        jsx7("span", { class: "hide", children: "Filter" }),
+        jsx7("input", { ref: input, value: query.value, onInput: (event) => setQuery(event.currentTarget.value), spellcheck: false, autocomplete: "off", placeholder: "method:fs/* -kind:ntf ms>500 bad: or any text", "aria-invalid": error !== "", "aria-describedby": "filter-error", "data-filter": true }),
+        jsx7("kbd", { children: "f" })
       ] }),
-      jsxs5(Toggle, { on: /(^|\s)bad:(\s|$)/.test(query.value), onClick: () => toggleWord("bad:"), children: [
-        jsx6(Icon, { name: "alert", size: 14 }),
+      jsxs6(Toggle, { on: /(^|\s)bad:(\s|$)/.test(query.value), onClick: () => toggleWord("bad:"), children: [
+        jsx7(Icon, { name: "alert", size: 14 }),
         " ",
         count,
         " ",
         count === 1 ? "finding" : "findings"
       ] }),
-      jsx6(Toggle, { on: /(^|\s)ms>500(\s|$)/.test(query.value), onClick: () => toggleWord("ms>500"), children: "Slow" }),
-      jsx6(Toggle, { on: folding.value, onClick: () => folding.value = !folding.value, children: "Fold streams" }),
-      error !== "" && jsx6("p", { class: "filter-error", id: "filter-error", role: "alert", children: error })
+      jsx7(Toggle, { on: /(^|\s)ms>500(\s|$)/.test(query.value), onClick: () => toggleWord("ms>500"), children: "Slow" }),
+      jsx7(Toggle, { on: folding.value, onClick: () => folding.value = !folding.value, children: "Fold streams" }),
+      error !== "" && jsx7("p", { class: "filter-error", id: "filter-error", role: "alert", children: error })
     ] }),
-    jsx6(Waterfall, {}),
-    jsx6(List, {}),
-    jsx6(Detail, {}),
-    jsx6(Foot, { onHelp: () => setHelp(true) }),
-    help && jsxs5("div", { class: "keys-box", role: "dialog", "aria-label": "Keys", children: [
-      jsx6("dl", { children: KEYS2.map(([key, what]) => jsxs5("div", { children: [
-        jsx6("dt", { children: jsx6("kbd", { children: key }) }),
-        jsx6("dd", { children: what })
+    jsx7(Waterfall, {}),
+    jsx7(List, {}),
+    jsx7(Detail, {}),
+    jsx7(Foot, { onHelp: () => setHelp(true) }),
+    help && jsxs6("div", { class: "keys-box", role: "dialog", "aria-label": "Keys", children: [
+      jsx7("dl", { children: KEYS2.map(([key, what]) => jsxs6("div", { children: [
+        jsx7("dt", { children: jsx7("kbd", { children: key }) }),
+        jsx7("dd", { children: what })
       ] }, key)) }),
-      jsx6("button", { type: "button", class: "btn small", autofocus: true, onClick: () => setHelp(false), children: "Close" })
+      jsx7("button", { type: "button", class: "btn small", autofocus: true, onClick: () => setHelp(false), children: "Close" })
     ] })
   ] });
 }
 function Toggle({ on, onClick, children }) {
-  return jsx6("button", { type: "button", class: "btn small", "aria-pressed": on, onClick, children });
+  return jsx7("button", { type: "button", class: "btn small", "aria-pressed": on, onClick, children });
+}
+function TokenForm() {
+  const [token, setToken] = useState5("");
+  const enter = () => {
+    if (!(source instanceof ServerSource)) return;
+    source.logInWith(token);
+    problem.value = "";
+    void start(source);
+  };
+  return jsxs6("form", { class: "hold-form", onSubmit: (event) => {
+    event.preventDefault();
+    enter();
+  }, children: [
+    jsxs6("label", { class: "filter-in", children: [
+      jsx7("span", { children: "Token" }),
+      jsx7("input", { type: "password", value: token, onInput: (event) => setToken(event.currentTarget.value), autocomplete: "off", "data-token": true })
+    ] }),
+    jsx7("button", { type: "submit", class: "btn small primary", children: "Open" })
+  ] });
+}
+function Conversations() {
+  const list2 = conversations.value;
+  if (list2.length < 2) return null;
+  const label = (started) => new Date(started * 1e3).toLocaleTimeString();
+  return jsxs6("label", { class: "which", children: [
+    jsx7("span", { class: "hide", children: "Conversation" }),
+    jsx7("select", { value: about.value?.source ?? "", onChange: (event) => choose(event.currentTarget.value), "data-conversations": true, children: list2.map((each) => jsxs6("option", { value: each.id, children: [
+      label(each.started),
+      " ",
+      each.name
+    ] }, each.id)) })
+  ] });
 }
 function Bar2() {
   const told = about.value;
   const agent = told?.header.agent ?? {};
   const name2 = agent.command?.map((word) => word.slice(word.lastIndexOf("/") + 1)).join(" ") ?? agent.url ?? agent.name ?? "";
-  return jsxs5("header", { class: "bar", children: [
-    jsxs5("span", { class: "brand", children: [
-      jsx6(Icon, { name: "logo", size: 18 }),
+  return jsxs6("header", { class: "bar", children: [
+    jsxs6("span", { class: "brand", children: [
+      jsx7(Icon, { name: "logo", size: 18 }),
       "acpella"
     ] }),
-    jsx6("span", { class: "sep" }),
-    jsx6("h1", { class: "cut", children: jsx6(Visible, { text: name2 || told?.name || "Inspector" }) }),
-    told !== null && (told.live ? jsx6("span", { class: "badge run", children: paused.value ? "paused" : "live" }) : jsx6("span", { class: "badge", children: "recorded" })),
-    jsx6("span", { class: "grow" }),
-    told?.live && jsx6("button", { type: "button", class: "btn quiet", "aria-pressed": paused.value, onClick: () => paused.value = !paused.value, children: paused.value ? "Go on" : "Pause" }),
-    canSave() && jsxs5("button", { type: "button", class: "btn", onClick: save, children: [
-      jsx6(Icon, { name: "save", size: 14 }),
+    jsx7("span", { class: "sep" }),
+    jsx7("h1", { class: "cut", children: jsx7(Visible, { text: name2 || told?.name || "Inspector" }) }),
+    told !== null && (told.live ? jsx7("span", { class: "badge run", children: paused.value ? "paused" : "live" }) : jsx7("span", { class: "badge", children: "recorded" })),
+    jsx7(Conversations, {}),
+    jsx7("span", { class: "grow" }),
+    told?.can_hold && jsx7("button", { type: "button", class: "btn quiet", "aria-pressed": setting.value || rule.value !== null, onClick: () => setting.value = !setting.value, "data-hold": true, children: "Hold" }),
+    told?.live && jsx7("button", { type: "button", class: "btn quiet", "aria-pressed": paused.value, onClick: () => paused.value = !paused.value, children: paused.value ? "Go on" : "Pause" }),
+    canSave() && jsxs6("button", { type: "button", class: "btn", onClick: save, children: [
+      jsx7(Icon, { name: "save", size: 14 }),
       " Save"
     ] }),
-    jsx6(IconButton, { icon: "theme", label: "Light or dark", onClick: flipTheme })
+    jsx7(IconButton, { icon: "theme", label: "Light or dark", onClick: flipTheme })
   ] });
 }
 function flipTheme() {
@@ -777,47 +1100,47 @@ function flipTheme() {
 function Foot({ onHelp }) {
   const stats = times.value?.stats;
   const told = about.value;
-  return jsxs5("footer", { class: "status-row", children: [
-    jsxs5("span", { children: [
+  return jsxs6("footer", { class: "status-row", children: [
+    jsxs6("span", { children: [
       rows.length,
       " rows, ",
       shown.value.length,
       " shown"
     ] }),
-    stats && jsxs5(Fragment5, { children: [
-      jsxs5("span", { children: [
+    stats && jsxs6(Fragment5, { children: [
+      jsxs6("span", { children: [
         stats.frames,
         " frames"
       ] }),
-      jsxs5("span", { children: [
+      jsxs6("span", { children: [
         stats.dropped,
         " dropped"
       ] }),
-      jsxs5("span", { children: [
+      jsxs6("span", { children: [
         stats.hidden,
         " values hidden"
       ] }),
-      jsx6("span", { children: bytes(stats.bytes) }),
-      jsxs5("span", { children: [
+      jsx7("span", { children: bytes(stats.bytes) }),
+      jsxs6("span", { children: [
         stats.sessions,
         " ",
         stats.sessions === 1 ? "session" : "sessions"
       ] })
     ] }),
-    (told?.left_out ?? 0) > 0 && jsxs5("span", { class: "warned", children: [
+    (told?.left_out ?? 0) > 0 && jsxs6("span", { class: "warned", children: [
       told.left_out,
       " rows more; `acpella inspect FILE --rows` shows all"
     ] }),
-    jsxs5("button", { type: "button", class: "end linkish", onClick: onHelp, children: [
-      jsx6("kbd", { children: "?" }),
+    jsxs6("button", { type: "button", class: "end linkish", onClick: onHelp, children: [
+      jsx7("kbd", { children: "?" }),
       " keys"
     ] })
   ] });
 }
 
 // src/inspect.tsx
-import { jsx as jsx7 } from "./libraries-c0a40985b0.js";
-render(jsx7(InspectorPage, {}), document.getElementById("app"));
+import { jsx as jsx8 } from "./libraries-c0a40985b0.js";
+render(jsx8(InspectorPage, {}), document.getElementById("app"));
 var embedded = document.getElementById("recording")?.textContent;
 if (embedded) void start(new EmbeddedSource(embedded));
 else {
