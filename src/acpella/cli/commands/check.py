@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..command_words import split_command
 from ..terminal.output import say, show, show_json
 
 if TYPE_CHECKING:
@@ -95,10 +96,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
     """Options, then `--` and the agent."""
-    options, command = list(words), list[str]()
-    if "--" in words:
-        cut = options.index("--")
-        options, command = options[:cut], options[cut + 1 :]
+    options, command = split_command(words)
     arguments = parser.parse_args(options)
     chosen = [bool(arguments.target), bool(command), arguments.client, arguments.list]
     if sum(chosen) > 1 or (arguments.client and arguments.fake_model):

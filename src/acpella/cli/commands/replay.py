@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
 from .. import exits
+from ..command_words import split_command
 from ..terminal.output import say, show
 
 if TYPE_CHECKING:
@@ -79,10 +80,7 @@ def _speed(text: str) -> float:
 
 def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
     """Options, then `--` and the agent."""
-    options, command = list(words), list[str]()
-    if "--" in words:
-        cut = options.index("--")
-        options, command = options[:cut], options[cut + 1 :]
+    options, command = split_command(words)
     arguments = parser.parse_args(options)
     if arguments.role == "client" and not command:
         parser.error(

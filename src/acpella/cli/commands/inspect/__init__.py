@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ... import exits
+from ...command_words import split_command
 from ...terminal.output import say
 
 if TYPE_CHECKING:
@@ -82,12 +83,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
     """Options, then `--` and the agent."""
-    options, command = list(words), list[str]()
-    if "--" in words:
-        cut = options.index("--")
-        options, command = options[:cut], options[cut + 1 :]
-        if not command:
-            parser.error("say which agent to stand before: acpella inspect -- AGENT [ARG...]")
+    options, command = split_command(words)
+    if "--" in words and not command:
+        parser.error("say which agent to stand before: acpella inspect -- AGENT [ARG...]")
     arguments = parser.parse_args(options)
     if command and (arguments.what or arguments.view or arguments.html):
         parser.error("either look at a recording, or stand before an agent")

@@ -4,6 +4,8 @@ import argparse
 import importlib
 from collections.abc import Sequence
 
+from ...command_words import split_command
+
 __all__ = ["declare", "parse", "run"]
 
 ACTIONS = {
@@ -51,10 +53,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
     """Options, then `--` and the agent; or an action."""
-    options, command = list(words), list[str]()
-    if "--" in words:
-        cut = options.index("--")
-        options, command = options[:cut], options[cut + 1 :]
+    options, command = split_command(words)
     if options and not options[0].startswith("-") and options[0] not in ACTIONS:
         known = ", ".join(ACTIONS)
         parser.error(f"{options[0]!r} is not one of {known}; write `--` before the command of an agent")
