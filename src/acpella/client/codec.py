@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import msgspec
 
+from acpella._protocol_versions import version_in
 from acpella.rpc import Vocabulary
 from acpella.schema import ClientCapabilities, Implementation, InitializeRequest, InitializeResponse, methods
-from acpella.schema.versions import version_in
 
 __all__ = ["CODECS", "Codec", "CodecV1", "Greeting", "UnknownVersion", "newest"]
 

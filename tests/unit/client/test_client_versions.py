@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from acpella._protocol_versions import choose_version, version_in
 from acpella.client.codec import CODECS, Codec, CodecV1, Greeting, UnknownVersion
 from acpella.rpc import Vocabulary
 from acpella.schema import ClientCapabilities, Implementation, InitializeResponse, encode
 from acpella.schema.methods import Vocabulary as MethodTable
-from acpella.schema.versions import choose_version, version_in
 
 ME = Implementation(name="me", version="1")
 

@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from acpella._protocol_versions import choose_version, version_in
 from acpella.rpc import Method
-from acpella.schema.versions import choose_version, version_in
 
 from ..definition import Definition
 from .base import Codec
