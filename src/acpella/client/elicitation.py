@@ -88,8 +88,8 @@ def to_response(reply: Reply) -> CreateElicitationResponse:
 def defaults_of(request: ElicitationFormMode | ElicitationSchema) -> dict[str, Any]:
     """What the form is filled with before the user changes it."""
     schema = request.requested_schema if isinstance(request, ElicitationFormMode) else request
-    found = {name: getattr(field, "default", None) for name, field in schema.properties.items()}
-    return {name: value for name, value in found.items() if value is not None}
+    defaults = {name: getattr(field, "default", None) for name, field in schema.properties.items()}
+    return {name: value for name, value in defaults.items() if value is not None}
 
 
 def check_form(schema: ElicitationSchema, content: Mapping[str, Any]) -> list[str]:

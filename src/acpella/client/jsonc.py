@@ -44,11 +44,11 @@ def strip(text: str) -> str:
                 raise ValueError(f"not JSON: the comment that begins in line {line} has no end")
             gaps.append(part.span())
             continue
-        found = part[0]
-        if comma >= 0 and found in "]}":
+        token = part[0]
+        if comma >= 0 and token in "]}":
             gaps.append((comma, comma + 1))
-        comma = part.start() if found == "," and before not in ("", ",", "[", "{", ":") else -1
-        before = found
+        comma = part.start() if token == "," and before not in ("", ",", "[", "{", ":") else -1
+        before = token
     pieces: list[str] = []
     done = 0
     for start, end in sorted(gaps):

@@ -82,10 +82,10 @@ def missing_variables(method: AuthMethod, env: Mapping[str, str]) -> list[str]:
 
 def methods_in(data: Any) -> list[AuthMethod]:
     """The ways to log in that an error names in its `data`, as some agents do."""
-    found = cast("dict[str, Any]", data).get("authMethods") if isinstance(data, dict) else None
-    if not isinstance(found, list):
+    listed = cast("dict[str, Any]", data).get("authMethods") if isinstance(data, dict) else None
+    if not isinstance(listed, list):
         return []
-    hello = msgspec.json.encode({"protocolVersion": 1, "authMethods": found})
+    hello = msgspec.json.encode({"protocolVersion": 1, "authMethods": listed})
     try:
         return decode(InitializeResponse, hello).auth_methods
     except (msgspec.ValidationError, ValueError):

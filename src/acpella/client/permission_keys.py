@@ -46,16 +46,16 @@ def command_in(call: ToolCallUpdate, cwd: str | Path = "") -> str:
     words = _words(command)
     if not words or any(isinstance(table.get(name), str) for name in _FILES):
         return ""
-    shown = command if isinstance(command, str) else shlex.join(words)
+    line = command if isinstance(command, str) else shlex.join(words)
     if more := _words(table.get("args")):
-        shown = f"{shown} {shlex.join(more)}"
+        line = f"{line} {shlex.join(more)}"
     if isinstance(env, Mapping) and env:
         pairs = cast("Mapping[str, Any]", env).items()
-        shown = " ".join([*(f"{name}={shlex.quote(str(value))}" for name, value in pairs), shown])
+        line = " ".join([*(f"{name}={shlex.quote(str(value))}" for name, value in pairs), line])
     where = table[place] if (place := _directory(table)) else ""
     if not where or (cwd and os.path.normpath(os.path.join(cwd, where)) == os.path.normpath(cwd)):
-        return shown
-    return f"cd {shlex.quote(where)} && {shown}"
+        return line
+    return f"cd {shlex.quote(where)} && {line}"
 
 
 def input_beside(call: ToolCallUpdate) -> dict[str, Any]:
@@ -64,8 +64,8 @@ def input_beside(call: ToolCallUpdate) -> dict[str, Any]:
     if not isinstance(raw, dict):
         return {} if raw is None or raw is msgspec.UNSET else {"input": raw}
     table = cast("dict[str, Any]", raw)
-    told = {"command", "args", "env", _directory(table)} if command_in(call) else set[str]()
-    return {name: value for name, value in table.items() if name not in told | _PROSE}
+    in_command = {"command", "args", "env", _directory(table)} if command_in(call) else set[str]()
+    return {name: value for name, value in table.items() if name not in in_command | _PROSE}
 
 
 def _directory(table: Mapping[str, Any]) -> str:

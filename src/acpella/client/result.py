@@ -221,16 +221,16 @@ class Result:
         was shown of the call before, as JSON, which the words of the question replace.
         """
         known = self.tool_calls.get(update.tool_call_id)
-        shown = [] if known is None else known.content
+        content_before = [] if known is None else known.content
         self.fold_tool_call(update)
         call = self.tool_calls[update.tool_call_id].to_update()
         if call.raw_input is not msgspec.UNSET and call.raw_input is not None:
             return call
-        if (given := _input_in(shown)) is not None:
+        if (given := _input_in(content_before)) is not None:
             return msgspec.structs.replace(call, raw_input=given)
-        kept = call.content or []
-        lost = [item for item in shown if isinstance(item, Content) and item not in kept]
-        return msgspec.structs.replace(call, content=[*lost, *kept])
+        content = call.content or []
+        lost = [item for item in content_before if isinstance(item, Content) and item not in content]
+        return msgspec.structs.replace(call, content=[*lost, *content])
 
     def reject_tool_call(self, tool_call_id: str) -> None:
         """The user said no."""

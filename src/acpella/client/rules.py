@@ -117,10 +117,10 @@ def _fits(path: str, glob: str, *, deny: bool) -> bool:
 
 def _upwards(path: str) -> list[str]:
     """The path, and the directories that it is in."""
-    found = [path]
+    paths = [path]
     while (parent := os.path.dirname(path)) not in ("", path):
-        found.append(path := parent)
-    return found
+        paths.append(path := parent)
+    return paths
 
 
 def _beneath(path: str, home: str) -> bool:

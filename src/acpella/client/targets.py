@@ -100,8 +100,8 @@ def find_endpoint(
         given = {name.lower() for name in headers or {}}
         if token is not None:
             given.add("authorization")
-        kept = {name: value for name, value in server.headers.items() if name.lower() not in given}
-        return target, Endpoint.of(server.url, headers={**kept, **(headers or {})}, token=token)
+        own_headers = {name: value for name, value in server.headers.items() if name.lower() not in given}
+        return target, Endpoint.of(server.url, headers={**own_headers, **(headers or {})}, token=token)
     if listed:
         return None
     endpoint = Endpoint.of(target, headers=headers, token=token)

@@ -105,5 +105,5 @@ def _known() -> dict[str, str]:
 
 def _write(known: dict[str, str]) -> None:
     directories.private(directories.state())
-    kept = dict(list(known.items())[-MAX_FILES:])
-    directories.write_private(_file(), msgspec.json.format(msgspec.json.encode(kept), indent=1))
+    newest = dict(list(known.items())[-MAX_FILES:])
+    directories.write_private(_file(), msgspec.json.format(msgspec.json.encode(newest), indent=1))
