@@ -507,7 +507,7 @@ def _read_lines(file: BinaryIO, first: int, limit: int | None, max_bytes: int) -
             chunk = chunk[_after_lines(chunk, skip) :]
             break
         skip -= ends
-    kept = bytearray()
+    text = bytearray()
     while limit is None or limit > 0:
         chunk = chunk or file.read(CHUNK)
         if not chunk:
@@ -517,11 +517,11 @@ def _read_lines(file: BinaryIO, first: int, limit: int | None, max_bytes: int) -
             if ends >= limit:
                 chunk = chunk[: _after_lines(chunk, limit)]
             limit = max(limit - ends, 0)
-        kept += chunk
-        if len(kept) > max_bytes:
+        text += chunk
+        if len(text) > max_bytes:
             return None
         chunk = b""
-    return bytes(kept)
+    return bytes(text)
 
 
 def _after_lines(data: bytes, count: int) -> int:

@@ -37,7 +37,7 @@ class Files:
     def matching(self, part: str, limit: int = 50) -> list[str]:
         """Those that contain what was typed; first those whose name begins with it."""
         part = part.lower()
-        found = [name for name in self.names() if part in name.lower()]
+        names = [name for name in self.names() if part in name.lower()]
 
         def rank(name: str) -> tuple[bool, bool, int, str]:
             low = name.lower()
@@ -48,7 +48,7 @@ class Files:
                 low,
             )
 
-        return sorted(found, key=rank)[:limit]
+        return sorted(names, key=rank)[:limit]
 
 
 def _git_files(root: Path) -> list[str]:
