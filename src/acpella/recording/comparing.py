@@ -161,19 +161,19 @@ def _compare_step(one: Step, other: Step, result: Comparison) -> None:
     if one.text is not None and other.text is not None:
         if one.text != other.text:
             lines = unified_diff(one.text.splitlines(), other.text.splitlines(), lineterm="", n=1)
-            shown = list(lines)[2 : 2 + _SHOWN_LINES]
-            result.keep(result.texts, (one.without_body(), other.without_body(), shown))
+            excerpt = list(lines)[2 : 2 + _SHOWN_LINES]
+            result.keep(result.texts, (one.without_body(), other.without_body(), excerpt))
         return
     if one.body == other.body:
         return
-    found = differences(without_volatile(one.body), without_volatile(other.body))
-    if not found:
+    fields = differences(without_volatile(one.body), without_volatile(other.body))
+    if not fields:
         return
     if one.what == "initialize":
-        result.capabilities += found
+        result.capabilities += fields
     else:
-        shown = found[:_SHOWN_FIELDS]
-        result.keep(result.fields, (one.without_body(), other.without_body(), shown))
+        excerpt = fields[:_SHOWN_FIELDS]
+        result.keep(result.fields, (one.without_body(), other.without_body(), excerpt))
 
 
 class _Side:

@@ -21,7 +21,7 @@ def cut_media(value: Any) -> tuple[Any, int]:
         return value, 0
     table = cast("dict[str, Any]", value)
     cut = 0
-    kept: dict[str, Any] = {}
+    short: dict[str, Any] = {}
     for name, item in table.items():
         if (
             name in ("data", "blob")
@@ -30,11 +30,11 @@ def cut_media(value: Any) -> tuple[Any, int]:
             and len(item) >= SMALLEST
         ):
             digest = hashlib.sha256(item.encode("utf-8", "surrogatepass")).hexdigest()
-            kept[name], size = f"<media sha256:{digest} {len(item)} bytes>", len(item)
+            short[name], size = f"<media sha256:{digest} {len(item)} bytes>", len(item)
         else:
-            kept[name], size = cut_media(item)
+            short[name], size = cut_media(item)
         cut += size
-    return kept, cut
+    return short, cut
 
 
 def is_cut(text: str) -> bool:

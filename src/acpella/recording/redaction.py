@@ -88,13 +88,13 @@ class Redactor:
 
     def words(self, words: Iterable[str]) -> list[str]:
         """A command line: the word after `--token` is a secret, too."""
-        kept: list[str] = []
+        safe: list[str] = []
         before = ""
         for word in words:
             option = before.startswith("-") and "=" not in before and SECRET_KEY.search(before)
-            kept.append(self._hide(word) if option and not word.startswith("-") else self.text(word))
+            safe.append(self._hide(word) if option and not word.startswith("-") else self.text(word))
             before = word
-        return kept
+        return safe
 
     def _json(self, text: str) -> str:
         """JSON as text, by the rules for messages; as it is, if they find nothing."""

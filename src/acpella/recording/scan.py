@@ -52,11 +52,11 @@ def scan(path: str | os.PathLike[str]) -> Iterator[Finding]:
         if isinstance(item, Damaged):
             yield Finding(item.line, "", "cannot be read, so nobody knows what it holds", item.reason[:80])
         elif isinstance(item, Frame):
-            found = list(_look(item.line, item.message, ""))
-            yield from found
+            findings = list(_look(item.line, item.message, ""))
+            yield from findings
             if item.raw is not None:
                 yield from _look(item.line, item.raw, "raw")
-            if not found and update_kind(item.message).endswith("_chunk"):
+            if not findings and update_kind(item.message).endswith("_chunk"):
                 content = as_dict(as_dict(as_dict(item.message["params"]).get("update")).get("content"))
                 if isinstance(text := content.get("text"), str):
                     stream = streams.setdefault(session_of(item.message), _Stream())
@@ -123,18 +123,18 @@ def _look(line: int, value: Any, path: str) -> Iterator[Finding]:
 
 
 def _secrets(text: str) -> Iterator[tuple[str, str]]:
-    found: list[str] = []
+    secrets: list[str] = []
     lower = text.lower()
     if any(hint in lower for hint in HINTS):
-        redact(text, lambda secret: found.append(secret) or secret)
-    for secret in found:
+        redact(text, lambda secret: secrets.append(secret) or secret)
+    for secret in secrets:
         if not _HIDDEN.search(secret):
             yield "looks like a secret", secret
     rest = _HIDDEN.sub(" ", text)
     for match in _RANDOM.finditer(rest):
         word = match[0]
         mixed = re.search(r"\d", word) and re.search(r"[a-z]", word) and re.search(r"[A-Z]", word)
-        if mixed and entropy(word) >= 4.0 and word not in found:
+        if mixed and entropy(word) >= 4.0 and word not in secrets:
             yield "looks random", word
     if "@" in rest:
         yield from (("an address of a person", match[0]) for match in _EMAIL.finditer(rest))

@@ -220,11 +220,11 @@ class Writer:
         self._line(direction, at, "msg", value, **raw, **({"cut": cut} if cut else {}))
 
     def _text(self, direction: Direction, line: bytes, at: float) -> None:
-        shown = self._filters.text(text := _decoded(line))
-        if "\ufffd" in text and shown == text:  # bytes that are not text, and no secret among them
+        filtered = self._filters.text(text := _decoded(line))
+        if "\ufffd" in text and filtered == text:  # bytes that are not text, and no secret among them
             self._line(direction, at, "b64", base64.b64encode(line).decode())
         else:
-            self._line(direction, at, "text", shown)
+            self._line(direction, at, "text", filtered)
 
     def _line(self, direction: Direction, at: float, kind: str, body: Any, **more: Any) -> None:
         self.number += 1

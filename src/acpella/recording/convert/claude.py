@@ -83,8 +83,10 @@ def _update(block: dict[str, Any]) -> dict[str, Any] | None:
         return {"sessionUpdate": "tool_call", **call, "rawInput": block.get("input")}
     if kind == "tool_result":
         status = "failed" if block.get("is_error") else "completed"
-        told = block.get("content")
-        parts = cast("list[Any]", told) if isinstance(told, list) else [{"type": "text", "text": str(told)}]
+        result = block.get("content")
+        parts = (
+            cast("list[Any]", result) if isinstance(result, list) else [{"type": "text", "text": str(result)}]
+        )
         content = [
             {"type": "content", "content": part} for part in parts if as_dict(part).get("type") == "text"
         ]

@@ -16,13 +16,13 @@ __all__ = ["read", "write"]
 
 def read(path: Path) -> Iterator[Item]:
     """Raises `ValueError` if no WebSocket is in it."""
-    found = False
+    any_socket = False
     entries = as_dict(document(path).get("log")).get("entries")
     for each in cast("list[Any]", entries if isinstance(entries, list) else []):
         messages = as_dict(each).get("_webSocketMessages")
         if not isinstance(messages, list) or not messages:
             continue
-        found = True
+        any_socket = True
         url = as_dict(as_dict(each).get("request")).get("url")
         yield Begin(2, new_header("converted", {"url": str(url).partition("?")[0]}, redacted="unknown"))
         began = float(as_dict(messages[0]).get("time", 0.0))
@@ -31,7 +31,7 @@ def read(path: Path) -> Iterator[Item]:
             at = float(message.get("time", 0.0)) - began
             for line in str(message.get("data", "")).splitlines():
                 yield parsed(line, at, "out" if message.get("type") == "send" else "in", number)
-    if not found:
+    if not any_socket:
         raise ValueError(f"{path} holds no messages of a WebSocket")
 
 

@@ -57,8 +57,8 @@ def _arrow(frame: Frame, methods: dict[tuple[str, str], str], out: TextIO) -> No
         asker = "out" if frame.direction == "in" else "in"
         method = methods.pop((asker, repr(message["id"])), "?")
         result = as_dict(message.get("result"))
-        told: Any = result.get("stopReason") or as_dict(message.get("error")).get("message") or ""
-        out.write(f"    {way.replace('->>', '-->>')}: {_clean(f'{method} {told}'.strip())}\n")
+        outcome: Any = result.get("stopReason") or as_dict(message.get("error")).get("message") or ""
+        out.write(f"    {way.replace('->>', '-->>')}: {_clean(f'{method} {outcome}'.strip())}\n")
 
 
 def _said(message: dict[str, Any]) -> str:

@@ -176,8 +176,8 @@ class ReplayedAgent:
                 f"another answer to the question of line {question.line} than was recorded: "
                 f"{_choice(before)} then, {_choice(result)} now"
             )
-        if self._match == "exact" and (found := differences(before, self._map.to_recorded(result))):
-            listed = "".join(f"\n  {difference}" for difference in found[:20])
+        if self._match == "exact" and (differing := differences(before, self._map.to_recorded(result))):
+            listed = "".join(f"\n  {difference}" for difference in differing[:20])
             method = question.message["method"]
             return f"another answer to `{method}` than was recorded (recorded ≠ now):{listed}"
         return None

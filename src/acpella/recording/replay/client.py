@@ -181,9 +181,9 @@ class ReplayedClient:
         now = done.result()
         method = request.message["method"]
         if kind_of(now) != kind_of(recorded):
-            told = as_dict(now.get("error")).get("message", "an answer")
+            reason = as_dict(now.get("error")).get("message", "an answer")
             self._fail(
-                f"`{method}` (line {request.line}): {kind_of(recorded)} then, {kind_of(now)} now: {told}"
+                f"`{method}` (line {request.line}): {kind_of(recorded)} then, {kind_of(now)} now: {reason}"
             )
             return
         before, result = as_dict(recorded.get("result")), as_dict(now.get("result"))
@@ -215,19 +215,21 @@ class ReplayedClient:
         params = self._map.to_recorded(message.get("params"))
         free = [q for q in self._questions if not q.used and q.method == method]
         wanted = digest(params)
-        found = next((q for q in free if q.digest == wanted), None)
-        if found is None and self._match != "exact":
-            found = next(iter(free), None)
-        if found is None or found.answer is None:
+        question = next((q for q in free if q.digest == wanted), None)
+        if question is None and self._match != "exact":
+            question = next(iter(free), None)
+        if question is None or question.answer is None:
             self._fail(f"the agent asks for `{method}`, which it did not then")
             error = {"code": _NOT_RECORDED, "message": f"the recording has no further `{method}`"}
             await self._wire.send({"jsonrpc": "2.0", "id": message["id"], "error": error})
             return
-        found.used = True
-        before = as_dict(self._frames[found.request].message.get("params"))
+        question.used = True
+        before = as_dict(self._frames[question.request].message.get("params"))
         now = as_dict(message.get("params"))
         self._map.add("terminalId", before.get("terminalId"), now.get("terminalId"))
-        await self._wire.send({**self._map.to_now(self._frames[found.answer].message), "id": message["id"]})
+        await self._wire.send(
+            {**self._map.to_now(self._frames[question.answer].message), "id": message["id"]}
+        )
 
     def _fail(self, text: str) -> None:
         self.failures.append(text)

@@ -204,15 +204,15 @@ class Script:
         same = [e for e in self.exchanges if e.method == method and _fits(e, session)]
         free = [e for e in same if not e.used]
         if how == "exact":
-            found = next((e for e in free if not differences(e.params, params)), None)
+            exchange = next((e for e in free if not differences(e.params, params)), None)
         else:
             wanted = digest(params)
-            found = next((e for e in free if e.digest == wanted), None) if how == "shape" else None
-            found = found or next(iter(free), None)
-        if found is None:
+            exchange = next((e for e in free if e.digest == wanted), None) if how == "shape" else None
+            exchange = exchange or next(iter(free), None)
+        if exchange is None:
             raise self._no_match(method, params, same, free, how)
-        found.used = True
-        return found
+        exchange.used = True
+        return exchange
 
     def _no_match(
         self, method: str, params: Any, same: list[Exchange], free: list[Exchange], how: Match
