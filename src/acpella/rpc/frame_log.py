@@ -46,7 +46,7 @@ class FrameLog:
                 if n == 0 and not whole:
                     lines.append(f"{direction} ...")  # it may begin inside a secret, which nothing would tell
                 elif line.strip():
-                    shown = redact(line.strip())
-                    shown = shown if len(shown) <= SHOWN_FRAME else shown[:SHOWN_FRAME] + "..."
-                    lines.append(f"{direction} {shown}")
+                    excerpt = redact(line.strip())
+                    excerpt = excerpt if len(excerpt) <= SHOWN_FRAME else excerpt[:SHOWN_FRAME] + "..."
+                    lines.append(f"{direction} {excerpt}")
         return tuple(lines[-count:])

@@ -147,11 +147,11 @@ class Framer:
                     self._need = length or None
                     return data[end + 1 :]
                 start = end + 1
-            elif found := _LENGTH.search(line):
-                if garbage := line[: found.start()].strip():  # such as a body longer than announced
+            elif header := _LENGTH.search(line):
+                if garbage := line[: header.start()].strip():  # such as a body longer than announced
                     blocks.append(Broken(_NO_HEADER, garbage[:EXCERPT]))
-                    start = at + found.start()
-                digits = found[1].strip()
+                    start = at + header.start()
+                digits = header[1].strip()
                 length = int(digits) if digits.isdigit() and len(digits) < 19 else None
                 if length is None:
                     blocks.append(Broken("Content-Length is not a number", line[:EXCERPT]))

@@ -158,11 +158,11 @@ _TAIL_ID = re.compile(rb',\s*"id"\s*:\s*' + _ID + rb'\s*(?:,\s*"jsonrpc"\s*:\s*"
 
 def guess(head: bytes, tail: bytes) -> tuple[RequestId | None, bool]:
     """The id of an unreadable message, as its two ends show it, and whether it looks like a response."""
-    if found := _HEAD_ID.match(head):
-        return _guessed_id(found[1]), found[2] in (b"result", b"error")
+    if match := _HEAD_ID.match(head):
+        return _guessed_id(match[1]), match[2] in (b"result", b"error")
     name = _HEAD_NAME.match(head)
-    if name and (found := _TAIL_ID.search(tail or head)):
-        return _guessed_id(found[1]), name[1] in (b"result", b"error")
+    if name and (match := _TAIL_ID.search(tail or head)):
+        return _guessed_id(match[1]), name[1] in (b"result", b"error")
     return None, False
 
 

@@ -233,14 +233,14 @@ class Peer:
             blocks = self._framer.feed(data)
             if len(blocks) != 1 or isinstance(block := blocks[0], Broken):
                 return self._read_blocks(blocks, events)
-            found = self._read_stream(block)
-            if found is None:
+            updates = self._read_stream(block)
+            if updates is None:
                 return self._read_frames(block, events)
         except Exception as error:  # a bug: what was read before it still counts
             events.append(Crash(error))
             return events
         self.only_stream = True
-        return found
+        return updates
 
     def finish(self) -> list[PeerEvent]:
         """The peer will send no more: give the event of an unterminated last line, if any."""
@@ -257,9 +257,9 @@ class Peer:
             if isinstance(block, Broken):
                 self._skip(InvalidRequest(block.reason), block.head, block.tail, events)
                 continue
-            found = self._read_stream(block)
-            if found is not None:
-                events += found
+            updates = self._read_stream(block)
+            if updates is not None:
+                events += updates
             else:
                 self._read_frames(block, events)
         return events
@@ -269,11 +269,11 @@ class Peer:
         if self._stream is None or self._stream_name not in block[:STREAM_HINT]:
             return None
         try:
-            found: list[PeerEvent] = self._stream.decode_lines(block)
+            updates: list[PeerEvent] = self._stream.decode_lines(block)
         except UNREADABLE:
             return None  # something else is among them: one at a time
         lines = 1 if self._framer.framing == "headers" else block.count(b"\n") + 1
-        return found if len(found) == lines else None
+        return updates if len(updates) == lines else None
 
     def _read_frames(self, block: bytes, events: list[PeerEvent]) -> list[PeerEvent]:
         if self._framer.framing == "headers":
