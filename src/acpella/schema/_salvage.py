@@ -113,7 +113,7 @@ def _read_tagged(structs: list[type[Struct]], value: dict[str, Any], where: str)
 
 
 def _read_struct(cls: type[Struct], value: dict[str, Any], where: str) -> Any:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for field in _fields(cls):
         place = f"{where}.{field.key}"
         if field.key not in value:
@@ -122,21 +122,21 @@ def _read_struct(cls: type[Struct], value: dict[str, Any], where: str) -> Any:
             continue
         given = value[field.key]
         if given is None and field.flag is NULL_AS_EMPTY:
-            found[field.name] = _empty(field.kind)
+            values[field.name] = _empty(field.kind)
             continue
         try:
-            found[field.name] = _read_soft_list(field, given, place) if field.soft else None
-            if found[field.name] is None:
-                found[field.name] = _read(field.kind, given, place)
+            values[field.name] = _read_soft_list(field, given, place) if field.soft else None
+            if values[field.name] is None:
+                values[field.name] = _read(field.kind, given, place)
         except ValidationError as error:
-            found.pop(field.name, None)
+            values.pop(field.name, None)
             if not field.soft:
                 raise
             log.warning("%s.%s is malformed and was left out: %s", cls.__name__, field.name, error)
             if field.required:
-                found[field.name] = _empty(field.kind)
+                values[field.name] = _empty(field.kind)
     try:
-        return cls(**found)
+        return cls(**values)
     except ValueError as error:  # what a __post_init__ refused
         raise ValidationError(f"{error} - at `{where}`") from None
 

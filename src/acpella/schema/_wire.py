@@ -84,8 +84,8 @@ class Unknown:
         return hash(self.tag)
 
     def __repr__(self) -> str:
-        shown = self.raw if len(self.raw) <= 200 else self.raw[:200] + b"..."
-        return f"Unknown({self.tag!r}, {shown!r})"
+        excerpt = self.raw if len(self.raw) <= 200 else self.raw[:200] + b"..."
+        return f"Unknown({self.tag!r}, {excerpt!r})"
 
 
 class Pick(Generic[T]):
@@ -121,9 +121,9 @@ def native(annotation: Any) -> Any:
         for extra in extras:
             if isinstance(extra, Pick):
                 return _stand_in(cast("Pick[Any]", extra))
-        kept = [extra for extra in extras if not isinstance(extra, Flag)]
+        constraints = [extra for extra in extras if not isinstance(extra, Flag)]
         inner = native(inner)
-        return Annotated[(inner, *kept)] if kept else inner
+        return Annotated[(inner, *constraints)] if constraints else inner
     if origin is Union or origin is types.UnionType:
         members = tuple(native(arg) for arg in get_args(annotation) if arg is not Unknown)
         return Union[members]  # noqa: UP007 - built from a tuple

@@ -24,9 +24,9 @@ def schema_error(kind: Any, value: Any) -> str | None:
 
 def extra_fields(kind: Any, value: Any) -> list[str]:
     """Where objects have fields that no version of the protocol gives them, as paths from `$`."""
-    found: list[str] = []
-    _walk(native(kind), value, "$", found)
-    return found
+    paths: list[str] = []
+    _walk(native(kind), value, "$", paths)
+    return paths
 
 
 def _walk(kind: Any, value: Any, where: str, found: list[str]) -> None:
