@@ -41,10 +41,10 @@ class Address:
             raise ValueError(
                 f"{self.schema[:60]!r} cannot be a schema: use lower-case letters, digits and underscores"
             )
-        kept = [(name, value) for name, value in options if name != "schema"]
-        self._dsn = urlunsplit((scheme, netloc, path, urlencode(kept), ""))
-        database = unquote(path.strip("/")) or dict(kept).get("dbname") or dict(kept).get("database") or ""
-        host = hosts or dict(kept).get("host", "")
+        pairs = [(name, value) for name, value in options if name != "schema"]
+        self._dsn = urlunsplit((scheme, netloc, path, urlencode(pairs), ""))
+        database = unquote(path.strip("/")) or dict(pairs).get("dbname") or dict(pairs).get("database") or ""
+        host = hosts or dict(pairs).get("host", "")
         self.where = f"the PostgreSQL database {database or 'of the user'}" + (f" on {host}" if host else "")
         """What people are told: the database and its host, no user and no password."""
 

@@ -156,22 +156,22 @@ class Node:
         )
         seen: Any = None
         while True:
-            found = await connection.fetchrow(_NAMED, self.name)
-            if found is not None and found["remaining"] > 0:
-                if not patient or (seen is not None and seen != found["seen_at"]):
+            row = await connection.fetchrow(_NAMED, self.name)
+            if row is not None and row["remaining"] > 0:
+                if not patient or (seen is not None and seen != row["seen_at"]):
                     raise StoreError(
                         f"another process is node {self.name!r} already; give this one a name of its own"
                     )
-                seen = found["seen_at"]
+                seen = row["seen_at"]
                 log.info("waiting for the lease of the last node %s to end", self.name)
-                await asyncio.sleep(min(found["remaining"] + 0.01, self.seconds / 3))
+                await asyncio.sleep(min(row["remaining"] + 0.01, self.seconds / 3))
                 continue
             before = now()
             try:
                 async with connection.transaction():
-                    if found is not None:
+                    if row is not None:
                         gone = "DELETE FROM nodes WHERE incarnation = $1 AND lease_until <= clock_timestamp()"
-                        await connection.execute(gone, found["incarnation"])
+                        await connection.execute(gone, row["incarnation"])
                     self.incarnation = await connection.fetchval(_REGISTER, self.name, self.seconds)
             except asyncpg.UniqueViolationError:
                 continue  # another was faster, or the last one is alive after all

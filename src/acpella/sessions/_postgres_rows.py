@@ -142,8 +142,8 @@ def moment(text: str) -> datetime | None:
 
 async def check_owner(connection: "AnyConnection", table: str, name: str, key: int, incarnation: int) -> None:
     """Raises `SessionBusy` if another living node has it, `StoreUnavailable` if this one is not alive."""
-    found = await connection.fetchrow(OWNER.format(table=table), key, incarnation)
-    owner, node, silent, alive = found or (None, None, None, False)
+    row = await connection.fetchrow(OWNER.format(table=table), key, incarnation)
+    owner, node, silent, alive = row or (None, None, None, False)
     if owner is None or node is None or owner == incarnation:
         if alive:
             return
@@ -166,10 +166,10 @@ async def find(
 ) -> Any:
     query = f"SELECT {columns} FROM {table} WHERE id = $1 AND principal = $2" + " FOR UPDATE" * lock
     plain = is_text(session_id, principal)
-    found = await connection.fetchrow(query, session_id, principal) if plain else None
-    if found is None:
+    row = await connection.fetchrow(query, session_id, principal) if plain else None
+    if row is None:
         raise SessionNotFound(session_id)
-    return found
+    return row
 
 
 def to_record(row: Any) -> SessionRecord:

@@ -59,7 +59,7 @@ def append_statement(table: Table, *, changes: bool = False, settle: bool = Fals
     settled = """, settled AS (
         UPDATE commands c SET state = 'done', body = '' FROM held h WHERE c.target = h.id AND c.id = h.settle
     )"""
-    told = 10 + len(columns)
+    hint = 10 + len(columns)
     return f"""
     WITH given AS (
         SELECT * FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[]{arrays})
@@ -79,7 +79,7 @@ def append_statement(table: Table, *, changes: bool = False, settle: bool = Fals
         JOIN held h ON h.job = e.job
     ){settled if settle else ""}
     SELECT job, last_seq FROM written
-    {f"UNION ALL SELECT NULL, length(pg_notify(${told}, ${told + 1})::text)" if tell else ""}
+    {f"UNION ALL SELECT NULL, length(pg_notify(${hint}, ${hint + 1})::text)" if tell else ""}
     """
 
 
@@ -262,12 +262,12 @@ class Writer:
     async def _refuse(self, connection: "AnyConnection", job: _Append) -> None:
         """Nothing was written: find out why. It may be there already, from an attempt that was cut off."""
         name = job.lease.session_id
-        found = await connection.fetchrow(
+        head = await connection.fetchrow(
             f"SELECT k, epoch, owner, last_seq FROM {self._table.heads} WHERE id = $1", name
         )
-        if found is None:
+        if head is None:
             return job.fail(SessionNotFound(name))
-        key, epoch, owner, last = found
+        key, epoch, owner, last = head
         if epoch != job.lease.epoch or owner != self._node.incarnation:
             return job.fail(Fenced(f"session {name!r} was given back or taken by somebody else"))
         if job.events and last == job.expected + len(job.events):

@@ -70,11 +70,11 @@ async def _copy(record: SessionRecord, events: list[Event], target: CompleteStor
     except SessionNotFound:
         pass
     else:
-        kept = await _read(target, there)
-        if _same(there, record) and _digest(kept) == _digest(events):
+        stored = await _read(target, there)
+        if _same(there, record) and _digest(stored) == _digest(events):
             return Copied(id=record.id, outcome="there", events=len(events))
-        newer = there.updated_at > record.updated_at or len(kept) > len(events)
-        if newer or _digest(kept) != _digest(events[: len(kept)]):
+        newer = there.updated_at > record.updated_at or len(stored) > len(events)
+        if newer or _digest(stored) != _digest(events[: len(stored)]):
             reason = "the target has a session of this id that is newer or another one; delete one of the two"
             return Copied(id=record.id, outcome="refused", events=0, reason=reason)
         await target.delete(record.id, principal=record.principal)

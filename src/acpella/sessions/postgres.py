@@ -267,9 +267,9 @@ class PostgresStore:
             if not is_text(principal, cwd or ""):
                 return Page([], None)
             rows = await connection.fetch(query, *values)
-            found = [to_record(row) for row in rows[:limit]]
+            records = [to_record(row) for row in rows[:limit]]
             more = len(rows) > limit
-            return Page(found, encode_cursor(found[-1].updated_at, found[-1].id) if more else None)
+            return Page(records, encode_cursor(records[-1].updated_at, records[-1].id) if more else None)
 
         return await self._run(page)
 
