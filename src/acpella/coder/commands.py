@@ -67,13 +67,13 @@ def add_commands(coder: Commanded) -> None:
 
 def unknown_command(turn: Turn, agent: Agent) -> str | None:
     """What to answer to a command that is none; None if the prompt is not a command."""
-    found = _COMMAND.match(turn.text.lstrip())
-    if found is None:
+    typed = _COMMAND.match(turn.text.lstrip())
+    if typed is None:
         return None
     known = [command.name for command in agent.commands]
-    near = difflib.get_close_matches(found[1], known, n=1)
+    near = difflib.get_close_matches(typed[1], known, n=1)
     hint = f" Did you mean `/{near[0]}`?" if near else ""
-    return f"There is no command `/{found[1]}`.{hint} There are: {', '.join(f'`/{name}`' for name in known)}."
+    return f"There is no command `/{typed[1]}`.{hint} There are: {', '.join(f'`/{name}`' for name in known)}."
 
 
 def _help(turn: Turn, coder: Commanded) -> str:

@@ -91,18 +91,18 @@ class Fetched:
 def is_public(address: str) -> bool:
     """Whether an IP address is one of the internet's, also behind an IPv6 form of an IPv4 address."""
     try:
-        found: Address = ip_address(address.partition("%")[0])
+        ip: Address = ip_address(address.partition("%")[0])
     except ValueError:
         return False
-    if isinstance(found, IPv6Address):
-        inner = found.ipv4_mapped
-        if inner is None and found in _NAT64:
-            inner = IPv4Address(int(found) & 0xFFFFFFFF)
-        if inner is None and found in _6TO4:
-            inner = found.sixtofour
+    if isinstance(ip, IPv6Address):
+        inner = ip.ipv4_mapped
+        if inner is None and ip in _NAT64:
+            inner = IPv4Address(int(ip) & 0xFFFFFFFF)
+        if inner is None and ip in _6TO4:
+            inner = ip.sixtofour
         if inner is not None:
             return is_public(str(inner))
-    return found.is_global and not any(found.version == each.version and found in each for each in _FORBIDDEN)
+    return ip.is_global and not any(ip.version == each.version and ip in each for each in _FORBIDDEN)
 
 
 async def look_up(host: str, port: int) -> list[str]:

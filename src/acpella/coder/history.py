@@ -110,13 +110,15 @@ def fitted(messages: Iterable[Message], accepts: frozenset[Any]) -> list[Message
             attached=True,
         )
 
-    told: list[Message] = []
+    described: list[Message] = []
     for message in messages:
         if isinstance(message, AssistantMessage):
-            told.append(message)
+            described.append(message)
         else:
-            told.append(msgspec.structs.replace(message, content=[part(each) for each in message.content]))
-    return told
+            described.append(
+                msgspec.structs.replace(message, content=[part(each) for each in message.content])
+            )
+    return described
 
 
 def tokens(messages: Iterable[Message]) -> int:

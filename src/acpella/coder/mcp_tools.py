@@ -181,12 +181,12 @@ def _part(block: ContentBlock) -> Text | Image:
 
 def _image(data: str, mime_type: str) -> Text | Image:
     try:
-        found = image_type(decoded(data, limit=IMAGE_LIMIT))
+        kind = image_type(decoded(data, limit=IMAGE_LIMIT))
     except MediaError as error:
         return Text(f"[an image, {mime_type}, left out: {error}]")
-    if found is None:
+    if kind is None:
         return Text(f"[an image, {mime_type}, left out: models take PNG, JPEG, GIF and WebP]")
-    return Image("".join(data.split()), found)
+    return Image("".join(data.split()), kind)
 
 
 def _short(text: str) -> str:

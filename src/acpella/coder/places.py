@@ -254,15 +254,15 @@ def _copy_tree(source: Path, target: Path, jail: Jail, left: _Budget) -> None:
 
 def _copy_git_config(source: Path, target: Path) -> None:
     """Copy what git needs to read the repository. Addresses of remotes and headers may hold tokens."""
-    kept: list[str] = []
+    sections: list[str] = []
     keep = False
     with open(source, encoding="utf-8", errors="replace") as file:
         for line in file:
             if line.lstrip().startswith("["):
                 keep = line.split("]")[0].strip(" \t[").lower() in ("core", "extensions", "user")
             if keep:
-                kept.append(line)
-    target.write_text("".join(kept), encoding="utf-8")
+                sections.append(line)
+    target.write_text("".join(sections), encoding="utf-8")
 
 
 def _sweep() -> None:

@@ -47,9 +47,9 @@ def context_window(model: str) -> int:
 def accepts(model: str) -> frozenset[Literal["image", "audio"]]:
     """What it takes besides text. A model that is not known to see gets images described."""
     name = model.lower()
-    found: set[Literal["image", "audio"]] = set()
+    kinds: set[Literal["image", "audio"]] = set()
     if _IMAGES.search(name):
-        found.add("image")
+        kinds.add("image")
     if _SOUNDS.search(name):
-        found.add("audio")
-    return frozenset(found)
+        kinds.add("audio")
+    return frozenset(kinds)

@@ -111,8 +111,8 @@ def _one(clause: str) -> Step | None:
     while (shorter := _POLITE.sub("", words, count=1)) != words:
         words = shorter
     for rule in _RULES if len(words) <= MAX_SENTENCE else _LONG_RULES:
-        if (found := rule(words)) is not None:
-            tool, arguments = found
+        if (request := rule(words)) is not None:
+            tool, arguments = request
             return Step(tool, arguments, clause)
     return None
 

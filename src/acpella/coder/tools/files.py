@@ -266,5 +266,5 @@ def _near(text: str, old: str) -> str:
             return "Nothing in it looks similar; read the file again."
         at, why = squeezed.index(best[0]), "Line {} looks similar to its first line"
     start, end = max(at - 1, 0), min(at + len(wanted) + 1, at + 12, len(lines))
-    shown = "\n".join(lines[start:end])
-    return f"{why.format(at + 1)}; lines {start + 1} to {end} are:\n{shown}"
+    excerpt = "\n".join(lines[start:end])
+    return f"{why.format(at + 1)}; lines {start + 1} to {end} are:\n{excerpt}"

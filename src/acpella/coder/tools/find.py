@@ -137,9 +137,9 @@ async def _ask_git(start: Path) -> list[str] | None:
 
 def _walk(jail: Jail, start: Path) -> list[str]:
     """All files beneath a directory; links are not followed."""
-    found: list[str] = []
+    files: list[str] = []
     waiting = [start]
-    while waiting and len(found) <= MAX_FILES:
+    while waiting and len(files) <= MAX_FILES:
         directory = waiting.pop()
         try:
             entries = jail.list_dir(directory)
@@ -147,20 +147,20 @@ def _walk(jail: Jail, start: Path) -> list[str]:
             continue
         for entry in entries:
             if entry.kind == "file":
-                found.append(str((directory / entry.name).relative_to(start)))
+                files.append(str((directory / entry.name).relative_to(start)))
             elif entry.kind == "directory" and entry.name not in _SKIPPED:
                 waiting.append(directory / entry.name)
-    return found
+    return files
 
 
 def _allowed(jail: Jail, start: Path, paths: list[str]) -> list[str]:
     """Those that exist, are not secret and do not lead out."""
-    kept: list[str] = []
+    inside: list[str] = []
     for path in paths:
         with suppress(JailError, OSError):
             if jail.resolve(start / path).is_file():
-                kept.append(path)
-    return kept
+                inside.append(path)
+    return inside
 
 
 # -- which lines match ---------------------------------------------------------------------------

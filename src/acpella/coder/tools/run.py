@@ -73,9 +73,9 @@ class Run(BuiltIn):
             raise ToolError("`command` is empty; say what to run")
         if len(command) > LONGEST:
             raise ToolError(f"the command has more than {LONGEST} characters; write a script and run that")
-        if found := _CONTROL.search(command):
+        if hidden := _CONTROL.search(command):
             raise ToolError(
-                f"the command contains the control character {found[0]!r}; nobody can see what it does. Use "
+                f"the command contains the control character {hidden[0]!r}; nobody can see what it does. Use "
                 "tabs and line ends only, and write others as the shell does, such as $'\\x1b'"
             )
         number(arguments, "timeout")
