@@ -1,7 +1,9 @@
 """Who gets in, from where, and what a hostile agent can do to the page: nothing."""
 
 import http.client
+import inspect
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,23 +14,21 @@ from page_driver import PageDriver
 from playwright.sync_api import expect
 from web_server import TOKENS, WebServer, running
 
+from acpella.server import app
+from acpella.web import page as page_module
+from acpella.web import static_files
 from acpella.web.static_files import POLICY
 
 OpenPage = Callable[..., PageDriver]
 
 SHOT_AGENT = str(Path(__file__).parent / "payload_agent.py")
 
-ROUTES = (
-    "/acp",
-    "/acp/ticket",
-    "/acp/rpc",
-    "/acp/sse",
-    "/acp/ws",
-    "/message",
-    "/metrics",
-    "/inspect",
-    "/nowhere",
-)
+PROTECTED = (
+    "/acp", "/acp/ticket", "/acp/rpc", "/acp/sse", "/acp/ws", "/message", "/metrics", "/inspect",
+    "/inspect/rows", "/nowhere",
+)  # fmt: skip
+HEALTH = ("/healthz", "/readyz")
+"""For whoever watches over the server; they tell no more than that it runs."""
 
 
 def ask(
@@ -52,16 +52,31 @@ UPGRADE: dict[str, Any] = {
 }
 
 
+def static_paths() -> list[str]:
+    manifest = json.loads((Path(static_files.__file__).parent / "static" / "manifest.json").read_bytes())
+    return [f"/static/{name}" for name in manifest.values() if not name.endswith(".html")]
+
+
+def test_the_walk_knows_every_route() -> None:
+    """A route that is new has to be named above."""
+    source = inspect.getsource(app) + inspect.getsource(page_module)
+    named = set(re.findall(r"""["'](/[a-z/]+)["']""", source))
+    named |= {"/acp" + rest for rest in re.findall(r"""f["']\{path\}(/[a-z]+)["']""", source)}
+    assert named <= {*PROTECTED, *HEALTH, "/acp/login"}
+
+
 def test_nothing_but_the_page_answers_without_credentials(shower: WebServer) -> None:
-    for path in ROUTES:
-        for method in ("GET", "POST", "DELETE"):
+    for path in PROTECTED:
+        for method in ("GET", "POST", "DELETE", "PUT"):
             status, _, _ = ask(shower, method, path)
             assert status in (401, 404, 405), (method, path, status)
             assert not (status == 404 and path.startswith("/acp")), (method, path)
+    for path in (*PROTECTED, "/", "/acp/login", *HEALTH, *static_paths()):
         status, _, _ = ask(shower, "GET", path, **UPGRADE)
         assert status in (401, 403, 404), ("upgrade", path, status)
-    status, _, _ = ask(shower, "GET", "/", **UPGRADE)
-    assert status in (401, 403)
+    for path in HEALTH:
+        status, _, text = ask(shower, "GET", path)
+        assert status == 200 and len(text) < 20
 
 
 def test_the_page_has_its_policy_and_no_secret(shower: WebServer) -> None:
@@ -81,21 +96,21 @@ def test_the_page_has_its_policy_and_no_secret(shower: WebServer) -> None:
     assert headers["content-security-policy"] == POLICY
 
 
-@pytest.mark.parametrize("path", ["/", "/static/manifest.json", "/acp/login", "/acp/ticket"])
-def test_other_names_and_other_origins_are_refused(shower: WebServer, path: str) -> None:
-    token = f"Bearer {TOKENS['mira']}"
-    method = "POST" if path.startswith("/acp") else "GET"
-    rebound: dict[str, Any] = {
-        "Host": f"evil.example:{shower.port}",
-        "Accept": "text/html",
-        "Authorization": token,
-    }
-    assert ask(shower, method, path, **rebound)[0] == 403
-    for origin in ("https://evil.example", "null", f"http://127.0.0.1:{shower.port + 1}", "file://"):
-        headers: dict[str, Any] = {"Origin": origin, "Accept": "text/html", "Authorization": token}
-        assert ask(shower, method, path, **headers)[0] == 403, origin
-    sneaky: dict[str, Any] = {"Sec_Fetch_Site": "cross-site", "Accept": "text/html", "Authorization": token}
-    assert ask(shower, method, path, **sneaky)[0] == 403
+def test_other_names_and_other_origins_are_refused_on_every_route(shower: WebServer) -> None:
+    for path in (*PROTECTED, "/", "/acp/login", *static_paths()):
+        given: dict[str, Any] = {"Accept": "text/html", "Authorization": f"Bearer {TOKENS['mira']}"}
+        strangers: list[dict[str, Any]] = [
+            {"Host": f"evil.example:{shower.port}"},
+            *({"Origin": origin} for origin in ("https://evil.example", "null", "file://")),
+            {"Origin": f"http://127.0.0.1:{shower.port + 1}"},
+            {"Sec_Fetch_Site": "cross-site"},
+        ]
+        for stranger in strangers:
+            for more in ({}, UPGRADE):
+                status, headers, _ = ask(shower, "GET", path, **given, **stranger, **more)
+                assert status == 403, (path, stranger, more, status)
+                assert "access-control-allow-origin" not in headers
+            assert ask(shower, "POST", path, **given, **stranger)[0] == 403, (path, stranger)
 
 
 def test_a_socket_of_another_origin_is_refused_even_with_a_ticket(shower: WebServer) -> None:
