@@ -59,7 +59,9 @@ def test_a_permission_starts_at_reject_and_says_who_decided(open_page: OpenPage,
     expect(dialog.locator("tr.a")).to_contain_text("LOUD")
     expect(dialog.locator("[data-reject]")).to_be_focused()
     expect(driver.page).to_have_title(re.compile(r"^\(!\)"))
-    expect(driver.page.locator('.session[data-state="waiting"]').first).to_contain_text("wants a permission")
+    expect(driver.page.locator('.session[data-state="waiting"]').first).to_contain_text(
+        "wants to edit a file"
+    )
     driver.answer("Allow")
     driver.wait_done()
     expect(driver.log).to_contain_text("allowed: True")

@@ -172,7 +172,7 @@ export function Composer({ talk }: { talk: Talk | null }) {
   };
 
   const lost = connection.link.value.state !== "live";
-  const words = !canWrite ? "You watch this session" : running ? "Add to the queue. The agent is working." : `Message ${agent}: / for commands, @ for files`;
+  const words = !canWrite ? "You watch this session" : running ? "Add to the queue. The agent is working." : innerWidth > 720 ? `Message ${agent}: / for commands, @ for files` : `Message ${agent}`;
   const all = talk === null ? [] : settingsOf(talk.conversation);
   return (
     <div class="dock">

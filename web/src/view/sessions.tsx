@@ -69,6 +69,7 @@ function LinkLight() {
 }
 
 const WANTS: Record<string, string> = { "session/request_permission": "wants a permission", "elicitation/create": "has a question" };
+const WANTS_TO: Record<string, string> = { edit: "wants to edit a file", execute: "wants to run a command", delete: "wants to delete a file", move: "wants to move a file", fetch: "wants to fetch a page" };
 
 function Row({ entry, now }: { entry: Entry; now: number }) {
   const me = connection.welcome.value?.user;
@@ -88,7 +89,7 @@ function Row({ entry, now }: { entry: Entry; now: number }) {
       <b>{titleOf(entry)}</b>
       <time>{timeOf(entry) === 0 ? "" : ago(timeOf(entry), now)}</time>
       <small>
-        {entry.state === "waiting" && <span class="ask">{WANTS[entry.waitsFor ?? ""] ?? "waits for you"} · </span>}
+        {entry.state === "waiting" && <span class="ask">{WANTS_TO[entry.waitsTool ?? ""] ?? WANTS[entry.waitsFor ?? ""] ?? "waits for you"} · </span>}
         {plain(folder)}
         {entry.owner !== undefined && entry.owner !== me && entry.owner !== "" && ` · of ${plain(entry.owner)}`}
       </small>

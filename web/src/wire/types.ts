@@ -15,6 +15,7 @@ export interface Entry {
   updatedAt: number | string;
   owner?: string;
   waitsFor?: string | null;
+  waitsTool?: string;
   people?: number;
 }
 

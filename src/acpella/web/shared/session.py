@@ -41,6 +41,8 @@ class Question:
     number: int
     request_id: bytes
     method: str
+    tool: str = ""
+    """The kind of tool call that a permission is about, such as `edit`."""
     asked: float = field(default_factory=time.monotonic)
 
 
@@ -94,6 +96,7 @@ class SharedSession:
             "updatedAt": int(self.updated * 1000),
             "owner": self.owner,
             "waitsFor": question.method if question is not None else None,
+            "waitsTool": question.tool if question is not None else "",
             "people": len({viewer.principal for viewer in self.viewers}),
         }
 
@@ -192,7 +195,8 @@ class SharedSession:
         """The agent asks people something."""
         assert frame.id is not None
         self._questions += 1
-        self.questions[self._questions] = Question(self._questions, frame.id, frame.method)
+        tool = _tool_of(frame.envelope.params or Raw(b"{}"))
+        self.questions[self._questions] = Question(self._questions, frame.id, frame.method, tool)
         self.note("ask", q=self._questions, method=frame.method, params=frame.envelope.params or Raw(b"{}"))
         self.touch()
 
@@ -227,6 +231,21 @@ def _title_of(blocks: Raw) -> str:
         return ""
     words = " ".join(" ".join(texts).split())
     return words if len(words) <= MAX_TITLE else words[: MAX_TITLE - 1].rsplit(" ", 1)[0] + "…"
+
+
+class _ToolCall(msgspec.Struct):
+    kind: str = ""
+
+
+class _Asked(msgspec.Struct):
+    tool_call: _ToolCall = msgspec.field(name="toolCall", default_factory=_ToolCall)
+
+
+def _tool_of(params: Raw) -> str:
+    try:
+        return msgspec.json.decode(params, type=_Asked).tool_call.kind
+    except msgspec.DecodeError:
+        return ""
 
 
 class _PromptParams(msgspec.Struct):

@@ -1318,6 +1318,7 @@ function LinkLight() {
   ] });
 }
 var WANTS = { "session/request_permission": "wants a permission", "elicitation/create": "has a question" };
+var WANTS_TO = { edit: "wants to edit a file", execute: "wants to run a command", delete: "wants to delete a file", move: "wants to move a file", fetch: "wants to fetch a page" };
 function Row({ entry, now: now2 }) {
   const me = connection.welcome.value?.user;
   const folder = homely(entry.cwd).split("/").at(-1) || homely(entry.cwd);
@@ -1338,7 +1339,7 @@ function Row({ entry, now: now2 }) {
         jsx5("time", { children: timeOf(entry) === 0 ? "" : ago(timeOf(entry), now2) }),
         jsxs4("small", { children: [
           entry.state === "waiting" && jsxs4("span", { class: "ask", children: [
-            WANTS[entry.waitsFor ?? ""] ?? "waits for you",
+            WANTS_TO[entry.waitsTool ?? ""] ?? WANTS[entry.waitsFor ?? ""] ?? "waits for you",
             " · "
           ] }),
           plain(folder),
@@ -1582,7 +1583,7 @@ function Composer({ talk }) {
     }
   };
   const lost = connection.link.value.state !== "live";
-  const words = !canWrite ? "You watch this session" : running ? "Add to the queue. The agent is working." : `Message ${agent}: / for commands, @ for files`;
+  const words = !canWrite ? "You watch this session" : running ? "Add to the queue. The agent is working." : innerWidth > 720 ? `Message ${agent}: / for commands, @ for files` : `Message ${agent}`;
   const all = talk === null ? [] : settings(talk.conversation);
   return jsx6("div", { class: "dock", children: jsxs5(
     "div",
