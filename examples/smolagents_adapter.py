@@ -49,7 +49,7 @@ class Steps(Conversation):
                 given: Any = event.arguments
                 arguments = cast("dict[str, Any]", given) if isinstance(given, dict) else {"code": given}
                 await at.calls.start(event.id, event.name, arguments)
-            case "ToolOutput":
+            case "ToolOutput" if not event.is_final_answer:
                 await at.calls.end(event.id, event.output)
             case "ActionStep":
                 for call_id in at.calls.open_ids:  # a tool that failed has no output, only an error
@@ -57,8 +57,9 @@ class Steps(Conversation):
                         call_id, str(event.error or event.observations or ""), failed=bool(event.error)
                     )
             case "FinalAnswerStep":
-                await at.say(str(event.output))
-                return str(event.output)
+                answer = "".join(str(event.output))  # smolagents has a `str` of its own, which is no JSON
+                await at.say(answer)
+                return answer
             case _:
                 pass
         return None

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from acpella.adapters.jsonable import as_text, to_json
+from acpella.adapters.jsonable import as_text, plain, to_json
 from acpella.adapters.present import Change, Presented, present
 
 
@@ -70,3 +70,14 @@ def test_any_value_becomes_json() -> None:
     assert as_text(loop)  # ends
     assert as_text("plain") == "plain" and as_text(None) == ""
     assert as_text(Point(1)) == '{"x":1,"inner":null}'
+
+
+def test_a_str_of_a_framework_becomes_one_of_ours() -> None:
+    class Text(str):
+        def __str__(self) -> str:
+            return self
+
+    assert type(plain(Text("a"))) is str and plain(Text("a")) == "a"
+    value = to_json({"text": Text("a"), "kinds": [Text("b")]})
+    assert type(value["text"]) is str and type(value["kinds"][0]) is str
+    assert type(as_text(Text("a"))) is str

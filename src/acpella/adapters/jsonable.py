@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-__all__ = ["as_text", "shortened", "to_json"]
+__all__ = ["as_text", "plain", "shortened", "to_json"]
 
 DEEPEST = 20
 """Levels of nesting; below, a value is text. Without it, a value that contains itself would never end."""
@@ -52,8 +52,13 @@ def as_text(value: Any) -> str:
     return msgspec.json.encode(to_json(value)).decode()
 
 
+def plain(text: str) -> str:
+    """The text as a `str` itself: frameworks have subclasses, which cannot be put on the wire."""
+    return text if type(text) is str else str.__str__(text)
+
+
 def shortened(text: str, limit: int = LONGEST) -> str:
     """The beginning of a text that is too long, and how much is missing."""
     if len(text) <= limit:
-        return text
+        return plain(text)
     return f"{text[:limit]}\n[cut off: {len(text) - limit} more characters]"

@@ -10,6 +10,7 @@ from acpella.schema import PlanEntry, StopReason, Usage
 
 from .calls import Calls
 from .content import Media, prompt_parts
+from .jsonable import plain
 from .permissions import PermissionKey, may_run
 from .present import Presentation
 from .tools import SessionTool, editor_tools, mcp_tools
@@ -96,12 +97,12 @@ class AdaptedTurn:
     async def say(self, text: str) -> None:
         """A piece of the answer."""
         if text:
-            await self.turn.say(text)
+            await self.turn.say(plain(text))
 
     async def think(self, text: str) -> None:
         """A piece of reasoning."""
         if text:
-            await self.turn.think(text)
+            await self.turn.think(plain(text))
 
     async def plan(self, todos: Iterable[Mapping[str, Any]]) -> None:
         """Show a to-do list: entries with `content` and `status`."""
