@@ -18,6 +18,7 @@ __all__ = [
     "parse_line",
     "read",
     "read_connection",
+    "read_line",
     "read_recording",
 ]
 

@@ -20,6 +20,7 @@ __all__ = [
     "Gate",
     "Refusal",
     "Requester",
+    "SharedTickets",
     "Tokens",
     "describe",
     "is_loopback",
