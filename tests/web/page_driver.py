@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, Locator, Page, expect
 from web_server import WebServer
 
-expect.set_options(timeout=15_000)
+expect.set_options(timeout=30_000)
 
 WATCH_POLICY = """
 window.reports = [];
