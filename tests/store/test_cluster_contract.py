@@ -104,6 +104,7 @@ async def test_whoever_takes_a_stream_fences_the_one_before(cluster: Cluster, st
         cluster.put(old, 0, numbered(1, 1)),
         cluster.pending(old),
         cluster.begin(old, "x"),
+        cluster.put_back(old, "x"),
         cluster.settle(old, "x"),
     ):
         with pytest.raises(Fenced):
@@ -245,6 +246,9 @@ async def test_commands_come_in_order_and_are_run_once(cluster: Cluster, stream:
     assert not await cluster.begin(lease, "a")
     assert not await cluster.begin(lease, "unknown")
     assert [each.state for each in await cluster.pending(lease)] == ["running", "new", "new"]
+    await cluster.put_back(lease, "a")
+    assert [each.state for each in await cluster.pending(lease)] == ["new", "new", "new"]
+    assert await cluster.begin(lease, "a")
     await cluster.put(lease, 0, numbered(1, 2), settle="a")
     await cluster.settle(lease, "b")
     assert [each.id for each in await cluster.pending(lease)] == ["c"]

@@ -439,6 +439,17 @@ class PostgresCluster:
 
         return await self._run(start)
 
+    async def put_back(self, lease: Lease, command_id: str) -> None:
+        async def put_back(connection: "AnyConnection", again: bool) -> None:
+            async with connection.transaction():
+                await self._held(connection, lease, lock=True)
+                query = (
+                    "UPDATE commands SET state = 'new' WHERE target = $1 AND id = $2 AND state = 'running'"
+                )
+                await connection.execute(query, lease.session_id, command_id)
+
+        await self._run(put_back)
+
     async def settle(self, lease: Lease, command_id: str, *, forget: bool = False) -> None:
         change = "DELETE FROM commands" if forget else "UPDATE commands SET state = 'done', body = ''"
 

@@ -249,6 +249,10 @@ class Cluster(Protocol):
         its id was submitted before. `Fenced`."""
         ...
 
+    async def put_back(self, lease: Lease, command_id: str) -> None:
+        """A command was begun, but nothing was done for it: it is new again, for the next home. `Fenced`."""
+        ...
+
     async def settle(self, lease: Lease, command_id: str, *, forget: bool = False) -> None:
         """A command is done, without entries of its own. One to `forget` cannot come again, so its id need
         not be remembered. `Fenced`."""

@@ -299,6 +299,14 @@ class LocalCluster:
         inbox[command.id] = replace(command, number=self._numbers, state="running")
         return True
 
+    async def put_back(self, lease: Lease, command_id: str) -> None:
+        self._check()
+        self._held(lease)
+        inbox = self._commands.get(lease.session_id, {})
+        begun = inbox.get(command_id)
+        if begun is not None and begun.state == "running":
+            inbox[command_id] = replace(begun, state="new")
+
     async def settle(self, lease: Lease, command_id: str, *, forget: bool = False) -> None:
         self._check()
         self._held(lease)

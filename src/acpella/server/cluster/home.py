@@ -4,7 +4,8 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +76,9 @@ class ClusterHome:
         self._requests: dict[bytes, _Request] = {}
         self._relayed: dict[str, _Relayed] = {}
         self._inbox: asyncio.Task[None] | None = None
+        self._beginning = 0  # commands on their way to the agent
+        self._none_begins = asyncio.Event()
+        self._none_begins.set()
         self._lost = False
         self._closing = False
 
@@ -115,6 +119,7 @@ class ClusterHome:
 
     async def close(self, *, keep: bool) -> None:
         self._closing = True
+        await self._none_begins.wait()  # what did not reach the agent is put back for the next home
         if self._inbox is not None:
             self._inbox.cancel()
             await asyncio.wait([self._inbox])
@@ -218,14 +223,44 @@ class ClusterHome:
         if command is None:
             command = command_name(number, ordinal)
             body = encode(Sent(message.data, number, ordinal))
-            if not await self._cluster.start(lease, Command(id=command, kind="message", body=body)):
-                return False
+            with self._begins():
+                if not await self._cluster.start(lease, Command(id=command, kind="message", body=body)):
+                    return False
+                if self.connection.closed is not None:  # meanwhile
+                    await self._put_back(lease, command)
+                    raise self.connection.closed.again()
         key = id_key(message.id)
         if key in self._requests:  # it will be refused
             self.log.settle(command, forget=command.startswith("x"))
         else:
             self._requests[key] = _Request(command, message)
         return True
+
+    @contextmanager
+    def _begins(self) -> Generator[None]:
+        """A command is begun here, and has not reached the agent yet."""
+        self._beginning += 1
+        self._none_begins.clear()
+        try:
+            yield
+        finally:
+            self._beginning -= 1
+            if not self._beginning:
+                self._none_begins.set()
+
+    async def _put_back(self, lease: Lease, command: str) -> None:
+        """A command was begun, and the connection ended before the agent heard of it: the next home runs it.
+
+        Otherwise it would count as interrupted there. One whose sender cannot repeat it under the same name
+        was refused, and is forgotten.
+        """
+        try:
+            if command.startswith("x"):
+                await self._cluster.settle(lease, command, forget=True)
+            else:
+                await self._cluster.put_back(lease, command)
+        except StoreError as error:
+            log.info("connection %s: a command was not put back: %s", self.connection.label, error)
 
     # -- what comes from gateways --------------------------------------------------------------------
 
@@ -245,8 +280,9 @@ class ClusterHome:
         if command.kind in ("message", "tell"):
             if self.connection.close_code == 1012:
                 return
-            if await self._cluster.begin(lease, command.id):
-                await self._take(command)
+            with self._begins():
+                if await self._cluster.begin(lease, command.id):
+                    await self._take(lease, command)
             return
         try:
             if command.kind == "attach":
@@ -264,7 +300,7 @@ class ClusterHome:
             log.warning("connection %s: unreadable %s: %s", self.connection.label, command.kind, error)
         self.log.settle(command.id, forget=True)
 
-    async def _take(self, command: Command) -> None:
+    async def _take(self, lease: Lease, command: Command) -> None:
         """Run a message of the client, which reached another node."""
         connection = self.connection
         sent = decode(command.body, Sent)
@@ -289,7 +325,7 @@ class ClusterHome:
             if not message.is_request:  # nobody answers it
                 self.log.settle(command.id, forget=command.id.startswith("x"))
         except ConnectionClosed:
-            pass
+            await self._put_back(lease, command.id)
         except Overflow:
             if message.id is not None and message.is_request:
                 connection.tell(write_error(message.id, OVERLOADED, "the agent takes no messages"))
