@@ -120,6 +120,7 @@ def measure(updates: int, rounds: int, path: Path) -> dict[str, Any]:
     pings: dict[bool, list[float]] = {True: [], False: []}
     try:
         recorder = children_of(tapped.process.pid)[0]
+        before = 0.0, 0.0
         for number in range(-1, rounds):
             for with_tap in (number % 2 == 0, number % 2 == 1):
                 client = tapped if with_tap else alone

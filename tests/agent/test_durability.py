@@ -137,9 +137,9 @@ async def test_nothing_acknowledged_is_lost_however_often_the_agent_is_killed(tm
     witnesses = await asyncio.gather(*(lives(tmp_path / f"{n}.db") for n in range(DATABASES)))
     acknowledged = sum(len(witness.acknowledged) for witness in witnesses)
     sent = sum(len(names) for witness in witnesses for names in witness.sent.values())
-    lives = sum(witness.lives for witness in witnesses)
-    assert acknowledged > lives / 2, "the agents were killed too early to tell anything"
-    assert sent - acknowledged > lives / 2, "the agents were killed too late to tell anything"
+    kills = sum(witness.lives for witness in witnesses)
+    assert acknowledged > kills / 2, "the agents were killed too early to tell anything"
+    assert sent - acknowledged > kills / 2, "the agents were killed too late to tell anything"
 
 
 # -- two processes ----------------------------------------------------------------------

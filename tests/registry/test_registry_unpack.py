@@ -98,6 +98,7 @@ def test_links_inside_are_kept(tmp_path: Path) -> None:
         members(("d/e/x", b""), ("up", "d/e/.."), ("out", "up/../..")),
         members(("a", "."), ("b", "a/.."), ("c", "b/../evil")),
     ],
+    ids=lambda data: "",  # the bytes hold the time at which they were made
 )
 def test_what_would_leave_the_tree_is_refused(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(UnsafeArchive):

@@ -3,6 +3,7 @@
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from page_driver import PageDriver
@@ -43,7 +44,7 @@ def test_the_official_typescript_sdk_talks_from_a_browser(open_page: OpenPage, s
     result = driver.page.evaluate("(words) => converse(...words)", words)
     assert result["name"] == "shower" and result["stops"] == ["end_turn", "end_turn"]
     assert result["asked"] and "You said: hello" in result["said"] and "allowed: True" in result["said"]
-    used = {"Sec_WebSocket_Protocol": f"acpella.ticket.{ticket}", "Origin": shower.url}
-    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec_WebSocket_Version": "13"}
-    key = {"Sec_WebSocket_Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    used: dict[str, Any] = {"Sec_WebSocket_Protocol": f"acpella.ticket.{ticket}", "Origin": shower.url}
+    upgrade: dict[str, Any] = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec_WebSocket_Version": "13"}
+    key: dict[str, Any] = {"Sec_WebSocket_Key": "dGhlIHNhbXBsZSBub25jZQ=="}
     assert ask(shower, "GET", "/acp", **upgrade, **key, **used)[0] == 401  # a ticket is good once
