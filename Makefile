@@ -9,7 +9,7 @@ NEXT := .venv-official-next
 FRAMEWORKS := .venv-adapters
 DEMO := .venv-demo
 
-.PHONY: demo test test-adapters test-all system web check-web check unit docs programs reference pictures bench bench-next format clean
+.PHONY: demo test test-adapters test-all system web check-web check types types-Linux types-Darwin types-Windows types-tests types-public unit docs programs reference pictures bench bench-next format clean
 
 demo: $(DEMO)/.installed  ## a conversation with the built-in agent; needs no key
 	@$(DEMO)/bin/acpella demo
@@ -24,12 +24,19 @@ check: $(VENV)/.installed check-web  ## format, lint, layers, types on every sys
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
-	$(BIN)/pyright
-	$(BIN)/pyright -p pyright-tests.json
-	$(BIN)/pyright --pythonplatform Darwin
-	$(BIN)/pyright --pythonplatform Windows
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/pyright --verifytypes acpella --ignoreexternal
+	$(MAKE) --no-print-directory --jobs 2 --output-sync types
 	$(MAKE) --no-print-directory docs
+
+types: types-Linux types-Darwin types-Windows types-tests types-public  ## types: the package on every system, tests, public names
+
+types-Linux types-Darwin types-Windows: types-%: $(VENV)/.installed
+	$(BIN)/pyright --pythonplatform $*
+
+types-tests: $(VENV)/.installed
+	$(BIN)/pyright -p pyright-tests.json
+
+types-public: $(VENV)/.installed
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/pyright --verifytypes acpella --ignoreexternal
 
 docs: $(VENV)/.installed  ## the documentation, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict

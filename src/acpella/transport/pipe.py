@@ -71,6 +71,6 @@ def _write(target: int, data: bytes) -> None:
 
 def close_descriptor(descriptor: int) -> None:
     """Close what is behind a descriptor. The number stays taken, so that it means nothing else."""
-    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, descriptor, inheritable=False)
     os.close(nothing)
