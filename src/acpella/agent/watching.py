@@ -67,9 +67,9 @@ class Watch:
         self.session_id = session_id
         self.workplace = workplace
         """What the editor said of it, to open it when it prompts."""
-        self.is_prompting = False
+        self.is_prompting: bool = False
         """Whether a turn is running, as far as the log tells."""
-        self.seq = seq
+        self.seq: int = seq
         self._editor = editor
         self._cluster = cluster
         self._close_left = close_left

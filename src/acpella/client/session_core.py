@@ -106,7 +106,7 @@ class ClientSessionCore:
         self.replaying = False
         """What arrives was told before and only brings the state up to date."""
         self.turn: RunningTurn | None = None
-        self.turn_elsewhere = False
+        self.turn_elsewhere: bool = False
         """Whether a turn runs that another client of the same user began, as far as the agent tells."""
         self.last_sign: float = 0.0
         """When the agent was last heard of, by the clock of the loop."""

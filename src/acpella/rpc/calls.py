@@ -16,8 +16,8 @@ class Call:
     __slots__ = ("future", "in_order")
 
     def __init__(self, future: asyncio.Future[Any], *, in_order: bool) -> None:
-        self.future = future
-        self.in_order = in_order
+        self.future: asyncio.Future[Any] = future
+        self.in_order: bool = in_order
 
     def settle(self, outcome: object) -> None:
         if self.future.done():

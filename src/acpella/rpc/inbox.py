@@ -64,9 +64,9 @@ class Inbox:
         self._on_less = on_less
         self._queue: deque[Any] = deque()  # notifications, settled answers, requests, and sizes (int)
         self._requests = 0  # in the queue
-        self.size = 0
+        self.size: int = 0
         """Bytes that were read and are not handled yet."""
-        self.handling = False
+        self.handling: bool = False
         """Whether a notification handler is suspended."""
         self._ended = False
         self._wake: asyncio.Future[None] | None = None

@@ -48,9 +48,9 @@ class Writing:
         self._frame_log = frame_log
         self._limit = limit
         self._on_flood = on_flood
-        self.paused = False  # the peer is behind with reading
-        self.mute = True  # nothing may be written: not open yet, or the peer is gone
-        self.ending = False  # answers need not wait any longer
+        self.paused: bool = False  # the peer is behind with reading
+        self.mute: bool = True  # nothing may be written: not open yet, or the peer is gone
+        self.ending: bool = False  # answers need not wait any longer
         self._turns = Turns()  # who waits for the peer to catch up
         self._unread = 0  # bytes written while it was behind
         self._scheduled = False

@@ -94,7 +94,7 @@ class Exchange:
         self._frames = frames
         self._place = place
         self._digest: bytes | None = None
-        self.method = str(request.message["method"])
+        self.method: str = str(request.message["method"])
         self.asked_session: str | None = session_of(request.message)
         """The session that the request names."""
         self.session: str | None = self.asked_session

@@ -57,7 +57,7 @@ class SharedSession:
         self.id_json: bytes = msgspec.json.encode(session_id)
         self.owner = owner
         self.cwd = cwd
-        self.title = ""
+        self.title: str = ""
         self.is_named = False
         """Whether a person gave it its title, which an agent does not change then."""
         self.log: SessionLog = SessionLog()
