@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 PEERS := tests/peers/node_modules/.installed
 WEB := web/node_modules/.installed
 
-# Tests wait for a third of their time: three workers for two cores.
-WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) \* 3 / 2)
+# One for each core; tests wait for a third of their time, so one more is quicker where nothing else runs.
+WORKERS ?= auto
 
 NEXT := .venv-official-next
 FRAMEWORKS := .venv-adapters
