@@ -171,6 +171,7 @@ class Runner:
             await server.serve(sockets=[self._socket])
         finally:
             self._socket.close()
+            await self._socket.hang_up()
             await self.app.close()
 
     def stop(self) -> None:

@@ -97,6 +97,7 @@ export function Composer({ talk }: { talk: Talk | null }) {
   };
 
   const submit = (): void => {
+    const draft = written.value; // what is typed may be newer than what is drawn
     const text = draft.text.trim();
     if (!canWrite || (text === "" && draft.attached.length === 0) || connection.link.value.state !== "live") return;
     const named = [...links.current].filter(([name]) => text.includes(name)).map(([, block]) => block);
@@ -222,7 +223,7 @@ export function Composer({ talk }: { talk: Talk | null }) {
           aria-activedescendant={suggestions.length > 0 ? `suggestions-${picked}` : undefined}
           onInput={(event) => {
             early.current = null;
-            setDraft({ ...draft, text: event.currentTarget.value });
+            setDraft({ ...written.value, text: event.currentTarget.value });
             setPlace(event.currentTarget.selectionStart);
             setChosen(0);
           }}

@@ -1,5 +1,6 @@
 """Sockets that a server has accepted: never more than it can serve, and room for the next one."""
 
+import asyncio
 import errno
 import logging
 import os
@@ -14,6 +15,9 @@ log: logging.Logger = logging.getLogger(__name__)
 
 WANTED_FILES = 65_536
 """Open files that the system is asked for. The usual 1,024 are gone with as many idle sockets."""
+
+HANG_UP_ROUNDS = 100
+"""Looks at connections that shall end, 10 ms each. A transport that nobody reads may never notice."""
 
 TELL_AGAIN = 1.0
 """Seconds between two lines in the log about a flood."""
@@ -121,6 +125,19 @@ class Listener(socket.socket):
         """It is closed."""
         self._open.pop(descriptor, None)
         self.works(descriptor)
+
+    async def hang_up(self) -> None:
+        """End what is connected when the server is done: who came as it stopped, or does not read."""
+        for _ in range(HANG_UP_ROUNDS):
+            for accepted in list(self._open.values()):
+                try:
+                    accepted.shutdown(socket.SHUT_RDWR)  # its transport notices, and closes it
+                except OSError:
+                    pass  # its client was quicker
+            if not self._open:
+                return
+            await asyncio.sleep(0.01)
+        log.debug("%d connections could not be ended", len(self._open))
 
     def close(self) -> None:
         super().close()

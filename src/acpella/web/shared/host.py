@@ -98,10 +98,11 @@ class AgentHost:
 
     async def ready(self) -> None:
         """Start the agent unless it runs. Raises `AcpellaError` and `TimeoutError`."""
-        if self._agent is None:
-            if self._starting is None or self._starting.done():
-                self._starting = asyncio.get_running_loop().create_task(self._start())
-            await asyncio.shield(self._starting)
+        starting = self._starting
+        if starting is None or (starting.done() and self._agent is None):
+            starting = self._starting = asyncio.get_running_loop().create_task(self._start())
+        if not starting.done():  # it may run already, and has not said yet what it can do
+            await asyncio.shield(starting)
 
     async def _start(self) -> None:
         self._framer = Framer(framing="lines")
@@ -235,8 +236,28 @@ class AgentHost:
         if len(self.sessions) >= MAX_SESSIONS and idle:
             del self.sessions[min(idle, key=lambda one: one.updated).id]
 
-    async def reopen(self, session: SharedSession, *, replay: bool) -> dict[str, Any]:
-        """Let the agent have a session open again, with what was said in it into the log if `replay`."""
+    async def reopen(self, session: SharedSession, *, replay: bool) -> None:
+        """Let the agent have a session open again, with what was said in it into the log if `replay`.
+
+        Pages that come back at the same time share one opening: a second one would tell everything twice.
+        """
+        opening = session.opening
+        if opening is None:
+            work = self._reopen(session, replay=replay)
+            opening = session.opening = asyncio.get_running_loop().create_task(work)
+            self._tasks.add(opening)
+            opening.add_done_callback(partial(self._opened, session))
+        await asyncio.shield(opening)
+
+    def _opened(self, session: SharedSession, opening: asyncio.Task[None]) -> None:
+        self._tasks.discard(opening)
+        session.opening = None
+        if not opening.cancelled():
+            opening.exception()  # whoever waits for it has it
+        if session.turn_since is None:
+            self._next_turn(session)
+
+    async def _reopen(self, session: SharedSession, *, replay: bool) -> None:
         await self.ready()
         params: dict[str, Any] = {"sessionId": session.id, "cwd": session.cwd, "mcpServers": []}
         can_load = self.capabilities.get("loadSession") is True
@@ -251,12 +272,13 @@ class AgentHost:
         finally:
             session.is_silent = False
         session.is_open = True
-        return as_object(result)
+        if state := as_object(result):
+            session.note("state", state=state)
 
     def prompt(self, session: SharedSession, prompt: Prompt) -> None:
-        """Take a prompt; it waits while a turn runs."""
+        """Take a prompt; it waits while a turn runs, and while the session is being opened."""
         session.queue.append(prompt)
-        if session.turn_since is None:
+        if session.turn_since is None and session.opening is None:
             self._next_turn(session)
 
     def _next_turn(self, session: SharedSession) -> None:

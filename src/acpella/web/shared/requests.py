@@ -236,13 +236,11 @@ class Requests:
             return {}
         is_new = session.log.last == 0
         try:
-            result = await host.reopen(session, replay=is_new)
+            await host.reopen(session, replay=is_new)
         except BaseException:
             if is_new and not session.viewers:
                 host.sessions.pop(session.id, None)
             raise
-        if result:
-            session.note("state", state=result)
         session.touch()
         return {}
 

@@ -1,5 +1,6 @@
 """A session that several pages may watch: its log, who is there, what runs and what waits for a person."""
 
+import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
@@ -71,6 +72,8 @@ class SharedSession:
         self.updated: float = now()
         self.is_open = False
         """Whether the agent has it open. It has not after it was started anew."""
+        self.opening: asyncio.Task[None] | None = None
+        """While the agent opens it again."""
         self.is_silent = False
         """The agent tells again what the log has already."""
         self._questions = 0

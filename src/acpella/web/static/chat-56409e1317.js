@@ -1512,11 +1512,12 @@ function Composer({ talk }) {
     wanted.current = next;
   };
   const submit = () => {
-    const text = draft.text.trim();
-    if (!canWrite || text === "" && draft.attached.length === 0 || connection.link.value.state !== "live") return;
+    const draft2 = written.value;
+    const text = draft2.text.trim();
+    if (!canWrite || text === "" && draft2.attached.length === 0 || connection.link.value.state !== "live") return;
     const named = [...links.current].filter(([name2]) => text.includes(name2)).map(([, block3]) => block3);
     links.current.clear();
-    const blocks2 = [...text === "" ? [] : [{ type: "text", text }], ...named, ...draft.attached];
+    const blocks2 = [...text === "" ? [] : [{ type: "text", text }], ...named, ...draft2.attached];
     setDraft({ text: "", attached: [] });
     void prompt(blocks2);
   };
@@ -1631,7 +1632,7 @@ function Composer({ talk }) {
             "aria-activedescendant": suggestions.length > 0 ? `suggestions-${picked}` : void 0,
             onInput: (event) => {
               early.current = null;
-              setDraft({ ...draft, text: event.currentTarget.value });
+              setDraft({ ...written.value, text: event.currentTarget.value });
               setPlace(event.currentTarget.selectionStart);
               setChosen(0);
             },

@@ -1,0 +1,143 @@
+"""The agent that pages share: what happens when several of them come back at the same moment."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from acpella import Agent, Turn
+from acpella.rpc.relay import read_frame
+from acpella.server.targets import AgentTarget
+from acpella.sessions import MemoryStore
+from acpella.web.shared.host import About, AgentHost
+from acpella.web.shared.records import SessionRecords
+from acpella.web.shared.session import Prompt, SharedSession
+from acpella.web.shared.viewer import Viewer
+
+pytestmark = pytest.mark.anyio
+
+
+class Page:
+    """Knows whether its prompt was answered."""
+
+    def __init__(self) -> None:
+        self.answered = asyncio.Event()
+
+    def received(self, data: bytes) -> None:
+        if read_frame(data.strip()).kind == "response":
+            self.answered.set()
+
+    def pause_writing(self) -> None: ...
+
+    def resume_writing(self) -> None: ...
+
+    def ended(self, reason: Exception) -> None: ...
+
+
+def make_agent() -> Agent:
+    agent = Agent("echo", store=MemoryStore())
+
+    @agent.on_prompt
+    async def answer(turn: Turn) -> None:
+        await turn.say(f"You said: {turn.text}")
+
+    return agent
+
+
+def make_host(agent: Agent, directory: Path) -> AgentHost:
+    return AgentHost(
+        AgentTarget(agent),
+        "mira",
+        About(cwd=str(directory)),
+        records=SessionRecords(),
+        on_change=lambda session: None,
+    )
+
+
+def prompt(page: Page, session_id: str, text: str) -> Prompt:
+    params = {"sessionId": session_id, "prompt": [{"type": "text", "text": text}]}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": params}
+    return Prompt(read_frame(msgspec.json.encode(message)), Viewer(page, "mira", frozenset()))
+
+
+def events(session: SharedSession) -> list[dict[str, Any]]:
+    return [msgspec.json.decode(event) for event in session.log.after(0, 1_000_000)[1]]
+
+
+def said(session: SharedSession) -> list[str]:
+    """What people and the agent said, in the order of the log."""
+    texts: list[str] = []
+    for event in events(session):
+        if event["k"] == "prompt":
+            texts += [block["text"] for block in event["prompt"]]
+        elif event["k"] == "update" and "text" in (event["update"].get("content") or {}):
+            texts.append(event["update"]["content"]["text"])
+    return texts
+
+
+async def talk(host: AgentHost, session: SharedSession, text: str) -> None:
+    """Send a prompt, and wait until its turn is over."""
+    page = Page()
+    host.prompt(session, prompt(page, session.id, text))
+    async with asyncio.timeout(30):
+        await page.answered.wait()
+
+
+@pytest.fixture
+async def earlier(tmp_path: Path) -> tuple[Agent, str]:
+    """An agent with a session of a server that is gone."""
+    agent = make_agent()
+    host = make_host(agent, tmp_path)
+    await host.ready()
+    made = await host.call("session/new", {"cwd": str(tmp_path), "mcpServers": []})
+    session = host.new_session(made["sessionId"], cwd=str(tmp_path))
+    session.is_open = True
+    await talk(host, session, "one")
+    await host.close()
+    return agent, session.id
+
+
+@pytest.mark.parametrize("rounds", range(12))
+async def test_nobody_meets_an_agent_that_has_not_said_what_it_can_do(rounds: int, tmp_path: Path) -> None:
+    host = make_host(make_agent(), tmp_path)
+    first = asyncio.ensure_future(host.ready())
+    for _ in range(rounds):
+        await asyncio.sleep(0)
+    await host.ready()
+    assert host.capabilities["loadSession"] is True
+    await first
+    await host.close()
+
+
+@pytest.mark.parametrize("rounds", range(12))
+async def test_a_session_that_two_pages_open_is_told_once(
+    rounds: int, earlier: tuple[Agent, str], tmp_path: Path
+) -> None:
+    agent, session_id = earlier
+    host = make_host(agent, tmp_path)
+    session = host.session(session_id)
+    first = asyncio.ensure_future(host.reopen(session, replay=True))
+    for _ in range(rounds):
+        await asyncio.sleep(0)
+    await host.reopen(session, replay=session.log.last == 0)
+    await first
+    assert said(session) == ["one", "You said: one"]
+    await host.close()
+
+
+@pytest.mark.parametrize("rounds", range(12))
+async def test_a_prompt_waits_until_a_session_was_opened(
+    rounds: int, earlier: tuple[Agent, str], tmp_path: Path
+) -> None:
+    agent, session_id = earlier
+    host = make_host(agent, tmp_path)
+    session = host.session(session_id)
+    opening = asyncio.ensure_future(host.reopen(session, replay=True))
+    for _ in range(rounds + 1):  # at first there is nothing yet that could wait
+        await asyncio.sleep(0)
+    await talk(host, session, "two")
+    await opening
+    assert said(session) == ["one", "You said: one", "two", "You said: two"]
+    await host.close()
