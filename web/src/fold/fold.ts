@@ -169,18 +169,32 @@ function toolCall(talk: Conversation, update: Obj, at: number): void {
 export const isOpen = (call: ToolItem): boolean => call.status === "pending" || call.status === "in_progress";
 
 /** The command that a call runs; empty if its input names none. */
+/** The command that a call runs, as one recognizes it: without the shell around it. */
 export function commandOf(rawInput: Json | undefined): string {
+  const words = commandField(rawInput)?.words ?? [];
+  const isShell = words.length === 3 && /^(\/\S*\/)?(ba|da|z|fi)?sh$/.test(words[0]!) && (words[1] === "-c" || words[1] === "-lc");
+  return isShell ? words[2]! : words.join(" ");
+}
+
+/** The command of a call, every word of it, and what else goes into the call: for whoever decides on it. */
+export function wholeCommand(rawInput: Json | undefined): { command: string; beside: Obj } {
+  const field = commandField(rawInput);
+  const beside = isObj(rawInput) ? Object.fromEntries(Object.entries(rawInput).filter(([name]) => name !== field?.name)) : rawInput == null ? {} : { input: rawInput };
+  if (field === null) return { command: "", beside };
+  return { command: field.isList ? field.words.map(quoted).join(" ") : field.words[0]!, beside };
+}
+
+function commandField(rawInput: Json | undefined): { name: string; words: string[]; isList: boolean } | null {
   const raw = asObj(rawInput);
   for (const name of ["command", "cmd"]) {
     const value = raw[name];
-    if (Array.isArray(value)) {
-      const words = value.map(String);
-      return words.length === 3 && (words[1] === "-c" || words[1] === "-lc") ? (words[2] ?? "") : words.join(" ");
-    }
-    if (typeof value === "string" && value !== "") return value;
+    if (Array.isArray(value) && value.length > 0) return { name, words: value.map((word) => (typeof word === "string" ? word : JSON.stringify(word))), isList: true };
+    if (typeof value === "string" && value !== "") return { name, words: [value], isList: false };
   }
-  return "";
+  return null;
 }
+
+const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 const planEntry = (one: Obj): PlanEntry => ({ content: asText(one.content), status: asText(one.status) || "pending", priority: asText(one.priority) });
 

@@ -1,26 +1,51 @@
-// Characters that a reader does not see, or that move others: they are shown by their number.
+// Characters that a reader does not see, or that move, cover or push away others: they are shown by their number.
 
-const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]|[\ud800-\udfff]/gu;
+/** Blanks and empty lines in a row that are shown as they are; more of them push what follows out of sight. */
+const LONGEST_GAP = 40;
+const MOST_EMPTY_LINES = 4;
+/** Marks on one letter; more of them paint over other lines. */
+const MOST_MARKS = 4;
+
+const PICTURE = "[\\p{So}\\p{Sk}\\p{Extended_Pictographic}]";
+const HIDDEN = new RegExp(
+  [
+    `(?<blanks>[ \\t]{${LONGEST_GAP},})`,
+    `(?<lines>\\n(?:[ \\t]*\\n){${MOST_EMPTY_LINES},})`,
+    "(?![ \\t\\n\\u200d]|\\r\\n)[\\p{C}\\p{Z}]", // what is not printed; a joiner may belong to a picture
+    `(?<!${PICTURE}\\ufe0f?)\\u200d|\\u200d(?!${PICTURE})`,
+    `(?<!${PICTURE})\\ufe0f`,
+    // letters and marks that draw nothing, or strike out others
+    "[\\u0334-\\u0338\\u034f\\u0488\\u0489\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u1abe\\u20d0-\\u20ff\\u2800\\u3164\\ua670-\\ua672\\ufe00-\\ufe0e\\uffa0]",
+    "[\\u{16fe4}\\u{1d159}\\u{e0100}-\\u{e01ef}]",
+    `(?<=\\p{Mn}{${MOST_MARKS}})\\p{Mn}`,
+  ].join("|"),
+  "gu",
+);
 
 export type Part = { text: string; hidden: boolean };
 
-/** The text in parts; a hidden part is the name of one character. */
+/** The text in parts; a hidden part is the name of what cannot be seen. */
 export function parts(text: string): Part[] {
-  const found: Part[] = [];
+  const all: Part[] = [];
   let at = 0;
   for (const match of text.matchAll(HIDDEN)) {
-    if (match.index > at) found.push({ text: text.slice(at, match.index), hidden: false });
-    found.push({ text: name(match[0]), hidden: true });
+    if (match.index > at) all.push({ text: text.slice(at, match.index), hidden: false });
+    if (match.groups?.lines === undefined) all.push({ text: name(match[0]), hidden: true });
+    else all.push({ text: "\n", hidden: false }, { text: name(match[0]), hidden: true }, { text: "\n", hidden: false });
     at = match.index + match[0].length;
   }
-  if (at < text.length) found.push({ text: text.slice(at), hidden: false });
-  return found;
+  if (at < text.length) all.push({ text: text.slice(at), hidden: false });
+  return all;
 }
 
-export const name = (character: string): string => `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+function name(hidden: string): string {
+  if (hidden.startsWith("\n")) return `[${hidden.split("\n").length - 2} empty lines]`;
+  if (hidden.length >= LONGEST_GAP) return `[${hidden.length} blanks]`;
+  return `U+${(hidden.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+}
 
-/** How many characters of a text nobody sees. */
+/** How much of a text nobody sees: characters, or long gaps. */
 export const countHidden = (text: string): number => [...text.matchAll(HIDDEN)].length;
 
 /** For titles and labels: one line, nothing hidden. */
-export const plain = (text: string): string => text.replace(HIDDEN, name).replace(/\s+/g, " ").trim();
+export const plain = (text: string): string => text.replace(/\s*\n\s*|[ \t]+/g, " ").replace(HIDDEN, name).trim();

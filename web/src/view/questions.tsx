@@ -1,7 +1,7 @@
 // What the agent asks a person: permissions, forms, pages to open. Nothing here begs for a yes.
 import { signal, useEffect, useLayoutEffect, useMemo, useRef, useState, type ComponentChildren } from "../libraries";
 import { count } from "../fold/changes";
-import { commandOf, diffsOf } from "../fold/fold";
+import { diffsOf, wholeCommand } from "../fold/fold";
 import type { Question, ToolItem } from "../fold/model";
 import { answer, connection, entries, may, type Talk } from "../store";
 import { linkOf } from "../text/links";
@@ -131,7 +131,7 @@ function titleOf(call: ToolItem | undefined, cwd: string): string {
   if (call === undefined) return "The agent asks for permission";
   const path = shortPath(asText(diffsOf(call)[0]?.path) || asText(call.locations[0]?.path), cwd);
   const word = TITLES[call.tool];
-  if (call.tool === "execute" && commandOf(call.rawInput) !== "") return "Run a command?";
+  if (call.tool === "execute" && wholeCommand(call.rawInput).command !== "") return "Run a command?";
   if (word !== undefined && path !== "" && call.tool !== "execute") return `${word} ${plain(path)}?`;
   return plain(call.title) === "" ? "Do this?" : `${plain(call.title).replace(/\?$/, "")}?`;
 }
@@ -139,13 +139,13 @@ function titleOf(call: ToolItem | undefined, cwd: string): string {
 /** Everything that the answer is about, whole, with every character visible. */
 function What({ call, cwd }: { call: ToolItem; cwd: string }) {
   const diffs = diffsOf(call);
-  const command = commandOf(call.rawInput);
+  const { command, beside } = wholeCommand(call.rawInput);
   const others = call.content.filter((one) => one.type === "content");
-  const input = asObj(call.rawInput);
-  const rest = Object.fromEntries(Object.entries(input).filter(([name, value]) => !(name === "command" && value === command)));
-  const shown = diffs.map((diff) => asText(diff.newText)).join("") + command + asText(call.locations[0]?.path) + JSON.stringify(call.rawInput ?? "");
-  const hidden = useMemo(() => countHidden(shown), [shown]);
-  const place = asText(input.cwd) || cwd;
+  const { cwd: given, ...fields } = beside;
+  const place = asText(given) || cwd;
+  const rest: Obj = diffs.length > 0 && call.tool === "edit" ? {} : command !== "" && typeof given === "string" ? fields : beside; // a diff shows what an edit changes
+  const everything = [call.title, command, ...diffs.flatMap((diff) => [asText(diff.path), asText(diff.oldText), asText(diff.newText)]), ...call.locations.map((one) => asText(one.path)), ...others.map((one) => asText(asObj(one.content).text)), ...Object.values(rest).map(wordsOf)].join("\n");
+  const hidden = useMemo(() => countHidden(everything), [everything]);
   const paths = [...new Set([...diffs.map((diff) => asText(diff.path)), ...call.locations.map((one) => asText(one.path))])].filter((path) => path !== "");
   const outside = cwd !== "" && paths.some((path) => path.startsWith("/") && path !== cwd && !path.startsWith(cwd.endsWith("/") ? cwd : `${cwd}/`));
   return (
@@ -158,9 +158,9 @@ function What({ call, cwd }: { call: ToolItem; cwd: string }) {
           const content = asObj(one.content);
           return content.type === "text" ? <pre key={index} class="what-text"><Visible text={asText(content.text)} /></pre> : <ContentBlock key={index} block={{ type: asText(content.type), raw: content }} />;
         })}
-        {command === "" && diffs.length === 0 && Object.keys(rest).length > 0 && <Raw value={rest} />}
         <dl class="facts">
-          {paths.map((path, index) => <Fact key={path} name={index === 0 ? "File" : ""}><Visible text={path} /></Fact>)}
+          {Object.entries(rest).map(([name, value]) => <Fact key={name} name={plain(name)}><Visible text={wordsOf(value)} /></Fact>)}
+          {paths.map((path, index) => <Fact key={`at ${path}`} name={index === 0 ? "File" : ""}><Visible text={path} /></Fact>)}
           {command !== "" && place !== "" && <Fact name="In"><Visible text={place} /></Fact>}
           {diffs.map((diff, index) => {
             const [added, removed] = count(diff);
@@ -169,11 +169,13 @@ function What({ call, cwd }: { call: ToolItem; cwd: string }) {
         </dl>
       </div>
       {hidden > 0 && (
-        <p class="note warn"><Icon name="alert" size={14} /><span><b>{hidden === 1 ? "One character is invisible." : `${hidden} characters are invisible.`}</b> They are shown by their number, such as U+200B.</span></p>
+        <p class="note warn"><Icon name="alert" size={14} /><span><b>{hidden === 1 ? "One character, or gap, is invisible." : `${hidden} characters, or gaps, are invisible.`}</b> A character is shown by its number, such as U+200B; a gap by its length.</span></p>
       )}
     </>
   );
 }
+
+const wordsOf = (value: Json | undefined): string => (typeof value === "string" ? value : JSON.stringify(value ?? null));
 
 const Fact = ({ name, words = false, children }: { name: string; words?: boolean; children: ComponentChildren }) => (
   <>

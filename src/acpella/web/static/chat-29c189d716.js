@@ -186,17 +186,26 @@ function toolCall(talk, update, at) {
 }
 var isOpen = (call) => call.status === "pending" || call.status === "in_progress";
 function commandOf(rawInput) {
+  const words = commandField(rawInput)?.words ?? [];
+  const isShell = words.length === 3 && /^(\/\S*\/)?(ba|da|z|fi)?sh$/.test(words[0]) && (words[1] === "-c" || words[1] === "-lc");
+  return isShell ? words[2] : words.join(" ");
+}
+function wholeCommand(rawInput) {
+  const field = commandField(rawInput);
+  const beside = isObj(rawInput) ? Object.fromEntries(Object.entries(rawInput).filter(([name2]) => name2 !== field?.name)) : rawInput == null ? {} : { input: rawInput };
+  if (field === null) return { command: "", beside };
+  return { command: field.isList ? field.words.map(quoted).join(" ") : field.words[0], beside };
+}
+function commandField(rawInput) {
   const raw = asObj(rawInput);
   for (const name2 of ["command", "cmd"]) {
     const value = raw[name2];
-    if (Array.isArray(value)) {
-      const words = value.map(String);
-      return words.length === 3 && (words[1] === "-c" || words[1] === "-lc") ? words[2] ?? "" : words.join(" ");
-    }
-    if (typeof value === "string" && value !== "") return value;
+    if (Array.isArray(value) && value.length > 0) return { name: name2, words: value.map((word) => typeof word === "string" ? word : JSON.stringify(word)), isList: true };
+    if (typeof value === "string" && value !== "") return { name: name2, words: [value], isList: false };
   }
-  return "";
+  return null;
 }
+var quoted = (word) => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 var planEntry = (one) => ({ content: asText(one.content), status: asText(one.status) || "pending", priority: asText(one.priority) });
 var block = (raw) => ({ type: asText(raw.type) || "unknown", raw: { ...raw } });
 function foldPrompt(talk, event) {
@@ -931,21 +940,44 @@ async function rename(id, title) {
 }
 
 // src/text/visible.ts
-var HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]|[\ud800-\udfff]/gu;
+var LONGEST_GAP = 40;
+var MOST_EMPTY_LINES = 4;
+var MOST_MARKS = 4;
+var PICTURE = "[\\p{So}\\p{Sk}\\p{Extended_Pictographic}]";
+var HIDDEN = new RegExp(
+  [
+    `(?<blanks>[ \\t]{${LONGEST_GAP},})`,
+    `(?<lines>\\n(?:[ \\t]*\\n){${MOST_EMPTY_LINES},})`,
+    "(?![ \\t\\n\\u200d]|\\r\\n)[\\p{C}\\p{Z}]",
+    // what is not printed; a joiner may belong to a picture
+    `(?<!${PICTURE}\\ufe0f?)\\u200d|\\u200d(?!${PICTURE})`,
+    `(?<!${PICTURE})\\ufe0f`,
+    // letters and marks that draw nothing, or strike out others
+    "[\\u0334-\\u0338\\u034f\\u0488\\u0489\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u1abe\\u20d0-\\u20ff\\u2800\\u3164\\ua670-\\ua672\\ufe00-\\ufe0e\\uffa0]",
+    "[\\u{16fe4}\\u{1d159}\\u{e0100}-\\u{e01ef}]",
+    `(?<=\\p{Mn}{${MOST_MARKS}})\\p{Mn}`
+  ].join("|"),
+  "gu"
+);
 function parts(text) {
-  const found = [];
+  const all = [];
   let at = 0;
   for (const match of text.matchAll(HIDDEN)) {
-    if (match.index > at) found.push({ text: text.slice(at, match.index), hidden: false });
-    found.push({ text: name(match[0]), hidden: true });
+    if (match.index > at) all.push({ text: text.slice(at, match.index), hidden: false });
+    if (match.groups?.lines === void 0) all.push({ text: name(match[0]), hidden: true });
+    else all.push({ text: "\n", hidden: false }, { text: name(match[0]), hidden: true }, { text: "\n", hidden: false });
     at = match.index + match[0].length;
   }
-  if (at < text.length) found.push({ text: text.slice(at), hidden: false });
-  return found;
+  if (at < text.length) all.push({ text: text.slice(at), hidden: false });
+  return all;
 }
-var name = (character) => `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+function name(hidden) {
+  if (hidden.startsWith("\n")) return `[${hidden.split("\n").length - 2} empty lines]`;
+  if (hidden.length >= LONGEST_GAP) return `[${hidden.length} blanks]`;
+  return `U+${(hidden.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+}
 var countHidden = (text) => [...text.matchAll(HIDDEN)].length;
-var plain = (text) => text.replace(HIDDEN, name).replace(/\s+/g, " ").trim();
+var plain = (text) => text.replace(/\s*\n\s*|[ \t]+/g, " ").replace(HIDDEN, name).trim();
 
 // src/view/panels.ts
 import { signal as signal3 } from "./libraries-c0a40985b0.js";
@@ -3032,19 +3064,19 @@ function titleOf2(call, cwd) {
   if (call === void 0) return "The agent asks for permission";
   const path = shortPath(asText(diffsOf(call)[0]?.path) || asText(call.locations[0]?.path), cwd);
   const word = TITLES[call.tool];
-  if (call.tool === "execute" && commandOf(call.rawInput) !== "") return "Run a command?";
+  if (call.tool === "execute" && wholeCommand(call.rawInput).command !== "") return "Run a command?";
   if (word !== void 0 && path !== "" && call.tool !== "execute") return `${word} ${plain(path)}?`;
   return plain(call.title) === "" ? "Do this?" : `${plain(call.title).replace(/\?$/, "")}?`;
 }
 function What({ call, cwd }) {
   const diffs = diffsOf(call);
-  const command = commandOf(call.rawInput);
+  const { command, beside } = wholeCommand(call.rawInput);
   const others = call.content.filter((one) => one.type === "content");
-  const input = asObj(call.rawInput);
-  const rest = Object.fromEntries(Object.entries(input).filter(([name2, value]) => !(name2 === "command" && value === command)));
-  const shown = diffs.map((diff) => asText(diff.newText)).join("") + command + asText(call.locations[0]?.path) + JSON.stringify(call.rawInput ?? "");
-  const hidden = useMemo5(() => countHidden(shown), [shown]);
-  const place = asText(input.cwd) || cwd;
+  const { cwd: given, ...fields } = beside;
+  const place = asText(given) || cwd;
+  const rest = diffs.length > 0 && call.tool === "edit" ? {} : command !== "" && typeof given === "string" ? fields : beside;
+  const everything = [call.title, command, ...diffs.flatMap((diff) => [asText(diff.path), asText(diff.oldText), asText(diff.newText)]), ...call.locations.map((one) => asText(one.path)), ...others.map((one) => asText(asObj(one.content).text)), ...Object.values(rest).map(wordsOf)].join("\n");
+  const hidden = useMemo5(() => countHidden(everything), [everything]);
   const paths = [.../* @__PURE__ */ new Set([...diffs.map((diff) => asText(diff.path)), ...call.locations.map((one) => asText(one.path))])].filter((path) => path !== "");
   const outside = cwd !== "" && paths.some((path) => path.startsWith("/") && path !== cwd && !path.startsWith(cwd.endsWith("/") ? cwd : `${cwd}/`));
   return jsxs14(Fragment13, { children: [
@@ -3056,9 +3088,9 @@ function What({ call, cwd }) {
         const content = asObj(one.content);
         return content.type === "text" ? jsx15("pre", { class: "what-text", children: jsx15(Visible, { text: asText(content.text) }) }, index) : jsx15(ContentBlock, { block: { type: asText(content.type), raw: content } }, index);
       }),
-      command === "" && diffs.length === 0 && Object.keys(rest).length > 0 && jsx15(Raw, { value: rest }),
       jsxs14("dl", { class: "facts", children: [
-        paths.map((path, index) => jsx15(Fact, { name: index === 0 ? "File" : "", children: jsx15(Visible, { text: path }) }, path)),
+        Object.entries(rest).map(([name2, value]) => jsx15(Fact, { name: plain(name2), children: jsx15(Visible, { text: wordsOf(value) }) }, name2)),
+        paths.map((path, index) => jsx15(Fact, { name: index === 0 ? "File" : "", children: jsx15(Visible, { text: path }) }, `at ${path}`)),
         command !== "" && place !== "" && jsx15(Fact, { name: "In", children: jsx15(Visible, { text: place }) }),
         diffs.map((diff, index) => {
           const [added, removed] = count(diff);
@@ -3072,12 +3104,13 @@ function What({ call, cwd }) {
     hidden > 0 && jsxs14("p", { class: "note warn", children: [
       jsx15(Icon, { name: "alert", size: 14 }),
       jsxs14("span", { children: [
-        jsx15("b", { children: hidden === 1 ? "One character is invisible." : `${hidden} characters are invisible.` }),
-        " They are shown by their number, such as U+200B."
+        jsx15("b", { children: hidden === 1 ? "One character, or gap, is invisible." : `${hidden} characters, or gaps, are invisible.` }),
+        " A character is shown by its number, such as U+200B; a gap by its length."
       ] })
     ] })
   ] });
 }
+var wordsOf = (value) => typeof value === "string" ? value : JSON.stringify(value ?? null);
 var Fact = ({ name: name2, words = false, children }) => jsxs14(Fragment13, { children: [
   jsx15("dt", { children: name2 }),
   jsx15("dd", { class: words ? void 0 : "mono", children })

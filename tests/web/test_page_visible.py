@@ -1,0 +1,73 @@
+"""What somebody decides on at the page is shown whole, with the characters that a terminal makes visible."""
+
+import json
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+from test_page_fold import WEB, node
+
+from acpella.cli.terminal.reveal import reveal
+
+HERE = Path(__file__).parent
+
+
+def on_page(texts: list[str], inputs: list[Any], directory: Path) -> dict[str, list[Any]]:
+    file = directory / "texts.json"
+    file.write_text(json.dumps({"texts": texts, "inputs": inputs}), encoding="utf-8")
+    done = subprocess.run(
+        [node(), HERE / "visible_peer.mjs", WEB, file], capture_output=True, timeout=120, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def test_the_page_shows_every_character_that_a_terminal_shows(tmp_path: Path) -> None:
+    known = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) != "Cn"]
+    known.remove("\n")  # a line is a line on the page
+    known.remove("\t")
+    answers = on_page([f"a{char}b" for char in known], [], tmp_path)["texts"]
+    page = {char for char, parts in zip(known, answers, strict=True) if any(one["hidden"] for one in parts)}
+    terminal = {char for char in known if reveal(f"a{char}b") != f"a{char}b"}
+    assert len(terminal) > 100_000  # private use areas are among them
+    assert [f"{ord(char):x}" for char in sorted(terminal ^ page)] == []
+
+
+TEXTS = {
+    "ls #\rgit status": "ls #<U+000D>git status",
+    "one\r\ntwo": "one\r\ntwo",
+    "ls" + " " * 500 + "; rm -rf /": "ls<[500 blanks]>; rm -rf /",
+    "ls\n\n\n\n\n\n\nrm -rf /": "ls\n<[6 empty lines]>\nrm -rf /",
+    "a\u0301\u0301\u0301\u0301\u0301": "a\u0301\u0301\u0301\u0301<U+0301>",
+    "👩\u200d💻 ❤\ufe0f": "👩\u200d💻 ❤\ufe0f",
+    "rm\u200d -rf a\ufe0f": "rm<U+200D> -rf a<U+FE0F>",
+    "\ud83d alone": "<U+D83D> alone",
+}
+
+
+def test_a_text_is_shown_whole(tmp_path: Path) -> None:
+    answers = on_page(list(TEXTS), [], tmp_path)["texts"]
+    shown = [
+        "".join(f"<{one['text']}>" if one["hidden"] else one["text"] for one in parts) for parts in answers
+    ]
+    assert shown == list(TEXTS.values())
+
+
+def test_no_word_of_a_command_is_left_out(tmp_path: Path) -> None:
+    inputs: list[Any] = [
+        {"command": "cat", "stdin": "secret", "env": {"PATH": "/evil"}},
+        {"command": ["/tmp/not-a-shell", "-c", "git status"]},
+        {"command": ["sh", "-c", "rm -rf 'a b'"], "cwd": "/elsewhere"},
+        {"cmd": ["echo", 1, {"a": None}]},
+        ["a", "list"],
+        None,
+    ]
+    assert on_page([], inputs, tmp_path)["inputs"] == [
+        {"command": "cat", "beside": {"stdin": "secret", "env": {"PATH": "/evil"}}},
+        {"command": "/tmp/not-a-shell -c 'git status'", "beside": {}},
+        {"command": r"sh -c 'rm -rf '\''a b'\'''", "beside": {"cwd": "/elsewhere"}},
+        {"command": """echo 1 '{"a":null}'""", "beside": {}},
+        {"command": "", "beside": {"input": ["a", "list"]}},
+        {"command": "", "beside": {}},
+    ]
