@@ -75,9 +75,9 @@ class Help(argparse.RawDescriptionHelpFormatter):
     """As wide as the terminal. argparse would load shutil to find out, for each command that is run."""
 
     def __init__(self, prog: str) -> None:
-        told = os.environ.get("COLUMNS", "")
+        variable = os.environ.get("COLUMNS", "")
         try:
-            columns = int(told) if told.isdecimal() else os.get_terminal_size().columns
+            columns = int(variable) if variable.isdecimal() else os.get_terminal_size().columns
         except OSError:  # no terminal
             columns = 0
         super().__init__(prog, width=(columns or 80) - 2)
@@ -148,8 +148,8 @@ def _check_environment() -> None:
         return
     from .environment import find_misspelt
 
-    for name, meant in find_misspelt():
-        print(f"acpella: {name} is not known; did you mean {meant}?", file=sys.stderr)  # noqa: T201
+    for name, suggestion in find_misspelt():
+        print(f"acpella: {name} is not known; did you mean {suggestion}?", file=sys.stderr)  # noqa: T201
 
 
 def command_parser(name: str) -> argparse.ArgumentParser:

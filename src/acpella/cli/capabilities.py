@@ -144,5 +144,5 @@ def _remembered_as(agent: ConnectedAgent) -> str:
     """Whose answers are meant. A session's daemon tells which program its agent is; that agent cannot."""
     if agent.identity:
         return agent.identity
-    told = as_dict(as_dict(agent.hello.meta).get("acpella.daemon"))
-    return str(told.get("identity") or f"{agent.name}, of a daemon that does not tell")
+    status = as_dict(as_dict(agent.hello.meta).get("acpella.daemon"))
+    return str(status.get("identity") or f"{agent.name}, of a daemon that does not tell")

@@ -127,22 +127,22 @@ async def _sessions(chat: Chat, rest: str) -> None:
     if rest:
         await chat.open_session(rest)
         return
-    found: dict[str, tuple[str, str]] = {}
+    sessions: dict[str, tuple[str, str]] = {}
     for entry in await asyncio.to_thread(kept.known, chat.cwd, agent.name):
         name = f"{entry.name}: " if entry.name else ""
-        found[entry.session_id] = (name + (entry.title or "no title"), entry.updated_at)
+        sessions[entry.session_id] = (name + (entry.title or "no title"), entry.updated_at)
     try:
         for info in await agent.list_sessions(cwd=chat.cwd):
-            title, at = found.get(info.session_id, ("no title", ""))
-            found[info.session_id] = (
+            title, at = sessions.get(info.session_id, ("no title", ""))
+            sessions[info.session_id] = (
                 title if title != "no title" else info.title or title,
                 info.updated_at or at,
             )
     except Unsupported:
         can = agent.capabilities
-        if not found or not (can.load_session or can.session_capabilities.resume):
+        if not sessions or not (can.load_session or can.session_capabilities.resume):
             raise
-    latest = sorted(found.items(), key=lambda item: item[1][1], reverse=True)[:30]
+    latest = sorted(sessions.items(), key=lambda item: item[1][1], reverse=True)[:30]
     pairs = [(key, f"{one_line(title, 60)}  {one_line(ago(at), 30)}") for key, (title, at) in latest]
     if not pairs:
         chat.tell([[("no sessions for this directory", "dim")]])
@@ -166,18 +166,18 @@ async def _restart(chat: Chat, rest: str) -> None:
 
 async def _login(chat: Chat, rest: str) -> None:
     agent = chat.need_agent()
-    known = agent.auth_methods
-    if not known:
+    methods = agent.auth_methods
+    if not methods:
         chat.tell([[(f"{agent.name} needs no login", "dim")]])
         return
     chosen = rest or await chat.asker.pick(
-        "how?", [(m.id, f"{m.name}  {m.description or ''}") for m in known]
+        "how?", [(m.id, f"{m.name}  {m.description or ''}") for m in methods]
     )
     if chosen is None:
         return
-    method = next((m for m in known if m.id == chosen), None)
+    method = next((m for m in methods if m.id == chosen), None)
     if method is None:
-        raise ValueError(f"no login {chosen!r}; there are: {', '.join(m.id for m in known)}")
+        raise ValueError(f"no login {chosen!r}; there are: {', '.join(m.id for m in methods)}")
     program = _login_program(chat, method)
     if program is not None:
         command, env = program
@@ -216,10 +216,10 @@ def _login_program(chat: Chat, method: AuthMethod) -> tuple[list[str], dict[str,
     """What to run in the terminal for a login, if it works that way."""
     from acpella.client.targets import command_of
 
-    told: Any = (method.meta or {}).get("terminal-auth")
+    program: Any = (method.meta or {}).get("terminal-auth")
     if _names_program(method):
-        args, env = told.get("args") or [], told.get("env") or {}  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - any JSON
-        return [told["command"], *map(str, args)], {str(k): str(v) for k, v in dict(env).items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - any JSON
+        args, env = program.get("args") or [], program.get("env") or {}  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - any JSON
+        return [program["command"], *map(str, args)], {str(k): str(v) for k, v in dict(env).items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - any JSON
     if not isinstance(method, AuthMethodTerminal):
         return None
     _, command, env = command_of(chat.target, chat.settings)
@@ -242,7 +242,7 @@ async def _copy(chat: Chat, rest: str) -> None:
 
 async def _export(chat: Chat, rest: str) -> None:
     path = Path(rest or "chat.md").expanduser()  # noqa: ASYNC240 - no disk is touched
-    text = "".join(f"## {role.capitalize()}\n\n{said.strip()}\n\n" for role, said in chat.said)
+    text = "".join(f"## {role.capitalize()}\n\n{words.strip()}\n\n" for role, words in chat.said)
     with open(path, "x", encoding="utf-8") as file:  # noqa: ASYNC230 - small
         file.write(text)
     chat.tell([[(f"wrote {path}", "dim")]])
@@ -271,9 +271,10 @@ COMMANDS: dict[str, tuple[str, Command]] = {
 def names(chat: Chat) -> list[tuple[str, str]]:
     """All commands with what they do; the agent's first."""
     theirs = chat.session.commands if chat.session is not None else []
-    taken = {command.name for command in theirs}
-    found = [(one_line(command.name, 60), command.description) for command in theirs]
-    return found + [(f":{n}" if n in taken else n, about) for n, (about, _) in COMMANDS.items()]
+    agent_names = {command.name for command in theirs}
+    agent_commands = [(one_line(command.name, 60), command.description) for command in theirs]
+    ours = [(f":{n}" if n in agent_names else n, about) for n, (about, _) in COMMANDS.items()]
+    return agent_commands + ours
 
 
 async def run_command(chat: Chat, text: str) -> bool:
@@ -295,5 +296,5 @@ def foreground(command: list[str], env: dict[str, str] | None, cwd: str) -> "sub
 
     `env` is for programs of an agent, which do not get our secrets; with None it is the user's own command.
     """
-    given = None if env is None else {**inherited_environment(), **env}
-    return subprocess.Popen(command, cwd=cwd, env=given)
+    environment = None if env is None else {**inherited_environment(), **env}
+    return subprocess.Popen(command, cwd=cwd, env=environment)

@@ -33,8 +33,8 @@ class Offers(Completer):
         if word.startswith("@"):
             part = word[1:].removeprefix('"')
             for name in self._files().matching(part):
-                shown = f'@"{name}"' if " " in name else f"@{name}"
-                yield Completion(shown + " ", start_position=-len(word), display=one_line(name, 100))
+                mention = f'@"{name}"' if " " in name else f"@{name}"
+                yield Completion(mention + " ", start_position=-len(word), display=one_line(name, 100))
         elif before.startswith("/") and "\n" not in before:
             yield from self._command(before, word)
 

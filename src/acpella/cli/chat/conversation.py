@@ -147,8 +147,8 @@ class Conversation:
     async def _work(self) -> None:
         await self._start_agent()
         try:
-            kept = self.entry.session_id if self.entry is not None else ""
-            await self.open_session(kept or self.options.resume)
+            session_id = self.entry.session_id if self.entry is not None else ""
+            await self.open_session(session_id or self.options.resume)
             named = self.options
             await prepare(self.need_session(), mode=named.mode, model=named.model, options=named.option)
         except AuthRequired as error:
@@ -260,11 +260,11 @@ class Conversation:
             if again and await asyncio.to_thread(kept.is_busy, self.entry):
                 again = False
                 self.tell([[("a prompt runs in this session; what was said before is not shown", "dim")]])
-        told = Result()
+        replayed = Result()
 
         def replay(update: SessionUpdate) -> None:
-            told.fold(update)
-            self.screen.update(update, told.tool_calls)
+            replayed.fold(update)
+            self.screen.update(update, replayed.tool_calls)
 
         if again:
             self.screen.forget()
@@ -282,7 +282,7 @@ class Conversation:
         self.session = session
         if self.entry is not None:
             self.entry.session_id = session.id
-        self._usage = told.context
+        self._usage = replayed.context
         self.refresh()
 
     # -- prompts -----------------------------------------------------------------------------
@@ -302,11 +302,11 @@ class Conversation:
         except ConnectionClosed as error:
             self._died = self._died or error  # told by `_after_death`
         except RpcError as error:
-            told = from_wire(error)  # of a daemon, which tells why its agent ended
-            if isinstance(told, ConnectionClosed):
-                self._died = self._died or told
+            cause = from_wire(error)  # of a daemon, which tells why its agent ended
+            if isinstance(cause, ConnectionClosed):
+                self._died = self._died or cause
             else:
-                self._fail(str(told) or "it took too long")
+                self._fail(str(cause) or "it took too long")
         except (AcpellaError, TimeoutError, OSError, ValueError) as error:
             self._fail(str(error) or "it took too long")
         self.refresh()
@@ -491,8 +491,8 @@ class Conversation:
             name = f"{name}: {one_line(self.entry.name, 30)}"
         parts = [f"{name} ({self._state})" if self._state else name]
         if self.session is not None:
-            known = (modes_of(self.session), models_of(self.session))
-            parts += [one_line(choices.name, 30) for choices in known if choices is not None]
+            settings = (modes_of(self.session), models_of(self.session))
+            parts += [one_line(choices.name, 30) for choices in settings if choices is not None]
         if usage := usage_text(self._usage):
             parts.append(usage)
         home = os.path.expanduser("~")
@@ -512,8 +512,8 @@ class Conversation:
 
     def _echo(self, text: str) -> None:
         rows = [row for line in clean(text).split("\n") for row in wrap(line, max(self.width - 2, 8))]
-        told: list[Row] = [[("› " if i == 0 else "  ", "cyan"), (row, "bold")] for i, row in enumerate(rows)]
-        self.screen.tell(told, gap=True)
+        echo: list[Row] = [[("› " if i == 0 else "  ", "cyan"), (row, "bold")] for i, row in enumerate(rows)]
+        self.screen.tell(echo, gap=True)
 
     def _fail(self, text: str) -> None:
         lines = [row for row in wrap(clean(text), max(self.width - 2, 8)) if row.strip()]
@@ -569,8 +569,8 @@ class Conversation:
             case "option", []:
                 return [(key, title) for key, (title, _) in options_of(self.session).items()]
             case "option", [name]:
-                found = options_of(self.session).get(name)
-                return found[1] if found is not None else None
+                choices = options_of(self.session).get(name)
+                return choices[1] if choices is not None else None
             case "login", []:
                 return [(m.id, m.name) for m in self.need_agent().auth_methods]
             case _:

@@ -292,8 +292,8 @@ def open_history() -> History:
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
         path.chmod(0o600)
         if path.stat().st_size > MAX_HISTORY:
-            kept = path.read_bytes()[-MAX_HISTORY // 2 :]
-            path.write_bytes(kept[kept.find(b"\n# ") + 1 :])
+            newest = path.read_bytes()[-MAX_HISTORY // 2 :]
+            path.write_bytes(newest[newest.find(b"\n# ") + 1 :])
     except OSError:
         return InMemoryHistory()  # a full disk or a read-only home must not end the chat
     return FileHistory(str(path))

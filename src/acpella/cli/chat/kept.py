@@ -36,9 +36,9 @@ def known(cwd: str, agent: str) -> list[Entry]:
 def other(entry: Entry, session_id: str | None) -> Entry:
     """Another session of the same agent: an earlier one, or a new one."""
     catalogue = Catalogue()
-    for known in catalogue.entries(root=entry.root):
-        if session_id and known.session_id == session_id:
-            return known
+    for candidate in catalogue.entries(root=entry.root):
+        if session_id and candidate.session_id == session_id:
+            return candidate
     fresh = msgspec.structs.replace(
         entry, key=new_key(), session_id=session_id or "", name="", title="", created_at="", updated_at=""
     )
@@ -59,11 +59,11 @@ async def attach(
 ) -> ConnectedAgent:
     """The agent behind the daemon of a session, which is started if there is none."""
 
-    def wait(told: Any) -> None:
-        on_queued(int(told["before"]))
+    def wait(params: Any) -> None:
+        on_queued(int(params["before"]))
 
-    def hear(told: Any) -> None:
-        data = str(told["text"]).encode()
+    def hear(params: Any) -> None:
+        data = str(params["text"]).encode()
         agent.note_stderr(data)
         if on_stderr is not None:
             on_stderr(data)
@@ -98,9 +98,9 @@ async def attach(
         try:
             return await stack.enter_async_context(agent)
         except ConnectionClosed:  # it ended just when it was found
-            known = await asyncio.to_thread(Catalogue().get, entry.key)
-            if known is not None:
-                config.session_id = entry.session_id = known.session_id
+            current = await asyncio.to_thread(Catalogue().get, entry.key)
+            if current is not None:
+                config.session_id = entry.session_id = current.session_id
         except RpcError as error:
             raise from_wire(error) from None
     raise ConnectionClosed(daemon.ended_again_and_again(entry.key))
@@ -144,18 +144,18 @@ def is_busy(entry: Entry) -> bool:
 
 def daemon_session(agent: ConnectedAgent, entry: Entry) -> str:
     """The id of the one session that a daemon has; "new" if the agent has not made it yet."""
-    told = as_dict(as_dict(agent.hello.meta).get("acpella.daemon"))
-    if not told.get("sessionId"):  # perhaps it was made since, after a login
-        told = daemon.query(entry.key, "_daemon/status") or {}
-    return str(told.get("sessionId") or "new")
+    status = as_dict(as_dict(agent.hello.meta).get("acpella.daemon"))
+    if not status.get("sessionId"):  # perhaps it was made since, after a login
+        status = daemon.query(entry.key, "_daemon/status") or {}
+    return str(status.get("sessionId") or "new")
 
 
 def remember(entry: Entry, *, prompt: str, title: str | None) -> None:
     """Let `--continue` find the session, under the agent's title or else the start of the first prompt."""
     try:
         catalogue = Catalogue(warn=lambda _: None)  # nothing may be written across the chat
-        known = catalogue.get(entry.key) or catalogue.add(entry)
-        entry.key = known.key
-        catalogue.update(known.key, title=title or known.title or title_of(prompt))
+        stored = catalogue.get(entry.key) or catalogue.add(entry)
+        entry.key = stored.key
+        catalogue.update(stored.key, title=title or stored.title or title_of(prompt))
     except OSError:
         pass  # nothing can be kept here; the chat itself needs no memory

@@ -114,14 +114,14 @@ def _adapted(arguments: argparse.Namespace) -> "Agent":
 def _quiet_stdout() -> Generator[None]:
     """What a file prints while it is imported goes to stderr: stdout belongs to the protocol."""
     sys.stdout.flush()
-    kept = os.dup(1)
+    original = os.dup(1)
     os.dup2(2, 1)
     try:
         yield
     finally:
         sys.stdout.flush()
-        os.dup2(kept, 1)
-        os.close(kept)
+        os.dup2(original, 1)
+        os.close(original)
 
 
 def _run_built_in(arguments: argparse.Namespace) -> int:

@@ -33,17 +33,17 @@ def run(arguments: argparse.Namespace) -> int:
     if entry is None:
         say("nothing runs in this repository")
         return exits.DONE
-    told = daemon.query(entry.key, "_daemon/cancel", {"all": arguments.all})
-    if told is not None and told.get("stuck"):
+    reply = daemon.query(entry.key, "_daemon/cancel", {"all": arguments.all})
+    if reply is not None and reply.get("stuck"):
         say(
             f"{entry.label} does not answer: process {daemon.pid_of(entry.key)} may be stopped "
             "(`fg` lets it go on); `acpella status --stop` ends it"
         )
         return exits.TIMEOUT
-    if told is None or not (told.get("running") or told.get("queued")):
+    if reply is None or not (reply.get("running") or reply.get("queued")):
         say(f"nothing runs in {entry.label}")
         return exits.DONE
-    queued = told.get("queued", 0)
+    queued = reply.get("queued", 0)
     say(f"cancelled {entry.label}" + (f" and {queued} that waited" if queued else ""))
     return exits.DONE
 
@@ -58,9 +58,9 @@ def _named(arguments: argparse.Namespace) -> Entry:
 def _running(arguments: argparse.Namespace) -> Entry | None:
     """The one session of this repository in which something runs. Raises `NoSession` if there are more."""
     entries = Catalogue().entries(root=paths.repository(arguments.cwd))
-    told = [(entry, daemon.query(entry.key, "_daemon/status") or {}) for entry in entries]
-    busy = [entry for entry, state in told if state.get("running")] or [
-        entry for entry, state in told if state.get("stuck")
+    states = [(entry, daemon.query(entry.key, "_daemon/status") or {}) for entry in entries]
+    busy = [entry for entry, state in states if state.get("running")] or [
+        entry for entry, state in states if state.get("stuck")
     ]
     if len(busy) > 1:
         raise NoSession(

@@ -245,8 +245,8 @@ def _selection(arguments: argparse.Namespace) -> Any:
     return Selection(_words(arguments.only), _words(arguments.skip))
 
 
-def _words(given: list[str]) -> tuple[str, ...]:
-    return tuple(word.strip() for text in given for word in text.split(",") if word.strip())
+def _words(values: list[str]) -> tuple[str, ...]:
+    return tuple(word.strip() for text in values for word in text.split(",") if word.strip())
 
 
 def _check_ids(arguments: argparse.Namespace, areas: "Sequence[Area]") -> None:
@@ -254,10 +254,10 @@ def _check_ids(arguments: argparse.Namespace, areas: "Sequence[Area]") -> None:
     import difflib
 
     ids = [requirement.id for area in areas for requirement in area.requirements]
-    known = {*ids, *(id.rpartition(".")[0] for id in ids), "client"}
+    valid_ids = {*ids, *(id.rpartition(".")[0] for id in ids), "client"}
     for word in (*_words(arguments.only), *_words(arguments.skip)):
-        if word not in known:
-            close = difflib.get_close_matches(word, known, n=1)
+        if word not in valid_ids:
+            close = difflib.get_close_matches(word, valid_ids, n=1)
             hint = f"; did you mean {close[0]}?" if close else "; `acpella check --list` lists all"
             raise ValueError(f"{word!r} is not a requirement{hint}")
 

@@ -43,23 +43,23 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         rows = [("node", "state", "heard", "sessions", "connections", "running")]
         for node in nodes:
-            heard = f"{node.silent_seconds:.0f} s ago"
+            last_contact = f"{node.silent_seconds:.0f} s ago"
             counts = (str(node.sessions), str(node.connections), str(node.running))
-            rows.append((node.name, "alive" if node.alive else "dead", heard, *counts))
+            rows.append((node.name, "alive" if node.alive else "dead", last_contact, *counts))
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         for row in rows:
             show("  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip())
     return exits.DONE
 
 
-def _address(given: str) -> str:
-    if given.startswith("env:"):
-        name = given.removeprefix("env:")
+def _address(text: str) -> str:
+    if text.startswith("env:"):
+        name = text.removeprefix("env:")
         if not os.environ.get(name):
             raise ValueError(
                 f"the environment variable {name} names no store; set it, or name the store itself"
             )
-        given = os.environ[name]
-    if not given.startswith(("postgresql://", "postgres://")):
+        text = os.environ[name]
+    if not text.startswith(("postgresql://", "postgres://")):
         raise ValueError("only a PostgreSQL store has nodes: postgresql://USER:PASSWORD@HOST/DATABASE")
-    return given
+    return text

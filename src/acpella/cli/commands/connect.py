@@ -73,16 +73,16 @@ async def _run(arguments: argparse.Namespace) -> int:
     from ..state.settings import find
 
     settings = find(arguments.settings)
-    found = find_endpoint(
+    endpoint = find_endpoint(
         arguments.target,
         settings=settings,
         headers=dict(map(_header, arguments.header)),
         token=_token(arguments.token_file),
     )
-    if found is None:
+    if endpoint is None:
         hint = settings.suggest(arguments.target)
         raise ValueError(f"{arguments.target!r} is not the URL of an agent" + (f"; {hint}" if hint else ""))
-    remote = open_endpoint(found[1], on_link=_tell_link)
+    remote = open_endpoint(endpoint[1], on_link=_tell_link)
     return await _Bridge(StdioChannel(), remote).run()
 
 

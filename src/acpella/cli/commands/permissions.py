@@ -57,11 +57,11 @@ def _meant(name: str, remembered: dict[str, Any]) -> list[str]:
 
 
 def _list(arguments: argparse.Namespace, remembered: dict[str, Any]) -> int:
-    wanted = remembered if arguments.agent is None else _meant(arguments.agent, remembered)
+    agents = remembered if arguments.agent is None else _meant(arguments.agent, remembered)
     rows = [
         (agent, str(decision), what)
         for agent, decisions in sorted(remembered.items())
-        if agent in wanted
+        if agent in agents
         for what, decision in sorted(as_dict(decisions).items())
     ]
     if arguments.json:
@@ -78,22 +78,22 @@ def _list(arguments: argparse.Namespace, remembered: dict[str, Any]) -> int:
 def _revoke(arguments: argparse.Namespace, remembered: dict[str, Any]) -> int:
     from acpella.sessions import RememberedPermissions
 
-    meant = [name for name in _meant(arguments.agent, remembered) if isinstance(remembered[name], dict)]
-    if len(meant) != 1:
-        agents = "; ".join(sorted(meant or remembered)) or "none"
-        what = "several agents are called" if meant else "nothing is remembered for"
+    matches = [name for name in _meant(arguments.agent, remembered) if isinstance(remembered[name], dict)]
+    if len(matches) != 1:
+        agents = "; ".join(sorted(matches or remembered)) or "none"
+        what = "several agents are called" if matches else "nothing is remembered for"
         say(f"{what} {arguments.agent!r}; there are: {agents}")
         return exits.USAGE
-    (agent,) = meant
+    (agent,) = matches
     memory = RememberedPermissions(paths.permissions())
-    wanted = " ".join(arguments.what)
+    words = " ".join(arguments.what)
     from ..terminal.reveal import reveal
 
-    keys = [key for key in memory.all(agent) if not wanted or wanted in (key, reveal(key))]
-    gone = [key for key in keys if memory.forget(agent, key)]
-    if not gone:
-        say(f"{wanted!r} is not remembered for {agent}; `acpella permissions list` shows what is")
+    keys = [key for key in memory.all(agent) if not words or words in (key, reveal(key))]
+    forgotten = [key for key in keys if memory.forget(agent, key)]
+    if not forgotten:
+        say(f"{words!r} is not remembered for {agent}; `acpella permissions list` shows what is")
         return exits.USAGE
-    for key in gone:
+    for key in forgotten:
         say(f"{agent} will ask again: {reveal(key)}")
     return exits.DONE

@@ -130,10 +130,10 @@ def _read(file: BinaryIO) -> "list[StoredFrames]":
     conversations = stored_conversations(
         file, lambda item: say(f"{file.name}, line {item.line} is left out: {item.reason}")
     )
-    found = [conversation for conversation in conversations if conversation]
-    if not found:
+    nonempty = [conversation for conversation in conversations if conversation]
+    if not nonempty:
         raise ValueError(f"{file.name} holds no conversation")
-    return found
+    return nonempty
 
 
 async def _play(

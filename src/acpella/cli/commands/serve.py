@@ -314,9 +314,9 @@ def _auth(arguments: argparse.Namespace) -> "AuthHook | None":
     return Tokens.single(token) if token else None
 
 
-def _choose_store(target: Any, given: str | None) -> None:
+def _choose_store(target: Any, option: str | None) -> None:
     """Keep the agent's sessions there. Raises `ValueError`."""
-    if given is None:
+    if option is None:
         return
     from acpella.agent import Agent
     from acpella.sessions import open_store
@@ -326,18 +326,18 @@ def _choose_store(target: Any, given: str | None) -> None:
             "--store is for an agent that is imported, such as module:agent; a hosted command keeps its "
             "sessions itself, and its connections stay on the node that started it"
         )
-    store = open_store(_store_named(given), name=target.name)
+    store = open_store(_store_named(option), name=target.name)
     assert store is not None
     target.store = store
 
 
-def _store_named(given: str) -> str:
+def _store_named(text: str) -> str:
     """A password does not belong on a command line, where other users of the machine see it."""
-    if not given.startswith("env:"):
-        return given
-    value = os.environ.get(given.removeprefix("env:"), "")
+    if not text.startswith("env:"):
+        return text
+    value = os.environ.get(text.removeprefix("env:"), "")
     if not value:
-        raise ValueError(f"the environment variable {given.removeprefix('env:')} names no store")
+        raise ValueError(f"the environment variable {text.removeprefix('env:')} names no store")
     return value
 
 

@@ -185,20 +185,20 @@ async def _show(arguments: argparse.Namespace) -> int:
 
     entry = _wanted(arguments, Catalogue())
     async with reached(entry, agent=arguments.agent) as agent:
-        shown = Transcript()
+        transcript = Transcript()
         try:
-            await agent.load_session(entry.session_id, entry.cwd, on_update=shown.update)
-            if not shown.anything:
+            await agent.load_session(entry.session_id, entry.cwd, on_update=transcript.update)
+            if not transcript.anything:
                 say(f"{entry.agent} told nothing of this conversation")
         except Unsupported:
             left = results(entry.key)
             if not left:
                 raise
             say(f"{entry.agent} does not load sessions; this is what --no-wait has left")
-            for kept in left:
-                show(f"> {kept.prompt}\n{kept.error or kept.text}\n")
+            for result in left:
+                show(f"> {result.prompt}\n{result.error or result.text}\n")
             return exits.DONE
-        shown.end()
+        transcript.end()
     return exits.DONE
 
 

@@ -50,18 +50,18 @@ def run(arguments: argparse.Namespace) -> int:
         stopped = [entry for entry in entries if daemon.stop(entry.key)]
         say(f"ended {', '.join(entry.label for entry in stopped)}" if stopped else "nothing was running")
         return exits.DONE
-    told = [(entry, _describe(entry)) for entry in entries]
+    states = [(entry, _describe(entry)) for entry in entries]
     if not arguments.session:  # a single prompt that has ended is of no interest, `sessions list` has it
-        told = [(entry, state) for entry, state in told if entry.name or state["alive"] or state["left"]]
-    told = told[:SHOWN]
+        states = [(entry, state) for entry, state in states if entry.name or state["alive"] or state["left"]]
+    states = states[:SHOWN]
     if arguments.json:
-        show_json([state for _, state in told])
+        show_json([state for _, state in states])
         return exits.DONE
-    for entry, state in told:
+    for entry, state in states:
         _show(entry, state, everywhere=arguments.all)
-    if not told and entries:
+    if not states and entries:
         say("nothing runs or waits here; `acpella sessions list` shows the sessions that there were")
-    elif not told:
+    elif not states:
         say("no sessions here yet; `acpella run -s NAME` begins one that stays")
     return exits.DONE
 
@@ -82,13 +82,13 @@ def _describe(entry: Entry) -> dict[str, Any]:
         "lastActivity": (state or {}).get("lastActivity") or entry.updated_at,
         "left": [
             {
-                "prompt": kept.prompt,
-                "at": kept.at,
-                "stopReason": kept.stop_reason or None,
-                "error": kept.error or None,
-                "text": kept.text,
+                "prompt": result.prompt,
+                "at": result.at,
+                "stopReason": result.stop_reason or None,
+                "error": result.error or None,
+                "text": result.text,
             }
-            for kept in results(entry.key)
+            for result in results(entry.key)
         ],
     }
 
@@ -107,14 +107,14 @@ def _show(entry: Entry, state: dict[str, Any], *, everywhere: bool) -> None:
     show(f"{one_line(entry.label)}  {entry.agent}  {ago(state['lastActivity'])}  {doing}{where}")
     for number, waiting in enumerate(state["queue"], 1):
         show(f"  {number}. waits: {one_line(waiting['prompt'])}")
-    shown = _worth_showing(state["left"])
-    for left in shown:
+    results_shown = _worth_showing(state["left"])
+    for left in results_shown:
         reason = left["stopReason"]
         end = (left["error"] or left["text"] or "").strip().splitlines()
-        told = one_line(end[0], 100) if end else (reason or "")
+        outcome = one_line(end[0], 100) if end else (reason or "")
         why = f" ({reason})" if end and not left["error"] and reason != "end_turn" else ""
-        show(f"  {_mark(left)} {ago(left['at'])}: {one_line(left['prompt'])} → {told}{why}")
-    if more := len(state["left"]) - len(shown):
+        show(f"  {_mark(left)} {ago(left['at'])}: {one_line(left['prompt'])} → {outcome}{why}")
+    if more := len(state["left"]) - len(results_shown):
         show(f"  … {more} more; `acpella status --json` shows all")
 
 

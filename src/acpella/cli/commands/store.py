@@ -120,10 +120,10 @@ async def _check(arguments: argparse.Namespace) -> int:
     return exits.PROTOCOL if bad else exits.DONE
 
 
-def _spec(given: str) -> str:
-    if not given.startswith("env:"):
-        return given
-    name = given.removeprefix("env:")
+def _spec(text: str) -> str:
+    if not text.startswith("env:"):
+        return text
+    name = text.removeprefix("env:")
     value = os.environ.get(name, "")
     if not value:
         raise ValueError(f"the environment variable {name} names no store; set it, or name the store itself")

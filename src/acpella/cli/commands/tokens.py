@@ -145,12 +145,12 @@ def _remove(arguments: argparse.Namespace) -> int:
     path = _real(arguments.file)
     with _changing(path):
         lines = _read(path)
-        gone = _meant(lines, arguments.which)
-        _replace(path, [line.text for line in lines if line not in gone])
-    for line in gone:
+        removed = _meant(lines, arguments.which)
+        _replace(path, [line.text for line in lines if line not in removed])
+    for line in removed:
         assert line.token is not None
         say(f"removed the token {line.token.sha256.hex()[:8]} of {line.token.user}")
-    if not any(line.token is not None for line in lines if line not in gone):
+    if not any(line.token is not None for line in lines if line not in removed):
         say(f"{arguments.file} holds no token any more; nobody is let in")
     _warn(lines)
     return exits.USAGE if _mistake(lines) else exits.DONE  # it is not revoked yet
@@ -195,13 +195,13 @@ def _meant(lines: "list[_Line]", which: str) -> "list[_Line]":
     if named:
         return named
     prefix = which.removeprefix("sha256:").lower()
-    found = [line for line, token in tokens if token.sha256.hex().startswith(prefix)]
-    if len(prefix) < SHORTEST_PREFIX or not found:
+    matches = [line for line, token in tokens if token.sha256.hex().startswith(prefix)]
+    if len(prefix) < SHORTEST_PREFIX or not matches:
         users = ", ".join(sorted({token.user for _, token in tokens})) or "none"
         raise ValueError(f"no user {which!r}, and no hash that begins so; there are: {users}")
-    if len(found) > 1:
-        raise ValueError(f"{which} is how {len(found)} hashes begin; give more digits")
-    return found
+    if len(matches) > 1:
+        raise ValueError(f"{which} is how {len(matches)} hashes begin; give more digits")
+    return matches
 
 
 def _hashed(line: "_Line") -> str:
@@ -283,9 +283,9 @@ def _replace(path: Path, lines: list[str]) -> None:
 @contextmanager
 def _changing(path: Path) -> Generator[None]:
     """One change at a time; the directory is locked, since the file is replaced."""
-    with ExitStack() as held:
+    with ExitStack() as locks:
         try:
-            held.enter_context(locked(path.parent, directory=True))
+            locks.enter_context(locked(path.parent, directory=True))
         except TimeoutError:
             raise ValueError(f"another process has been changing {path} for long") from None
         except OSError as error:

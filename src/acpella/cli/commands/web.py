@@ -128,22 +128,22 @@ def _agent(arguments: argparse.Namespace, cwd: Path) -> "tuple[str, Callable[[],
     from ..state.agents import default_agent, with_builtin
 
     words: list[str] = arguments.target
-    wanted: str | list[str] | None = arguments.agent
+    agent: str | list[str] | None = arguments.agent
     if words:
-        wanted = words[0] if len(words) == 1 else words
+        agent = words[0] if len(words) == 1 else words
     settings = find_settings(
-        arguments.settings, str(cwd), agent=wanted if isinstance(wanted, str) else None, yes=arguments.yes
+        arguments.settings, str(cwd), agent=agent if isinstance(agent, str) else None, yes=arguments.yes
     )
-    settings = with_builtin(settings, wanted, yes=arguments.yes)
-    target = wanted or default_agent(settings)
+    settings = with_builtin(settings, agent, yes=arguments.yes)
+    target = agent or default_agent(settings)
     token = os.environ.get("ACPELLA_TOKEN")
     remote = find_endpoint(target, settings=settings, token=token) is not None
-    given = token if remote else None
+    bearer = token if remote else None
 
     def opened() -> "Channel":
-        return open_target(target, settings=settings, cwd=None if remote else cwd, token=given)[1]
+        return open_target(target, settings=settings, cwd=None if remote else cwd, token=bearer)[1]
 
-    name, _ = open_target(target, settings=settings, token=given)  # says now what is wrong with it
+    name, _ = open_target(target, settings=settings, token=bearer)  # says now what is wrong with it
     return name, opened, remote
 
 

@@ -69,12 +69,12 @@ def sweep() -> None:
         return
     for path in addresses:
         with contextlib.suppress(OSError):
-            held = try_lock(path.with_suffix(".lock"))
-            if held is not None:
+            lock = try_lock(path.with_suffix(".lock"))
+            if lock is not None:
                 try:
                     Address.end_leftovers(path)
                 finally:
-                    os.close(held)
+                    os.close(lock)
 
 
 def unix_socket() -> socket.socket:

@@ -128,13 +128,13 @@ def reach(
     while True:
         connected = find(config.key)
         if connected is not None:
-            told = query(config.key, "_daemon/status") or {}
-            if "alone" in told:
+            status = query(config.key, "_daemon/status") or {}
+            if "alone" in status:
                 with connected:
-                    _wait_for(told, connected, on_wait, within, prompt)
+                    _wait_for(status, connected, on_wait, within, prompt)
                 deadline = time.monotonic() + START_WITHIN
                 continue
-            if told.get("stuck"):
+            if status.get("stuck"):
                 connected.close()
                 raise TransportError(
                     "the session's background process does not answer; `acpella status --stop` ends it"
@@ -142,10 +142,10 @@ def reach(
             connected.setblocking(False)
             return connected
         sweep()
-        said = _start(config)
-        if said.startswith("error"):
-            raise TransportError(f"the session cannot be kept alive: {said.removeprefix('error ')}")
-        if said == "busy":  # another shell has just started one, or one is about to end
+        report = _start(config)
+        if report.startswith("error"):
+            raise TransportError(f"the session cannot be kept alive: {report.removeprefix('error ')}")
+        if report == "busy":  # another shell has just started one, or one is about to end
             time.sleep(0.03)
         if time.monotonic() > deadline:
             log_file = paths.daemons() / f"{config.key}.log"
@@ -153,14 +153,14 @@ def reach(
 
 
 def _wait_for(
-    told: dict[str, Any],
+    status: dict[str, Any],
     connected: socket.socket,
     on_wait: Callable[[str], None] | None,
     within: float | None,
     prompt: str,
 ) -> None:
     """Until a command has ended that has the session to itself."""
-    text = f"the session is open in `{told['alone']}` (process {told.get('pid')})"
+    text = f"the session is open in `{status['alone']}` (process {status.get('pid')})"
     if on_wait is None:
         raise InUse(f"{text}; close that first")
     on_wait(text)
@@ -197,13 +197,13 @@ def _start(config: Config) -> str:
         with process.stdin:
             process.stdin.write(msgspec.json.encode(config))
         ready, _, _ = select.select([process.stdout], [], [], START_WITHIN)
-        said = process.stdout.readline().decode("utf-8", "replace").strip() if ready else ""
-        if said in ("busy", "") or said.startswith("error"):
+        report = process.stdout.readline().decode("utf-8", "replace").strip() if ready else ""
+        if report in ("busy", "") or report.startswith("error"):
             _reap(process)
         else:
             process.returncode = 0  # it stays; nobody here waits for it
-        if said:
-            return said
+        if report:
+            return report
     return f"error the background process could not be started:\n{log_tail(config.key)}".rstrip()
 
 
@@ -262,23 +262,23 @@ def pid_of(key: str) -> int | None:
 def stop(key: str, *, within: float = 10.0) -> bool:
     """End the daemon of a session and its agent; False if there was none."""
     address = paths.daemons() / f"{key}.json"
-    told = query(key, "_daemon/stop")
-    if told is None:
+    reply = query(key, "_daemon/stop")
+    if reply is None:
         sweep()
         return False
-    deadline = time.monotonic() + (0 if told.get("stuck") else within)
+    deadline = time.monotonic() + (0 if reply.get("stuck") else within)
     while address.exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     if address.exists():  # stuck: its agent is ended by `sweep`
-        found = Address.read(address)
-        if found is not None and found.ticks and started_ticks(found.pid) == found.ticks:
-            kill_tree(found.pid)
-            while started_ticks(found.pid) == found.ticks and time.monotonic() < deadline + within:
+        recorded = Address.read(address)
+        if recorded is not None and recorded.ticks and started_ticks(recorded.pid) == recorded.ticks:
+            kill_tree(recorded.pid)
+            while started_ticks(recorded.pid) == recorded.ticks and time.monotonic() < deadline + within:
                 time.sleep(0.02)
         sweep()
     return True
 
 
-def tell_noise(told: dict[str, Any]) -> None:
+def tell_noise(params: dict[str, Any]) -> None:
     """The agent behind a daemon printed something that is not a message."""
-    log.warning("skipped a line that is not a message: %s", told.get("text"))
+    log.warning("skipped a line that is not a message: %s", params.get("text"))

@@ -12,9 +12,9 @@ def to_wire(error: BaseException) -> RpcError:
     """An error as a waiting client gets it; `from_wire` makes the same error of it again."""
     if isinstance(error, RpcError):
         return error
-    told: dict[str, Any] = {"kind": type(error).__name__, "text": str(error)}
+    data: dict[str, Any] = {"kind": type(error).__name__, "text": str(error)}
     if isinstance(error, ConnectionClosed):
-        told = {
+        data = {
             "kind": "ConnectionClosed",
             "text": error.reason,
             "exitCode": error.exit_code,
@@ -22,20 +22,20 @@ def to_wire(error: BaseException) -> RpcError:
             "stderr": error.stderr_tail,
         }
     elif getattr(error, "stderr_tail", ""):
-        told |= {"text": str(error.args[0]), "stderr": getattr(error, "stderr_tail", "")}
-    return RpcError(told["text"], data={"acpella": told})
+        data |= {"text": str(error.args[0]), "stderr": getattr(error, "stderr_tail", "")}
+    return RpcError(data["text"], data={"acpella": data})
 
 
 def from_wire(error: RpcError) -> AcpellaError | TimeoutError:
     """The error that a daemon told of, as if it had happened here."""
-    told = as_dict(as_dict(error.data).get("acpella"))
-    if not told:
+    data = as_dict(as_dict(error.data).get("acpella"))
+    if not data:
         return error
-    text, tail = str(told.get("text", "")), str(told.get("stderr") or "")
-    kind = told.get("kind")
+    text, tail = str(data.get("text", "")), str(data.get("stderr") or "")
+    kind = data.get("kind")
     if kind == "ConnectionClosed":
         return ConnectionClosed(
-            text, exit_code=told.get("exitCode"), signal=told.get("signal"), stderr_tail=tail
+            text, exit_code=data.get("exitCode"), signal=data.get("signal"), stderr_tail=tail
         )
     if kind == "Unsupported":
         return Unsupported(text)

@@ -51,8 +51,8 @@ class History:
             return  # the agent will complain
         for block in blocks:
             update = {"sessionUpdate": "user_message_chunk", "content": block}
-            told = {"sessionId": request.get("sessionId"), "update": update}
-            self.add(write_notification("session/update", told))
+            notice = {"sessionId": request.get("sessionId"), "update": update}
+            self.add(write_notification("session/update", notice))
 
     def take(self) -> "History":
         """What there is until now; this one is begun anew."""

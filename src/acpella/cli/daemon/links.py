@@ -150,16 +150,16 @@ class AgentLink(Link):
         Raises:
             RpcError, ConnectionClosed, TimeoutError
         """
-        answered: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
+        pending: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
 
         def reply(response: Frame) -> None:
-            if not answered.done():
-                answered.set_result(response)
+            if not pending.done():
+                pending.set_result(response)
 
         self.side.call(method, params, reply)
         try:
             async with asyncio.timeout(timeout):
-                response = await answered
+                response = await pending
         except TimeoutError:
             raise TimeoutError(f"{method} was not answered within {timeout:g} s") from None
         if self._lost is not None:

@@ -18,9 +18,9 @@ MAX_CLIENTS = 256
 class SessionLock:
     """Held from `take` until `release`, or until the process dies."""
 
-    def __init__(self, key: str, held: int) -> None:
+    def __init__(self, key: str, descriptor: int) -> None:
         directory = paths.daemons()
-        self._held = held
+        self._held = descriptor
         self._place = directory / f"{key}.json"
         self._socket = paths.sockets() / f"{key}.sock"
         try:
@@ -42,8 +42,8 @@ class SessionLock:
             TransportError: there are no Unix sockets on this system.
         """
         unix_socket().close()  # says what to do where there are none
-        held = try_lock(paths.private(paths.daemons()) / f"{key}.lock")
-        return None if held is None else cls(key, held)
+        descriptor = try_lock(paths.private(paths.daemons()) / f"{key}.lock")
+        return None if descriptor is None else cls(key, descriptor)
 
     def tell_agent(self, pid: int) -> None:
         """Whoever finds this process dead ends its agent."""

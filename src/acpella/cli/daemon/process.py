@@ -30,9 +30,9 @@ def main() -> int:
         _say("busy")
         return 0
     try:
-        known = Catalogue(warn=log.warning).get(config.key)
-        if known is not None:  # another daemon may have made the session since we were asked for
-            config.session_id = config.session_id or known.session_id
+        entry = Catalogue(warn=log.warning).get(config.key)
+        if entry is not None:  # another daemon may have made the session since we were asked for
+            config.session_id = config.session_id or entry.session_id
         _say("ready")
         if config.command:
             os.chdir("/")  # whatever directory that was, it may be removed

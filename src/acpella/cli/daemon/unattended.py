@@ -45,10 +45,10 @@ class Kept(msgspec.Struct, kw_only=True, omit_defaults=True):
 class UnattendedClient:
     """Runs one prompt inside the daemon and keeps how it ended."""
 
-    def __init__(self, config: "Config", session_id: str, wanted: Queued) -> None:
+    def __init__(self, config: "Config", session_id: str, queued: Queued) -> None:
         self._config = config
         self._session_id = session_id
-        self._wanted = wanted
+        self._queued = queued
         self.queued: asyncio.Future[int | BaseException] = asyncio.get_running_loop().create_future()
         """Done when the prompt waits for its turn: how many are before it."""
 
@@ -61,29 +61,29 @@ class UnattendedClient:
 
         what = ""
         try:
-            blocks = methods.PROMPT.read_params(self._wanted.request).prompt
+            blocks = methods.PROMPT.read_params(self._queued.request).prompt
             what = " ".join(" ".join(getattr(block, "text", "") for block in blocks).split())
             agent = connect(
                 channel,
                 settings=ClientSettings(),
                 notifications={"_daemon/queued": self._told},
-                **offers(write=self._wanted.write, yolo=self._wanted.yolo),
+                **offers(write=self._queued.write, yolo=self._queued.yolo),
             )
             agent.name = self._config.agent
             async with agent:
                 session = await agent.resume_session(self._session_id, self._config.cwd)
                 result = await session.prompt(blocks)
-            kept = Kept(
+            outcome = Kept(
                 prompt=what[:200], at=now(), stop_reason=result.stop_reason or "", text=result.text[:MAX_TEXT]
             )
         except (AcpellaError, TimeoutError, OSError, ValueError, msgspec.MsgspecError) as error:
             self._tell(error)
-            kept = Kept(prompt=what[:200], at=now(), error=str(error)[:MAX_TEXT])
+            outcome = Kept(prompt=what[:200], at=now(), error=str(error)[:MAX_TEXT])
         finally:
             self._tell(
                 TransportError("the prompt could not be queued; the log of the background process says why")
             )
-        keep(self._config.key, kept)
+        keep(self._config.key, outcome)
 
     def _told(self, params: dict[str, int]) -> None:
         self._tell(params["before"])
@@ -105,6 +105,6 @@ def results(key: str) -> list[Kept]:
         return []
 
 
-def keep(key: str, kept: Kept) -> None:
-    data = msgspec.json.encode([*results(key), kept][-MAX_RESULTS:])
+def keep(key: str, outcome: Kept) -> None:
+    data = msgspec.json.encode([*results(key), outcome][-MAX_RESULTS:])
     paths.write_private(_file(key), data)

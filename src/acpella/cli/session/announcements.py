@@ -11,16 +11,16 @@ __all__ = ["commands"]
 
 async def commands(session: "ClientSession", *, within: float) -> None:
     """Wait until the agent has told its slash commands; it may have none, so not for long."""
-    told = asyncio.Event()
+    announced = asyncio.Event()
 
     def on_update(update: object) -> None:
-        told.set()
+        announced.set()
 
     session.on_update = on_update
     try:
         async with asyncio.timeout(within):
             while not session.commands:
-                await told.wait()
-                told.clear()
+                await announced.wait()
+                announced.clear()
     except TimeoutError:
         pass

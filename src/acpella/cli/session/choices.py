@@ -62,11 +62,11 @@ class Choices:
         """
         word = text.casefold()
         for fits in _WAYS:
-            found = [value for value in self.values if fits(value, text, word)]
-            if len(found) == 1:
-                return found[0]
-            if found:
-                raise ValueError(f"{what} {text!r} may be any of: {_listed(found)}")
+            matches = [value for value in self.values if fits(value, text, word)]
+            if len(matches) == 1:
+                return matches[0]
+            if matches:
+                raise ValueError(f"{what} {text!r} may be any of: {_listed(matches)}")
         raise ValueError(f"no {what} {text!r}; there are: {_listed(self.values)}")
 
 
@@ -99,8 +99,8 @@ def modes_of(session: ClientSession) -> Choices | None:
 
 
 def models_of(session: ClientSession) -> Choices | None:
-    if (found := _by_category(session, "model")) is not None:
-        return found
+    if (models := _by_category(session, "model")) is not None:
+        return models
     if session.models is None:
         return None
     values = [Choice(m.model_id, m.name, m.description or "") for m in session.models.available_models]
@@ -169,7 +169,7 @@ async def choose_model(session: ClientSession, word: str) -> None:
 
 async def choose_option(session: ClientSession, name: str, word: str) -> None:
     """Set an option to one of its values."""
-    if (known := options_of(session).get(name)) is None:
+    if (option := options_of(session).get(name)) is None:
         await session.set_option(name, word)  # says what there is
         return
     word = {"on": "true", "yes": "true", "off": "false", "no": "false"}.get(word.lower(), word)
@@ -179,4 +179,4 @@ async def choose_option(session: ClientSession, name: str, word: str) -> None:
     if switch:
         await session.set_option(name, word.lower() == "true")
     else:
-        await session.set_option(name, known[1].find(name, word).id)
+        await session.set_option(name, option[1].find(name, word).id)

@@ -38,16 +38,16 @@ async def reached(entry: "Entry", *, agent: str | None = None) -> AsyncGenerator
     else:
         connected.setblocking(False)
         channel = UnixChannel(connected, peer="the session's background process")
-    async with _greeted(channel, entry.agent) as found:
-        yield found
+    async with _greeted(channel, entry.agent) as connected_agent:
+        yield connected_agent
 
 
 @asynccontextmanager
 async def started(target: str, settings: ClientSettings) -> AsyncGenerator[ConnectedAgent, None]:
     """An agent by what `--agent` takes."""
     name, channel = open_target(target, settings=settings)
-    async with _greeted(channel, name) as found:
-        yield found
+    async with _greeted(channel, name) as agent:
+        yield agent
 
 
 @asynccontextmanager

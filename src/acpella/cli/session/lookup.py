@@ -86,8 +86,8 @@ def named_session(
         NoSession: there is none to go on with, or nothing can be remembered here.
     """
     if options.resume:
-        known = [entry for entry in catalogue.entries() if entry.session_id == options.resume]
-        return next((e for e in known if daemon.query(e.key, "_daemon/status") is not None), None)
+        entries = [entry for entry in catalogue.entries() if entry.session_id == options.resume]
+        return next((e for e in entries if daemon.query(e.key, "_daemon/status") is not None), None)
     if options.session is None and not options.last:
         return None
     try:
@@ -138,7 +138,7 @@ def kept_session(
                 f"--new begins another one under that name"
             )
         return entry
-    elsewhere = [known for known in catalogue.entries() if known.name == name and known.root != root]
+    elsewhere = [other for other in catalogue.entries() if other.name == name and other.root != root]
     if elsewhere and not new:
         say(
             f"{name!r} is a new session: sessions belong to a repository, and this one is {root}. "
@@ -160,12 +160,12 @@ def _by_id(
     catalogue: Catalogue, root: str, word: str, whose: "tuple[str, ClientSettings] | None", *, new: bool
 ) -> Entry | None:
     """The session of this repository with that id, or with an id that begins so."""
-    known = catalogue.entries()
-    if new or not any(entry.root == root and entry.session_id == word for entry in known):
-        check_no_id(known, word, root)
+    entries = catalogue.entries()
+    if new or not any(entry.root == root and entry.session_id == word for entry in entries):
+        check_no_id(entries, word, root)
     if new:
         return None
-    here = [entry for entry in known if entry.root == root]
+    here = [entry for entry in entries if entry.root == root]
     matches = matching(here, word, names=False, shortest=SHORTEST_BESIDE_NAMES)
     if len(matches) > 1 and whose is not None:  # two agents may have the same id
         matches = [e for e in matches if _same_agent(e, *whose)] or matches
@@ -175,9 +175,9 @@ def _by_id(
     return matches[0] if matches else None
 
 
-def check_no_id(known: Sequence[Entry], word: str, root: str) -> None:
+def check_no_id(entries: Sequence[Entry], word: str, root: str) -> None:
     """Raises `NoSession` if a name would be the id of a session: nobody could tell them apart."""
-    same = next((entry for entry in known if entry.session_id == word), None)
+    same = next((entry for entry in entries if entry.session_id == word), None)
     if same is None:
         return
     where = "" if same.root == root else f" of {same.root}"
@@ -227,9 +227,9 @@ def daemon_config(
         raise NoSession(
             f"the command of {entry.agent} held secrets, which are not kept; name it again with --agent"
         )
-    known = settings_of(entry, settings)
-    command, env = command_of(target, known) if target else ([], {})
-    server = known.agents.get(target) if isinstance(target, str) else None
+    entry_settings = settings_of(entry, settings)
+    command, env = command_of(target, entry_settings) if target else ([], {})
+    server = entry_settings.agents.get(target) if isinstance(target, str) else None
     return daemon.Config(
         key=entry.key,
         agent=entry.agent,
@@ -268,14 +268,14 @@ def settings_of(entry: Entry, settings: "ClientSettings") -> "ClientSettings":
     if not path.is_file():
         raise NoSession(f"{path}, which names {whose}, is gone; bring it back, or begin another session")
     try:
-        found = (
+        file_settings = (
             ClientSettings.parse(read_trusted(path), path) if is_project(path) else ClientSettings.load(path)
         )
     except UntrustedSettings as error:
         raise NoSession(str(error)) from None
-    if target not in found.agents:
+    if target not in file_settings.agents:
         raise NoSession(f"{path} does not name {whose} any more; add it again, or begin another session")
-    return found
+    return file_settings
 
 
 def idle_seconds(settings: "ClientSettings") -> float:

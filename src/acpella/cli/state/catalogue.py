@@ -88,14 +88,14 @@ class Catalogue:
 
     def entries(self, *, root: str | os.PathLike[str] | None = None, agent: str | None = None) -> list[Entry]:
         """Sessions, the last used first; those that were never made are left out."""
-        found = [
+        matches = [
             entry
             for entry in self._read()
             if entry.session_id
             and (root is None or entry.root == os.fspath(root))
             and (agent is None or agent in (entry.agent, entry.target))
         ]
-        return sorted(found, key=lambda entry: entry.updated_at, reverse=True)
+        return sorted(matches, key=lambda entry: entry.updated_at, reverse=True)
 
     def get(self, key: str) -> Entry | None:
         return next((entry for entry in self._read() if entry.key == key), None)
@@ -185,5 +185,5 @@ def _trimmed(entries: list[Entry]) -> list[Entry]:
     if len(entries) <= MAX_ENTRIES:
         return entries
     order = sorted(entries, key=lambda entry: (bool(entry.name), entry.updated_at))
-    gone = {entry.key for entry in order[: len(entries) - MAX_ENTRIES]}
-    return [entry for entry in entries if entry.key not in gone]
+    dropped = {entry.key for entry in order[: len(entries) - MAX_ENTRIES]}
+    return [entry for entry in entries if entry.key not in dropped]

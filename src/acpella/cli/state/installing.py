@@ -118,17 +118,17 @@ def find_entry(name: str, url: str, *, refresh: bool = False, offline: bool = Fa
     from acpella.registry.errors import RegistryError
     from acpella.registry.index import find_index
 
-    found = find_index(url, refresh=refresh, offline=offline)
-    if found.problem:
-        say(f"{found.problem}; the copy of earlier is used")
+    source = find_index(url, refresh=refresh, offline=offline)
+    if source.problem:
+        say(f"{source.problem}; the copy of earlier is used")
     agent_id = registry_id(name)
-    entry = found.index.entries.get(agent_id)
+    entry = source.index.entries.get(agent_id)
     if entry is not None:
         return entry
     from difflib import get_close_matches
 
-    why = next((warning for warning in found.index.warnings if warning.startswith(f"{agent_id} ")), "")
-    close = get_close_matches(name, found.index.entries, n=1)
+    why = next((warning for warning in source.index.warnings if warning.startswith(f"{agent_id} ")), "")
+    close = get_close_matches(name, source.index.entries, n=1)
     hint = f"did you mean {close[0]!r}?" if close else "`acpella registry list` shows what it has"
     raise RegistryError(f"the registry lists no agent {name!r}; {why or hint}")
 
@@ -147,34 +147,34 @@ def offer(name: str, *, yes: bool = False) -> "AgentServer | None":
     from acpella.registry.index import find_index, index_url
     from acpella.registry.settings import registry_settings
 
-    known = find_known(name)
-    if known is None and which(name) is not None:
+    agent = find_known(name)
+    if agent is None and which(name) is not None:
         return None
     settings = registry_settings()
     url = index_url(None, settings)
-    asked = yes or can_ask()
+    may_ask = yes or can_ask()
     entry = problem = None
     try:
         # without anybody to ask the network is left alone: it would only be for the words of an error
-        entry = find_index(url, offline=not asked).index.entries.get(registry_id(name))
+        entry = find_index(url, offline=not may_ask).index.entries.get(registry_id(name))
     except RegistryError as error:
         problem = error
-    if entry is None and known is None:
+    if entry is None and agent is None:
         return None
-    title = entry.name if entry is not None else known.title if known is not None else name
-    if not asked:
-        needs = f": there is no {known.program} on the PATH" if known is not None else ""
+    title = entry.name if entry is not None else agent.title if agent is not None else name
+    if not may_ask:
+        needs = f": there is no {agent.program} on the PATH" if agent is not None else ""
         raise TransportError(
             f"{title} is not installed{needs}. `acpella registry install {name}` installs it, after showing "
             "what that is; --yes agrees to it here"
         )
-    if entry is None and known is not None:
+    if entry is None and agent is not None:
         from acpella.registry.known import entry_of
 
-        entry = entry_of(known)
+        entry = entry_of(agent)
         if entry is None:
             raise TransportError(
-                f"{title} is not installed: there is no {known.program} on the PATH, and "
+                f"{title} is not installed: there is no {agent.program} on the PATH, and "
                 f"{problem or 'the registry does not list it'}"
             )
         say(f"{problem or 'the registry does not list it'}; its newest package is taken instead")

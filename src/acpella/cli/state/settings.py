@@ -29,32 +29,32 @@ def find(path: str | os.PathLike[str] | None, cwd: str | os.PathLike[str] = ".")
     """
     if path is not None:
         return _merged([ClientSettings.load(Path(path))])
-    found: list[ClientSettings] = []
+    files: list[ClientSettings] = []
     project = project_file(cwd)
     if project is not None:
         try:
-            found.append(ClientSettings.parse(read_trusted(project), project))
+            files.append(ClientSettings.parse(read_trusted(project), project))
         except UntrustedSettings as error:
             say(str(error))
     if user_settings().is_file():
-        found.append(ClientSettings.of_user())
-    return _merged(found)
+        files.append(ClientSettings.of_user())
+    return _merged(files)
 
 
 def origin(settings: ClientSettings, agent: str) -> Path | None:
     """The file that names an agent; None for the built-in one, and for what no file names."""
     if agent not in settings.agents:
         return None
-    found = settings.origins.get(agent) if isinstance(settings, FoundSettings) else settings.path
-    return found.absolute() if found is not None else None
+    path = settings.origins.get(agent) if isinstance(settings, FoundSettings) else settings.path
+    return path.absolute() if path is not None else None
 
 
-def _merged(found: list[ClientSettings]) -> FoundSettings:
+def _merged(sources: list[ClientSettings]) -> FoundSettings:
     """The first file that has an agent or an MCP server of a name wins."""
-    files = tuple(read.path for read in found if read.path is not None)
+    files = tuple(read.path for read in sources if read.path is not None)
     together = FoundSettings(path=files[0].absolute() if files else None, files=files)
     named: set[object] = set()
-    for read in found:
+    for read in sources:
         for name, server in read.agents.items():
             if name not in together.agents and read.path is not None:
                 together.agents[name] = server

@@ -40,10 +40,10 @@ def agree(rows: list[str], question: str, *, yes: bool) -> bool:
     Raises:
         ValueError: nobody can be asked; says what to do.
     """
-    shown = [reveal(row) for row in rows]
-    for row in shown:
+    visible_rows = [reveal(row) for row in rows]
+    for row in visible_rows:
         show(row)
-    if shown != rows:
+    if visible_rows != rows:
         say(r"part of this would be invisible; it is shown as \x1b, \u202e and the like")
     if yes:
         return True

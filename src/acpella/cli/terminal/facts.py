@@ -112,26 +112,26 @@ class Calls:
 
     def end(self, call: ToolCallState, stop_reason: str) -> ToolCallState:
         """A call that was open when the turn ended, as it is now: refused, cancelled, or never closed."""
-        known = self._known.get(call.id)
-        if known is not None:
-            call.title = known.title or call.title  # a question may have told a newer one
-            self._complete(call, known)
-        if known is not None and not known.is_open:
-            call.status = known.status
+        latest = self._known.get(call.id)
+        if latest is not None:
+            call.title = latest.title or call.title  # a question may have told a newer one
+            self._complete(call, latest)
+        if latest is not None and not latest.is_open:
+            call.status = latest.status
         elif call.is_open:
             call.status = "cancelled" if stop_reason == "cancelled" else "unfinished"
         return call
 
-    def fold(self, update: ToolCall | ToolCallUpdate, known: dict[str, ToolCallState]) -> ToolCallState:
+    def fold(self, update: ToolCall | ToolCallUpdate, states: dict[str, ToolCallState]) -> ToolCallState:
         """The call with this update. What only a permission request told is taken from `known`."""
-        self._known = known
+        self._known = states
         call = self._calls.get(update.tool_call_id)
         if call is None:
             if len(self._calls) >= MAX_CALLS:
                 del self._calls[next(iter(self._calls))]
             call = self._calls[update.tool_call_id] = ToolCallState(update.tool_call_id)
         call.apply(update)
-        if (other := known.get(call.id)) is not None:
+        if (other := states.get(call.id)) is not None:
             if not update.title:  # a question may have told a newer one
                 call.title = other.title or call.title
             self._complete(call, other)
@@ -155,7 +155,7 @@ class Output:
 
 
 @dataclass(slots=True)
-class _Told:
+class _ReportedTerminal:
     """What an agent told of a terminal that it runs itself (`_meta.terminal_output`, `terminal_exit`)."""
 
     output: str = ""
@@ -171,7 +171,7 @@ class Outputs:
     def __init__(self, find: FindTerminal | None = None) -> None:
         self._find = find
         self._own: dict[str, OwnTerminal] = {}
-        self._told: dict[str, _Told] = {}
+        self._reported: dict[str, _ReportedTerminal] = {}
 
     def note(self, update: ToolCall | ToolCallUpdate) -> None:
         """Look at an update: its `_meta`, and terminals that may be released soon."""
@@ -180,24 +180,24 @@ class Outputs:
                 if item.terminal_id not in self._own and (own := self._find(item.terminal_id)) is not None:
                     self._own[item.terminal_id] = own
         meta = update.meta or {}
-        told = as_dict(meta.get("terminal_output"))
-        if (data := told.get("data")) and isinstance(data, str):
-            kept = self._terminal(told)
-            kept.output, lost = _last(kept.output + data)
-            kept.lines_before += lost
-        told = as_dict(meta.get("terminal_exit"))
-        if told:
-            kept = self._terminal(told)
-            kept.ended = True
-            code, name = told.get("exit_code"), told.get("signal")
-            kept.exit_code = code if isinstance(code, int) else None
-            kept.signal = name if isinstance(name, str) else None
+        report = as_dict(meta.get("terminal_output"))
+        if (data := report.get("data")) and isinstance(data, str):
+            terminal = self._terminal(report)
+            terminal.output, lost = _last(terminal.output + data)
+            terminal.lines_before += lost
+        report = as_dict(meta.get("terminal_exit"))
+        if report:
+            terminal = self._terminal(report)
+            terminal.ended = True
+            code, name = report.get("exit_code"), report.get("signal")
+            terminal.exit_code = code if isinstance(code, int) else None
+            terminal.signal = name if isinstance(name, str) else None
 
-    def _terminal(self, told: dict[str, Any]) -> _Told:
-        key = str(told.get("terminal_id"))
-        while len(self._told) >= MAX_TERMINALS and key not in self._told:
-            del self._told[next(iter(self._told))]
-        return self._told.setdefault(key, _Told())
+    def _terminal(self, report: dict[str, Any]) -> _ReportedTerminal:
+        key = str(report.get("terminal_id"))
+        while len(self._reported) >= MAX_TERMINALS and key not in self._reported:
+            del self._reported[next(iter(self._reported))]
+        return self._reported.setdefault(key, _ReportedTerminal())
 
     def of(self, call: ToolCallState) -> Output:
         """What a call has written until now."""
@@ -205,16 +205,16 @@ class Outputs:
         before, ended = 0, ""
         for item in call.content:
             if isinstance(item, Terminal):
-                own, told = self._own.get(item.terminal_id), self._told.get(item.terminal_id)
+                own, reported = self._own.get(item.terminal_id), self._reported.get(item.terminal_id)
                 if own is not None:
                     texts.append(own.output)
                     if own.exit_status is not None:
                         ended = _ended(*own.exit_status)
-                elif told is not None:
-                    texts.append(told.output)
-                    before += told.lines_before
-                    if told.ended:
-                        ended = _ended(told.exit_code, told.signal)
+                elif reported is not None:
+                    texts.append(reported.output)
+                    before += reported.lines_before
+                    if reported.ended:
+                        ended = _ended(reported.exit_code, reported.signal)
             elif isinstance(item, Content) and isinstance(item.content, TextContent):
                 texts.append(unfenced(item.content.text))
         raw = as_dict(call.raw_output)
@@ -335,11 +335,11 @@ def tool_row(
 
 
 def _places(call: ToolCallState, cwd: str) -> list[str]:
-    shown: list[str] = []
+    paths: list[str] = []
     for location in call.locations[:100]:
         path = short_path(location.path, cwd)
-        shown.append(path if location.line is None else f"{path}:{location.line}")
-    return list(dict.fromkeys(shown))
+        paths.append(path if location.line is None else f"{path}:{location.line}")
+    return list(dict.fromkeys(paths))
 
 
 def short_path(path: str, cwd: str) -> str:
@@ -391,12 +391,12 @@ def diff_rows(diff: Diff, *, cwd: str = "", limit: int = MAX_DIFF_LINES) -> list
     """A change of a file with line numbers, a few lines around it, and no more than `limit` rows."""
     old, new = clean(diff.old_text or "").splitlines(), clean(diff.new_text).splitlines()
     rows: list[Row] = [[("    ", ""), (_diff_head(short_path(diff.path, cwd), diff, old, new), "bold")]]
-    shown = list(islice(_numbered(old, new, around=2), limit + 1)) if _is_comparable(diff, old, new) else []
-    shown, note = _with_blanks_marked(shown)
+    visible = list(islice(_numbered(old, new, around=2), limit + 1)) if _is_comparable(diff, old, new) else []
+    visible, note = _with_blanks_marked(visible)
     rows += note
-    for before, line, style in _margins(shown[:limit], old, new):
+    for before, line, style in _margins(visible[:limit], old, new):
         rows.append([*before, (line, style)])
-    if len(shown) > limit:
+    if len(visible) > limit:
         start, stop_old, stop_new = _changed(old, new)
         counts = f"{stop_new - start} lines new, {stop_old - start} old in all"
         rows.append([("    ", ""), (f"… more; {counts}", "dim italic")])
@@ -415,26 +415,26 @@ def whole_diff_rows(diff: Diff, width: int, *, cwd: str = "", limit: int) -> lis
         if lines[-1] == "":
             lines.pop()
     head = _diff_head(relative_path(diff.path, cwd), diff, old, new)
-    shown = reveal_rows(head, width, before=[("    ", "")], style="bold", lines=False)
+    rows = reveal_rows(head, width, before=[("    ", "")], style="bold", lines=False)
     if line_ends:
-        shown.append([("    ", ""), (line_ends, "dim")])
+        rows.append([("    ", ""), (line_ends, "dim")])
     if after and before and after.endswith("\n") != before.endswith("\n"):
         changed = "gets a line end" if after.endswith("\n") else "loses its line end"
-        shown.append([("    ", ""), (f"the last line {changed}", "dim")])
+        rows.append([("    ", ""), (f"the last line {changed}", "dim")])
     lines = _numbered(old, new, around=2) if _is_comparable(diff, old, new) else _replaced(old, new)
     numbered = list(islice(lines, limit + 1))
     numbered, note = _with_blanks_marked(numbered)
-    shown += note
+    rows += note
     for margin, line, style in _margins(numbered[:limit], old, new):
-        if len(shown) > limit:
+        if len(rows) > limit:
             break
-        shown += reveal_rows(line, width, before=margin, style=style, limit=limit)
-    if len(numbered) > limit or len(shown) > limit:
+        rows += reveal_rows(line, width, before=margin, style=style, limit=limit)
+    if len(numbered) > limit or len(rows) > limit:
         start, stop_old, stop_new = _changed(old, new)
         counts = f"{stop_new - start} lines new, {stop_old - start} old in all"
-        del shown[limit:]
-        shown.append([("    ", ""), (f"… the rest is not shown; {counts}", CUT)])
-    return shown
+        del rows[limit:]
+        rows.append([("    ", ""), (f"… the rest is not shown; {counts}", CUT)])
+    return rows
 
 
 def _with_blanks_marked(

@@ -190,8 +190,8 @@ def _trimmed(row: str) -> str:
     end = _BLANK_END.search(row)
     if end is None or " " not in end[0]:
         return row
-    kept = row[: end.start()]
-    return kept + "\x1b[0m" if "\x1b[" in kept else kept
+    trimmed = row[: end.start()]
+    return trimmed + "\x1b[0m" if "\x1b[" in trimmed else trimmed
 
 
 @lru_cache(maxsize=2)

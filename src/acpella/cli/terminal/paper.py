@@ -73,6 +73,6 @@ class TerminalPaper:
         if not self._live:
             return "\r"
         columns = max(self._size().columns, 1)
-        taken = sum(max(1, -(-cell_len(row) // columns)) for row in self._live)
-        up = min(taken, self._size().lines) - 1
+        height = sum(max(1, -(-cell_len(row) // columns)) for row in self._live)
+        up = min(height, self._size().lines) - 1
         return f"\r\x1b[{up}A" if up else "\r"

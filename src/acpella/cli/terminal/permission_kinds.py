@@ -28,7 +28,7 @@ _WORDS = {
 def kind_note(name: str, kind: PermissionOptionKind) -> str:
     """What the kind of an option means, unless the name says the same."""
     words = set(re.findall(r"[a-z]+(?:'[a-z]+)?", name.lower().replace("\u2019", "'")))
-    allows, rejects, lasts = (bool(words & known) for known in (_ALLOWS, _REJECTS, _LASTS))
+    allows, rejects, lasts = (bool(words & verbs) for verbs in (_ALLOWS, _REJECTS, _LASTS))
     agrees = allows and not rejects if kind.startswith("allow") else rejects and not allows
     if agrees and lasts == kind.endswith("_always"):
         return ""

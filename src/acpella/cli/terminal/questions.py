@@ -91,17 +91,17 @@ class Asker:
                 return refuse(request, self._hint)
         async with self._floor():
             keys = _keys_for(request.options)
-            shown = self._call_rows(request)
+            rows = self._call_rows(request)
             choices: list[Row] = []
             for index, option in enumerate(request.options):
                 letter = next((key for key, at in keys.items() if at == index and key.isalpha()), " ")
                 before = [(f"  {index + 1} {letter}  ", "cyan")]
                 choices += _whole(option.name, before, lines=False, note=_note(option, request.tool_call))
-            self._write(shown)
+            self._write(rows)
             head = self._head_rows(request.tool_call)
-            if len(shown) > len(head) + 1 and len(shown) + len(choices) + 4 > _height():
+            if len(rows) > len(head) + 1 and len(rows) + len(choices) + 4 > _height():
                 self._write([[], *head])  # what it is about has scrolled away
-            self._warn([*shown, *choices])
+            self._warn([*rows, *choices])
             self._write(choices)
             chosen = await self._choose(request.options, keys)
             option = None if chosen is None else request.options[chosen]
@@ -120,39 +120,39 @@ class Asker:
         """All that the call tells of itself; nothing of it is cut or left out without saying so."""
         call = request.tool_call
         title = call.title or call.name or "go on"
-        shown: list[Row] = [[], *self._head_rows(call)]
+        rows: list[Row] = [[], *self._head_rows(call)]
         named = [relative_path(place.path, self.cwd) for place in call.locations or []]
         for path in list(dict.fromkeys(named))[:MOST_ROWS]:
             if path not in title.split():
-                shown += _whole(path, [("    ", "")], "dim", lines=False)
+                rows += _whole(path, [("    ", "")], "dim", lines=False)
         if len(named) > MOST_ROWS:
-            shown.append([("    ", ""), (f"… not all of {len(named)} paths are shown", CUT)])
+            rows.append([("    ", ""), (f"… not all of {len(named)} paths are shown", CUT)])
         command = command_in(call, self.cwd)
         if command and command != title:
-            shown += _whole(command, [("    ", "")])
+            rows += _whole(command, [("    ", "")])
         beneath: list[Row] = []
-        told = [title, *(place.path for place in call.locations or [])]
+        texts = [title, *(place.path for place in call.locations or [])]
         changes = False
         for item in call.content or []:
             if isinstance(item, Diff):
                 changes = True
-                told += [item.path, item.old_text or "", item.new_text]
+                texts += [item.path, item.old_text or "", item.new_text]
                 beneath += whole_diff_rows(item, _width(), cwd=self.cwd, limit=MOST_ROWS)
                 if self.stage is not None:
                     self.stage.saw_diff(call.tool_call_id)
             elif isinstance(item, Content) and (text := _text_of(item.content)):
                 if command and unfenced(text).strip() == command.strip():
                     continue  # the command again, for editors that do not show what goes into a call
-                told.append(text)
+                texts.append(text)
                 beneath += _whole(text.strip("\n"), [("    ", "")], "dim")
         beside = input_beside(call)
-        if beside and not (changes and call.kind == "edit") and not _is_told(beside, told):
+        if beside and not (changes and call.kind == "edit") and not _is_told(beside, texts):
             import json
 
             for name, value in beside.items():
                 words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-                shown += _whole(f"{name}: {words}", [("    ", "")], "dim")
-        return shown + beneath
+                rows += _whole(f"{name}: {words}", [("    ", "")], "dim")
+        return rows + beneath
 
     async def _choose(self, options: Sequence[PermissionOption], keys: dict[str, int]) -> int | None:
         """The index of the chosen option; Esc is the one that says no this once."""
@@ -240,10 +240,10 @@ class Asker:
         if description := getattr(field, "description", None):
             self._say(description, "dim")
         choices = choices_of(field)
-        shown: list[Row] = []
+        rows: list[Row] = []
         for number, (_, words) in enumerate(choices, 1):
-            shown += _whole(words, [("    ", ""), (f"{number}  ", "cyan")], lines=False)
-        self._tell(shown)
+            rows += _whole(words, [("    ", ""), (f"{number}  ", "cyan")], lines=False)
+        self._tell(rows)
         default = getattr(field, "default", None)
         note = "" if required or default is not None else " (optional)"
         if default is not None:
@@ -309,18 +309,18 @@ class Asker:
     ) -> str | None:
         """One of several values by its number; None for Esc or nothing."""
         async with self._floor():
-            shown: list[Row] = _whole(question, [("? ", "yellow bold")], "bold", lines=False)
+            rows: list[Row] = _whole(question, [("? ", "yellow bold")], "bold", lines=False)
             for number, (value, about) in enumerate(pairs, 1):
                 before = [(f"  {'●' if value == current else ' '} {number:>2}  ", "cyan")]
                 if show_id:
                     *rest, last = _whole(value, before, lines=False)
-                    shown += rest
+                    rows += rest
                     before = [*last, ("  ", "")]
                     if cell_len(plain(last)) > _width() // 2:  # no room for more
-                        shown.append(last)
+                        rows.append(last)
                         before = [(" " * 8, "")]
-                shown += _whole(about, before, "dim", lines=False, indent=8)
-            self._tell(shown)
+                rows += _whole(about, before, "dim", lines=False, indent=8)
+            self._tell(rows)
             if len(pairs) > 9:
                 answer = (await self.line("  number: ") or "").strip()
             else:
@@ -329,7 +329,7 @@ class Asker:
                 return pairs[int(answer) - 1][0]
             return None
 
-    async def _key(self, prompt: str, wanted: str) -> str:
+    async def _key(self, prompt: str, keys: str) -> str:
         from .keys import open_keys
 
         key = ""
@@ -341,7 +341,7 @@ class Asker:
                     if key in ("", "\x1b", "\x04", "\x03", "\n"):
                         key = ""
                         return key
-                    if key in wanted:
+                    if key in keys:
                         return key
         finally:
             sys.stderr.write(f"{key}\n")
@@ -450,13 +450,13 @@ def _text_of(block: ContentBlock) -> str:
     return describe(block)
 
 
-def _is_told(value: Any, told: Sequence[str]) -> bool:
+def _is_told(value: Any, texts: Sequence[str]) -> bool:
     """Whether all that goes into a call stands in one of these texts."""
     if isinstance(value, dict):
-        return all(_is_told(each, told) for each in cast("dict[str, Any]", value).values())
+        return all(_is_told(each, texts) for each in cast("dict[str, Any]", value).values())
     if isinstance(value, list):
-        return all(_is_told(each, told) for each in cast("list[Any]", value))
-    return isinstance(value, str) and any(value in text for text in told)
+        return all(_is_told(each, texts) for each in cast("list[Any]", value))
+    return isinstance(value, str) and any(value in text for text in texts)
 
 
 def _note(option: PermissionOption, call: ToolCallUpdate) -> str:
@@ -483,14 +483,14 @@ def _whole(
     """
     used = sum(map(len, (piece for piece, _ in before)))
     margin = min(used, 6) if indent is None else indent
-    shown = reveal_rows(text, _width(), before=before, style=style, lines=lines, indent=margin)
+    rows = reveal_rows(text, _width(), before=before, style=style, lines=lines, indent=margin)
     if note:
-        *rest, last = shown
+        *rest, last = rows
         room = _width() - cell_len(plain(last))
         if cell_len(note) <= room:
             return [*rest, [*last, (note, "yellow")]]
-        shown += reveal_rows(note.strip(), _width(), before=[(" " * margin, "")], style="yellow")
-    return shown
+        rows += reveal_rows(note.strip(), _width(), before=[(" " * margin, "")], style="yellow")
+    return rows
 
 
 def _width() -> int:

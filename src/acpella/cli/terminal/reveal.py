@@ -57,16 +57,16 @@ def reveal_rows(
     """
     used = sum(cell_len(piece) for piece, _ in before)
     margin = used if indent is None else indent
-    shown: list[Row] = []
+    rows: list[Row] = []
     units = _units(text, lines=lines)
     for line in _lines(islice(units, limit * width)):  # no more fit; a text of megabytes would take minutes
         for part in _broken(line, max(width - max(used, margin), 10)):
-            start = [(" " * margin, "")] if shown else list(before)
-            shown.append([*start, *_joined(part, style)])
-    if len(shown) > limit or next(units, None) is not None:
-        del shown[limit:]
-        shown.append([(" " * margin, ""), (f"… not all of its {len(text)} characters are shown", CUT)])
-    return shown
+            start = [(" " * margin, "")] if rows else list(before)
+            rows.append([*start, *_joined(part, style)])
+    if len(rows) > limit or next(units, None) is not None:
+        del rows[limit:]
+        rows.append([(" " * margin, ""), (f"… not all of its {len(text)} characters are shown", CUT)])
+    return rows
 
 
 def is_hidden(rows: Iterable[Row]) -> bool:

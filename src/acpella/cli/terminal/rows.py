@@ -62,13 +62,13 @@ def crop(text: str, width: int) -> str:
     text = text.expandtabs(4)
     if cell_len(text) <= width:
         return text
-    used, kept = 0, 0
+    used, count = 0, 0
     for char in text:
         if used + _width(char) > width - 1:
             break
         used += _width(char)
-        kept += 1
-    return text[:kept] + "…" if width > 0 else ""
+        count += 1
+    return text[:count] + "…" if width > 0 else ""
 
 
 def wrap(text: str, width: int) -> list[str]:

@@ -130,14 +130,14 @@ def _list(arguments: argparse.Namespace) -> int:
     ]
     others = [other for other in _others() if other.name not in settings.agents]
     if arguments.json:
-        shown = {
+        document = {
             "settings": None if settings.path is None else str(settings.path),
             "agents": rows,
             "known": [
                 {"name": o.name, "title": o.title, "command": o.command, "version": o.version} for o in others
             ],
         }
-        show_json(shown)
+        show_json(document)
         return exits.DONE
     several = len({str(row["settings"]) for row in rows}) > 1
     columns(
@@ -176,16 +176,16 @@ def _others() -> list[_Other]:
     from acpella.client.names import find_by_name
 
     installed = {one.receipt.id: one.receipt for one in list_installed()}
-    ids = {known.id: known for known in KNOWN_AGENTS}
-    found: list[_Other] = []
+    ids = {agent.id: agent for agent in KNOWN_AGENTS}
+    others: list[_Other] = []
     for agent_id in [*(i for i in installed if i not in ids), *ids]:
         name = ids[agent_id].name if agent_id in ids else agent_id
         receipt = installed.get(agent_id)
         named = find_by_name(name)
         command = None if named is None else [named.server.command, *named.server.args]
         title = ids[agent_id].title if receipt is None else receipt.name
-        found.append(_Other(name, title, command, None if receipt is None else receipt.version))
-    return found
+        others.append(_Other(name, title, command, None if receipt is None else receipt.version))
+    return others
 
 
 def _how(other: _Other) -> str:

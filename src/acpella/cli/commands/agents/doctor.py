@@ -138,8 +138,8 @@ async def _session(agent: ConnectedAgent, option: str) -> int:
 async def _commands(session: ClientSession) -> None:
     if session.modes is not None:
         _say("modes", [mode.id for mode in session.modes.available_modes])
-    known = [option for option in session.options if not isinstance(option, Unknown)]
-    _say("options", [f"{o.id} (on or off)" if isinstance(o, SessionConfigBoolean) else o.id for o in known])
+    options = [option for option in session.options if not isinstance(option, Unknown)]
+    _say("options", [f"{o.id} (on or off)" if isinstance(o, SessionConfigBoolean) else o.id for o in options])
     await commands(session, within=COMMANDS_WITHIN)
     _say("commands", ["/" + command.name for command in session.commands])
 

@@ -64,7 +64,7 @@ def _rows(path: Path, arguments: argparse.Namespace) -> int:
     from acpella.inspector.log import searchable
     from acpella.recording import Frame
 
-    wanted = Filter(arguments.filter)
+    row_filter = Filter(arguments.filter)
     findings = Findings()
     for row, item in _lines(path):
         rules = [rule for number, rule in findings.take(row, item) if number == row.n]
@@ -72,7 +72,7 @@ def _rows(path: Path, arguments: argparse.Namespace) -> int:
         def body(item: "Item" = item) -> str:
             return searchable(msgspec.json.encode({"msg": item.message})) if isinstance(item, Frame) else ""
 
-        if not wanted.matches(row, rules, body):
+        if not row_filter.matches(row, rules, body):
             continue
         if arguments.json:
             _write_json({**msgspec.to_builtins(row), "rules": rules})

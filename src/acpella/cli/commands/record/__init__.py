@@ -55,8 +55,8 @@ def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Nam
     """Options, then `--` and the agent; or an action."""
     options, command = split_command(words)
     if options and not options[0].startswith("-") and options[0] not in ACTIONS:
-        known = ", ".join(ACTIONS)
-        parser.error(f"{options[0]!r} is not one of {known}; write `--` before the command of an agent")
+        actions = ", ".join(ACTIONS)
+        parser.error(f"{options[0]!r} is not one of {actions}; write `--` before the command of an agent")
     arguments = parser.parse_args(options)
     if arguments.action is None and not command:
         parser.error("say which agent to record: acpella record -- AGENT [ARG...]")

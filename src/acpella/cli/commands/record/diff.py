@@ -42,20 +42,20 @@ def run(arguments: argparse.Namespace) -> int:
         )
 
     try:
-        found = compare(read_side(arguments.left), read_side(arguments.right))
+        comparison = compare(read_side(arguments.left), read_side(arguments.right))
     except (OSError, ValueError) as error:
         say(str(error))
         return 2
-    _show(found)
-    return 0 if found.same else DIFFERENT
+    _show(comparison)
+    return 0 if comparison.same else DIFFERENT
 
 
-def _show(found: "Comparison") -> None:
-    for line in found.lines():
+def _show(comparison: "Comparison") -> None:
+    for line in comparison.lines():
         show(one_line(line))
-    if found.times:
+    if comparison.times:
         show("times (seconds)")
-        for method, before, now in found.times:
+        for method, before, now in comparison.times:
             show(f"  {one_line(method, 60):30} {before:9.3f} {now:9.3f}")
-    if found.same:
+    if comparison.same:
         show("the same messages, fields and texts")

@@ -23,13 +23,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command; gives the exit code."""
     from acpella.recording.scan import scan
 
-    found: list[dict[str, object]] = []
+    findings: list[dict[str, object]] = []
     any_found = False
     try:
         for finding in scan(arguments.file):
             any_found = True
             if arguments.json:
-                found.append(finding._asdict())
+                findings.append(finding._asdict())
             else:
                 place, excerpt = one_line(finding.place), one_line(finding.excerpt)
                 show(f"line {finding.line}  {finding.why}  {place}  {excerpt}")
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
         say(str(error))
         return 2
     if arguments.json:
-        show_json(found)
+        show_json(findings)
     elif not any_found:
         show("nothing looks secret; prompts, answers and file contents are in it all the same")
     return FOUND if any_found else 0

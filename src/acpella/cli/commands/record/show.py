@@ -32,18 +32,18 @@ def run(arguments: argparse.Namespace) -> int:
     from acpella.recording import read
 
     try:
-        shown = _Frames() if arguments.frames else _Conversation(verbose=arguments.verbose)
+        view = _Frames() if arguments.frames else _Conversation(verbose=arguments.verbose)
         for item in read(arguments.file):
-            shown.take(item)
-        shown.end()
+            view.take(item)
+        view.end()
     except (OSError, ValueError) as error:
         if isinstance(error, BrokenPipeError):
             raise
         say(str(error))
         return 2
-    if shown.damaged:
-        say(f"{shown.damaged} lines of {arguments.file} cannot be read")
-    return DAMAGED if shown.damaged else 0
+    if view.damaged:
+        say(f"{view.damaged} lines of {arguments.file} cannot be read")
+    return DAMAGED if view.damaged else 0
 
 
 class _Shown:

@@ -88,10 +88,10 @@ def update_agents(arguments: argparse.Namespace) -> int:
 
 
 def _installed(name: str) -> Installed:
-    found = find_installed(registry_id(name))
-    if found is None:
+    installed = find_installed(registry_id(name))
+    if installed is None:
         raise InstallError(f"{name} is not installed; `acpella registry list --installed` shows what is")
-    return found
+    return installed
 
 
 def _update(installed: Installed, arguments: argparse.Namespace) -> Installed | None:
@@ -101,10 +101,10 @@ def _update(installed: Installed, arguments: argparse.Namespace) -> Installed | 
     pin = settings.pins.get(receipt.id, "") or ("" if arguments.unpin else selection.pin)
     # An agent is updated from the index that it came from: another one may mean another program by the id.
     url = index_url(arguments.registry, settings) if arguments.registry else receipt.index_url
-    found = find_index(url, refresh=arguments.refresh, offline=arguments.offline)
-    if found.problem:
-        say(f"{found.problem}; the copy of earlier is used")
-    entry = found.index.entries.get(receipt.id)
+    source = find_index(url, refresh=arguments.refresh, offline=arguments.offline)
+    if source.problem:
+        say(f"{source.problem}; the copy of earlier is used")
+    entry = source.index.entries.get(receipt.id)
     if entry is None:
         say(f"{receipt.id} is no longer listed; {receipt.version} stays")
         return None
@@ -142,8 +142,8 @@ def _roll_back(arguments: argparse.Namespace) -> int:
     if not arguments.agents:
         raise ValueError("say which agents are to go back")
     for name in arguments.agents:
-        found = roll_back(registry_id(name))
-        say(f"{found.receipt.id} is {found.receipt.version} again")
+        installed = roll_back(registry_id(name))
+        say(f"{installed.receipt.id} is {installed.receipt.version} again")
     return exits.DONE
 
 

@@ -35,14 +35,14 @@ def search(arguments: argparse.Namespace) -> int:
 
 def _find(arguments: argparse.Namespace) -> FoundIndex:
     url = index_url(arguments.registry, registry_settings())
-    found = find_index(url, refresh=arguments.refresh, offline=arguments.offline)
-    for warning in found.index.warnings:
+    source = find_index(url, refresh=arguments.refresh, offline=arguments.offline)
+    for warning in source.index.warnings:
         say(f"in the index, {warning}")
-    if found.problem:
-        say(f"{found.problem}; this is the copy of {_age(found.age)} ago")
-    elif arguments.offline and found.age:
-        say(f"this is the copy of {_age(found.age)} ago")
-    return found
+    if source.problem:
+        say(f"{source.problem}; this is the copy of {_age(source.age)} ago")
+    elif arguments.offline and source.age:
+        say(f"this is the copy of {_age(source.age)} ago")
+    return source
 
 
 def _age(seconds: float) -> str:
@@ -53,27 +53,29 @@ def _age(seconds: float) -> str:
 
 
 def _list(arguments: argparse.Namespace, words: str, *, only_installed: bool) -> int:
-    found = _find(arguments)
+    source = _find(arguments)
     installed = {one.receipt.id: one for one in list_installed()}
-    entries = {entry.id: entry for entry in found.index.search(words)}
-    gone = [one for one in installed.values() if one.receipt.id not in found.index.entries]
+    entries = {entry.id: entry for entry in source.index.search(words)}
+    unlisted = [one for one in installed.values() if one.receipt.id not in source.index.entries]
     if only_installed:
         entries = {name: entry for name, entry in entries.items() if name in installed}
     if words:
-        gone = [one for one in gone if all(w in one.receipt.id for w in words.lower().split())]
+        unlisted = [one for one in unlisted if all(w in one.receipt.id for w in words.lower().split())]
     if arguments.json:
-        shown: list[dict[str, Any]] = [
+        agents: list[dict[str, Any]] = [
             {**_facts(entry), "installed": _installation(installed.get(entry.id))}
             for entry in entries.values()
         ]
-        shown += [
+        agents += [
             {"id": one.receipt.id, "name": one.receipt.name, "listed": False, "installed": _installation(one)}
-            for one in gone
+            for one in unlisted
         ]
-        show_json({"index": found.url, "age": round(found.age), "agents": shown})
+        show_json({"index": source.url, "age": round(source.age), "agents": agents})
         return exits.DONE
     rows = [_row(entry, installed.get(entry.id)) for entry in entries.values()]
-    rows += [("✓", one.receipt.id, one.receipt.version, one.receipt.kind, "no longer listed") for one in gone]
+    rows += [
+        ("✓", one.receipt.id, one.receipt.version, one.receipt.kind, "no longer listed") for one in unlisted
+    ]
     if not rows:
         say("no agent is installed" if only_installed else f"the registry has no agent with {words!r}")
         return exits.DONE
@@ -143,14 +145,14 @@ def _installation(installed: Installed | None) -> dict[str, Any] | None:
 
 def show_agent(arguments: argparse.Namespace) -> int:
     """`acpella registry show ID`."""
-    found = _find(arguments)
+    source = _find(arguments)
     agent_id = registry_id(arguments.agent)
     installed = next((one for one in list_installed() if one.receipt.id == agent_id), None)
-    entry = found.index.entries.get(agent_id)
+    entry = source.index.entries.get(agent_id)
     if entry is None and installed is None:
         from ...state.installing import find_entry
 
-        find_entry(arguments.agent, found.url, offline=True)  # says what there is
+        find_entry(arguments.agent, source.url, offline=True)  # says what there is
     if arguments.json:
         facts = {"id": agent_id, "listed": False} if entry is None else _facts(entry)
         show_json({**facts, "installed": _installation(installed)})

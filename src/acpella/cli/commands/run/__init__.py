@@ -118,5 +118,5 @@ def _agent_option(options: "RunOptions", entry: "Entry | None") -> str:
     if entry is not None and not target:
         target = entry.target if isinstance(entry.target, str) else shlex.join(entry.target)
         settings = settings or entry.settings
-    given = [("-a", target), ("--settings", settings)]
-    return " ".join(f"{option} {shlex.quote(redact(value))}" for option, value in given if value)
+    choices = [("-a", target), ("--settings", settings)]
+    return " ".join(f"{option} {shlex.quote(redact(value))}" for option, value in choices if value)

@@ -60,9 +60,9 @@ class KeptSession:
                 return asyncio.run(limited(options, lambda run, to=connected: self._attached(run, to)))
             except _TooLate:
                 pass
-            known = Catalogue().get(key)
-            if known is not None:
-                config.session_id = known.session_id
+            entry = Catalogue().get(key)
+            if entry is not None:
+                config.session_id = entry.session_id
         raise ConnectionClosed(daemon.ended_again_and_again(key))
 
     async def _attached(self, run: PromptRun, connected: socket.socket) -> int:
@@ -99,8 +99,8 @@ class KeptSession:
 
     def _remember_title(self) -> None:
         try:
-            known = Catalogue().get(self._entry.key)
-            if known is not None and not known.title:
+            entry = Catalogue().get(self._entry.key)
+            if entry is not None and not entry.title:
                 Catalogue().update(self._entry.key, title=self._title)
         except OSError:
             pass
