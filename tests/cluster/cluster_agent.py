@@ -21,7 +21,8 @@ def note(word: str) -> None:
 
 @agent.on_prompt
 async def reply(turn: Any) -> None:
-    """`count N PAUSE`, `flood N`, `ask`, `tool`, `child`, `shell SECONDS`, `die`, or words to repeat."""
+    """`count N PAUSE`, `flood N`, `blobs N SIZE`, `ask`, `tool`, `child`, `shell SECONDS`, `die`; else the
+    words are repeated."""
     note(turn.text)
     verb, _, rest = turn.text.partition(" ")
     if verb == "count":
@@ -32,6 +33,10 @@ async def reply(turn: Any) -> None:
     elif verb == "flood":
         for each in range(int(rest.split()[0])):
             await turn.say(f"<{each}>")
+    elif verb == "blobs":
+        number, size = rest.split()[:2]
+        for each in range(int(number)):
+            await turn.say(f"<{each}>" + "x" * int(size))
     elif verb == "shell":
         await turn.shell.run(["sleep", rest.split()[0]], local=True)
     elif verb == "die":

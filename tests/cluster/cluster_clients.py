@@ -50,10 +50,16 @@ class Plain:
         response = await self._client.post(_url(node), json=message, headers=headers)
         return response.status_code
 
-    async def events(
-        self, node: Node, *, session: str | None = None, after: int = 0, until: str
-    ) -> list[tuple[int, Any]]:
-        """The numbered messages of a stream, to the first that has this in it."""
+    async def notify(self, node: Node, method: str, params: Any) -> int:
+        message: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": params}
+        headers = {**self.headers, "Acp-Session-Id": params["sessionId"]}
+        return (await self._client.post(_url(node), json=message, headers=headers)).status_code
+
+    @asynccontextmanager
+    async def stream(
+        self, node: Node, *, session: str | None = None, after: int
+    ) -> AsyncGenerator[httpx2.Response]:
+        """A stream from the message after that number on."""
         headers = {
             **self.headers,
             "Accept": "text/event-stream",
@@ -62,10 +68,17 @@ class Plain:
         }
         if session is not None:
             headers["Acp-Session-Id"] = session
+        async with self._client.stream("GET", _url(node), headers=headers) as response:
+            assert response.status_code == 200, response.status_code
+            yield response
+
+    async def events(
+        self, node: Node, *, session: str | None = None, after: int = 0, until: str
+    ) -> list[tuple[int, Any]]:
+        """The numbered messages of a stream, to the first that has this in it."""
         found: list[tuple[int, Any]] = []
         number = 0
-        async with asyncio.timeout(30), self._client.stream("GET", _url(node), headers=headers) as response:
-            assert response.status_code == 200, response.status_code
+        async with asyncio.timeout(30), self.stream(node, session=session, after=after) as response:
             async for line in response.aiter_lines():
                 if line.startswith("id:"):
                     number = int(line.rpartition("-")[2])
@@ -77,9 +90,10 @@ class Plain:
 
 
 @asynccontextmanager
-async def plain(node: Node) -> AsyncGenerator[Plain]:
+async def plain(node: Node, *, socket_options: Any = None) -> AsyncGenerator[Plain]:
     """A connection that begins at this node."""
-    async with httpx2.AsyncClient(timeout=30) as client:
+    transport = httpx2.AsyncHTTPTransport(socket_options=socket_options)
+    async with httpx2.AsyncClient(timeout=30, transport=transport) as client:
         hello: dict[str, Any] = {"protocolVersion": 1, "clientCapabilities": {}}
         message: dict[str, Any] = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}
         headers = {"Accept": "application/json, text/event-stream", "Acpella-Resume": "1"}

@@ -31,7 +31,7 @@ class Node:
         self.log = directory / f"{name}.log"
         self._dsn = dsn
         self._directory = directory
-        self._settings = settings
+        self.settings = settings
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] | None = None
 
@@ -60,7 +60,7 @@ class Node:
             ),
             "STORE_URL": self._dsn,
             "NOTES": str(self._directory / "notes"),
-            **{f"ACPELLA_SERVER_{name.upper()}": str(value) for name, value in self._settings.items()},
+            **{f"ACPELLA_SERVER_{name.upper()}": str(value) for name, value in self.settings.items()},
         }
         words = ["-m", "acpella", "serve", "--store", "env:STORE_URL", "--node-name", self.name]
         words += ["--port", str(self.port), f"{_AGENT}:agent"]
@@ -73,6 +73,10 @@ class Node:
             cwd=self._directory,
         )
         return place
+
+    async def until_logged(self, words: str) -> None:
+        """Wait until its log has these words."""
+        await until(lambda: words in self.log.read_text(encoding="utf-8"))
 
     async def until_status(self, path: str, status: int) -> None:
         """Wait until it answers so."""

@@ -6,7 +6,7 @@ from acpella.server.connection.profile import HTTP, WEBSOCKET, Profile
 
 SETTINGS = ServerSettings(idle_seconds=600, detach_seconds=300, stall_seconds=30, initialize_seconds=20)
 THERE = Circumstances(
-    readers=1, closed=False, resumable=True, buffered=0, pending=0, questions=0, draining=False
+    readers=1, closed=False, resumable=True, buffered=0, behind=0, pending=0, questions=0, draining=False
 )
 AWAY = THERE._replace(readers=0)
 
@@ -96,6 +96,15 @@ def test_a_client_that_reads_nothing_is_dropped() -> None:
     liveness.flows()
     liveness.progressed(72)
     assert liveness.check(200, THERE, nothing_runs) is None, "progress means nothing when nobody waits"
+
+
+def test_a_client_that_reads_nothing_and_can_come_back_is_hung_up_on() -> None:
+    liveness = alive()
+    liveness.stalled(10)
+    behind = THERE._replace(behind=1)
+    assert liveness.check(40, behind, nothing_runs) is None
+    assert liveness.check(41, behind, nothing_runs) == "hang up"
+    assert isinstance(liveness.check(41, behind._replace(resumable=False), nothing_runs), End)
 
 
 def test_a_client_that_is_away_and_can_come_back_does_not_stall() -> None:

@@ -353,7 +353,7 @@ class ClusterHome:
         self.log.control("joined", joined)
 
     def _on_end(self, name: str, reader: MemoryReader) -> None:
-        self.log.control("left", Left(name, reader.taken_over, reader.why))
+        self.log.control("left", Left(name, reader.taken_over, reader.why, reader.aborted))
 
     def _detach(self, name: str) -> None:
         relayed = self._relayed.pop(name, None)

@@ -98,6 +98,8 @@ class Left(msgspec.Struct, array_like=True):
     reader: str
     taken_over: bool = False
     why: str = ""
+    abort: bool = False
+    """Its client does not read, so it is to be dropped."""
 
 
 class Closed(msgspec.Struct, array_like=True):

@@ -5,6 +5,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import aclosing
 
 from acpella.server.access.credentials import Credential
 from acpella.server.metrics import Metrics
@@ -107,9 +108,10 @@ class TailReader:
             self.taken_over = taken_over
             self.why = why
             self._arrived.set()
+            self._room.set()
 
-    def abort(self) -> None:
-        self.end()
+    def abort(self, *, why: str = "") -> None:
+        self.end(why=why)
         if self._abort is not None:
             self._abort()
 
@@ -139,9 +141,8 @@ class TailReader:
                     for event in events:
                         self._on_entry(event.kind, event.body)
                         seq = event.seq
-                    if self._size >= AHEAD_BYTES:
-                        self._room.clear()
-                        await self._room.wait()
+                    if self._size >= AHEAD_BYTES and not self.ended:
+                        await self._until_room(seq)
                     if self.ended:
                         return
             except StoreUnavailable as error:
@@ -159,6 +160,35 @@ class TailReader:
                 self.end()
                 return
 
+    async def _until_room(self, seq: int) -> None:
+        """Wait for the client to take something, and hear meanwhile whether the home gives up on it."""
+        self._room.clear()
+        listening = asyncio.get_running_loop().create_task(self._listen(seq))
+        try:
+            await self._room.wait()
+        finally:
+            listening.cancel()
+            await asyncio.wait([listening])
+
+    async def _listen(self, seq: int) -> None:
+        """End when the home says so, which it does behind messages that there is no room for."""
+        while True:
+            cursor = Cursor(self._cluster.gen, seq)
+            tail = self._cluster.tail(self._stream, cursor, principal=self.credential.principal, gaps=True)
+            try:
+                async with aclosing(tail):
+                    async for events in tail:
+                        for event in events:
+                            if str(event.kind) == "left":
+                                self._on_entry(event.kind, event.body)
+                        seq = events[-1].seq
+            except StoreUnavailable:
+                await asyncio.sleep(RETRY_SECONDS)
+            except StoreError as error:  # what it did not read is gone
+                log.info("a client that does not read is hung up on: %s", error)
+                self.abort()
+                return
+
     def _on_entry(self, kind: str, body: bytes) -> None:
         if kind == "frames":
             frames = decode(body, Frames)
@@ -166,7 +196,11 @@ class TailReader:
                 self._add(frames)
         elif kind == "left":
             left = decode(body, Left)
-            if left.reader == self.name:
+            if left.reader != self.name:
+                return
+            if left.abort:
+                self.abort(why=left.why)
+            else:
                 self.end(taken_over=left.taken_over, why=left.why)
         elif kind == "closed":
             closed = decode(body, Closed)

@@ -8,7 +8,7 @@ from acpella.server.settings import ServerSettings
 
 from .profile import Profile
 
-__all__ = ["Action", "Circumstances", "End", "Liveness"]
+__all__ = ["NOT_READING", "Action", "Circumstances", "End", "Liveness"]
 
 LAST_WORDS = 30.0
 """Seconds that the streams of an agent that died can still be read."""
@@ -32,8 +32,11 @@ class End:
     """The client would not read that it is over."""
 
 
-Action: TypeAlias = End | Literal["forget", "cancel questions"] | None
-"""`forget`: it was closed, and nobody will read the rest."""
+NOT_READING = "the client reads nothing"
+
+Action: TypeAlias = End | Literal["forget", "hang up", "cancel questions"] | None
+"""`forget`: it was closed, and nobody will read the rest. `hang up`: the client reads nothing, but it may
+come back for what it missed."""
 
 
 class Circumstances(NamedTuple):
@@ -45,6 +48,8 @@ class Circumstances(NamedTuple):
     resumable: bool
     """The client confirms what it gets, so it can always come back."""
     buffered: int
+    behind: int
+    """Of the readers, those for whom the agent waits."""
     pending: int
     """Requests that the agent has to answer."""
     questions: int
@@ -108,7 +113,8 @@ class Liveness:
         if self._is_mute(now):
             return End("the agent did not answer initialize in time", code=1011)
         if self._is_stalled(now, circumstances):
-            return End("the client reads nothing", code=1008, abort=True)
+            comes_back = circumstances.resumable and circumstances.behind
+            return "hang up" if comes_back else End(NOT_READING, code=1008, abort=True)
         if circumstances.readers:
             idle_seconds = self._settings.idle_seconds
             if idle_seconds and not circumstances.pending and away > idle_seconds:

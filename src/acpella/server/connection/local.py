@@ -23,7 +23,7 @@ from .client_input import ClientInput
 from .flow import Flow
 from .home import Home
 from .hosted import Answered, Overflow
-from .liveness import Circumstances, End, Liveness
+from .liveness import NOT_READING, Circumstances, End, Liveness
 from .memory_outbox import MemoryOutbox
 from .messages import ACK, Message
 from .outbox import Outbox, OutboxReader
@@ -175,6 +175,7 @@ class LocalConnection:
             closed=self.closed is not None,
             resumable=self.resumable,
             buffered=self.flow.buffered,
+            behind=len(self.flow.behind),
             pending=len(self.pending.requests),
             questions=len(self.pending.questions),
             draining=self._table.draining,
@@ -190,6 +191,12 @@ class LocalConnection:
             self.close(action.reason, code=action.code, abort=action.abort)
         elif action == "forget":
             self._table.forget(self.id)
+        elif action == "hang up":
+            self._count("acpella_refused_total", 'reason="stalled"')
+            self._liveness.progressed(now)  # it has as long again, should it come back
+            self._audit.hung_up(NOT_READING)
+            for outbox in list(self.flow.behind):
+                outbox.abort(why=NOT_READING)
         elif action == "cancel questions":
             for question in self.pending.cancel_questions():
                 if question.method == PERMISSION:

@@ -126,10 +126,10 @@ class MemoryOutbox:
         self._unread_bytes = self._taken_bytes = 0
         self._changed()
 
-    def abort(self) -> None:
+    def abort(self, *, why: str = "") -> None:
         """Cut the reader off."""
         if self._reader is not None:
-            self._reader.abort()
+            self._reader.abort(why=why)
 
     def when_drained(self, then: Callable[[], None]) -> None:
         """Call this when everything that is in now was taken, or the reader has gone."""
@@ -257,7 +257,7 @@ class MemoryOutbox:
 class MemoryReader:
     """The reading end of an outbox."""
 
-    __slots__ = ("_abort", "_outbox", "_waiter", "ended", "on_end", "taken_over", "why")
+    __slots__ = ("_abort", "_outbox", "_waiter", "aborted", "ended", "on_end", "taken_over", "why")
 
     def __init__(self, outbox: MemoryOutbox, abort: Callable[[], None] | None) -> None:
         self._outbox = outbox
@@ -267,6 +267,8 @@ class MemoryReader:
         """Nothing more is to be read, though the outbox may go on."""
         self.on_end: Callable[[], None] | None = None
         """Hears that it was ended by somebody else."""
+        self.aborted: bool = False
+        """Its client does not read, so it is dropped."""
         self.taken_over: bool = False
         self.why: str = ""
         """Why its client is not to read any more, although it would."""
@@ -301,9 +303,10 @@ class MemoryReader:
             if self.on_end is not None:
                 self.on_end()
 
-    def abort(self) -> None:
-        """The client does not read: cut it off without a word."""
-        self.end()
+    def abort(self, *, why: str = "") -> None:
+        """The client does not read: cut it off."""
+        self.aborted = True
+        self.end(why=why)
         if self._abort is not None:
             self._abort()
 

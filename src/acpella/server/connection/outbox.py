@@ -52,7 +52,7 @@ class OutboxReader(Protocol):
         """Stop reading. Safe to call twice; the first call counts."""
         ...
 
-    def abort(self) -> None:
+    def abort(self, *, why: str = "") -> None:
         """Stop reading and drop the client, which may not even read that it is over."""
         ...
 
@@ -110,7 +110,7 @@ class Outbox(Protocol):
         """Nobody will read this any more."""
         ...
 
-    def abort(self) -> None:
+    def abort(self, *, why: str = "") -> None:
         """Cut the reader off."""
         ...
 
