@@ -1,6 +1,7 @@
 """The agent that pages share: what happens when several of them come back at the same moment."""
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,9 @@ import msgspec
 import pytest
 
 from acpella import Agent, Turn
+from acpella.errors import RpcError
 from acpella.rpc.relay import read_frame
-from acpella.server.targets import AgentTarget
+from acpella.server.targets import AgentTarget, CommandTarget, Target
 from acpella.sessions import MemoryStore
 from acpella.web.shared.host import About, AgentHost
 from acpella.web.shared.records import SessionRecords
@@ -46,9 +48,9 @@ def make_agent() -> Agent:
     return agent
 
 
-def make_host(agent: Agent, directory: Path) -> AgentHost:
+def make_host(agent: Agent | Target, directory: Path) -> AgentHost:
     return AgentHost(
-        AgentTarget(agent),
+        AgentTarget(agent) if isinstance(agent, Agent) else agent,
         "mira",
         About(cwd=str(directory)),
         records=SessionRecords(),
@@ -75,6 +77,28 @@ def said(session: SharedSession) -> list[str]:
         elif event["k"] == "update" and "text" in (event["update"].get("content") or {}):
             texts.append(event["update"]["content"]["text"])
     return texts
+
+
+DIES = """
+import json, sys
+request = json.loads(sys.stdin.readline())
+result = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
+print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}))
+"""
+
+
+async def test_nobody_waits_for_an_agent_that_is_gone(tmp_path: Path) -> None:
+    host = make_host(CommandTarget([sys.executable, "-c", DIES]), tmp_path)
+    page = Page()
+    async with asyncio.timeout(60):
+        await host.ready()
+        for _ in range(2):  # it dies meanwhile; then it is gone
+            with pytest.raises(RpcError):
+                await host.call("session/list", {})
+        frame = prompt(page, "s", "hello").frame
+        host.pass_on(frame, lambda response: page.received(response.data))
+        await page.answered.wait()
+    await host.close()
 
 
 async def talk(host: AgentHost, session: SharedSession, text: str) -> None:

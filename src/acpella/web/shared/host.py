@@ -33,6 +33,8 @@ INITIALIZE_SECONDS = 60.0
 PEOPLE_ANSWER = frozenset({"session/request_permission", "elicitation/create"})
 """What only a person can answer."""
 
+GONE = "the agent is gone"
+
 MAX_SESSIONS = 256
 """Sessions of one agent whose logs are kept. Then the one that was used least recently, and that nobody
 watches, is forgotten; the agent has it still."""
@@ -168,6 +170,8 @@ class AgentHost:
 
     async def call(self, method: str, params: Any) -> Any:
         """Ask the agent on our own behalf; gives its result. Raises `RpcError`."""
+        if self._agent is None:
+            raise RpcError(GONE, code=-32603)
         future: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
 
         def settle(response: Frame) -> None:
@@ -181,8 +185,11 @@ class AgentHost:
         return msgspec.json.decode(response.envelope.result or b"null")
 
     def pass_on(self, frame: Frame, reply: Callable[[Frame], None]) -> None:
-        """Give the agent a request of a page."""
-        self._side.ask(frame, reply)
+        """Give the agent a request of a page; one that is gone cannot answer any more."""
+        if self._agent is None:
+            reply(read_frame(write_error(frame.id or b"null", -32603, GONE)))
+        else:
+            self._side.ask(frame, reply)
 
     def tell(self, data: bytes) -> None:
         """Give the agent a notification of a page."""
