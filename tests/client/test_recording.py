@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from replaying_agent import conversations
 from scripting import Script
 from test_transcripts import Playback
 
@@ -110,7 +109,7 @@ async def test_a_recording_takes_a_file_that_is_there_from_everybody_else(
 async def test_a_recording_can_be_played_back(script: Script, project: Path, tmp_path: Path) -> None:
     path = tmp_path / "talk.jsonl"
     await record(script, project, path)
-    assert len(conversations(path)) == 1
+    assert len(read_recording(path)) == 1
     async with asyncio.timeout(20):
         await Playback(path, 0, project).run()
 
