@@ -1,16 +1,14 @@
 """Questions of a hostile agent: whoever says yes has seen all that the yes is about."""
 
-import json
-import sys
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from acpella.testing import ScriptedAgent, call, fail, notify, raw, reply, say_answers, stderr
 from cli.terminal import Terminal, acpella
-
-HOSTILE = Path(__file__).parent / "hostile_agent.py"
 
 OPTIONS = [
     {"optionId": "yes", "name": "Allow", "kind": "allow_once"},
@@ -32,11 +30,12 @@ def ask(tmp_path: Path) -> Iterator[Ask]:
     def start(
         *requests: tuple[str, dict[str, Any]], words: tuple[str, ...] = ("run",), **options: Any
     ) -> Terminal:
-        script = tmp_path / "script.json"
-        script.write_text(json.dumps({"requests": requests}), encoding="utf-8")
-        agent = f"{sys.executable} {HOSTILE} {script}"
+        calls = [call(method, **params) for method, params in requests]
+        agent = ScriptedAgent().on("", *calls, say_answers("answers: "))
         prompt = ("go",) if words[0] == "run" else ()
-        terminal = acpella(*words, "-a", agent, *prompt, cwd=tmp_path, columns=100, rows=60, **options)
+        terminal = acpella(
+            *words, "-a", shlex.join(agent.command), *prompt, cwd=tmp_path, columns=100, rows=60, **options
+        )
         opened.append(terminal)
         return terminal
 
@@ -352,9 +351,8 @@ def test_a_question_behind_a_session_shows_control_characters(ask: Ask, tmp_path
 def test_a_login_shows_the_program_that_an_agent_names_before_it_runs(tmp_path: Path) -> None:
     program = {"command": "sh", "args": ["-c", "touch X\x1b[2J"], "env": {"A": "\u202eb"}}
     method = {"id": "web", "name": "Log in", "_meta": {"terminal-auth": program}}
-    script = tmp_path / "script.json"
-    script.write_text(json.dumps({"initialize": {"authMethods": [method]}}), encoding="utf-8")
-    with acpella("chat", "-a", f"{sys.executable} {HOSTILE} {script}", cwd=tmp_path, columns=120) as terminal:
+    agent = ScriptedAgent(hello={"authMethods": [method]}).on_request("authenticate")
+    with acpella("chat", "-a", shlex.join(agent.command), cwd=tmp_path, columns=120) as terminal:
         terminal.see("›|>")
         terminal.type("/login web\r")
         shown = terminal.see(r"go on\? \[y/N\]")
@@ -471,36 +469,49 @@ def test_permissions_list_shows_control_characters_and_revokes_them(ask: Ask, tm
 
 EVIL = "\x1b]52;c;ZXZpbA==\x07\x1b]0;owned\x07\x1bc\x9b2J\u202e"
 
-TELLS: dict[str, Any] = {
-    "stderr": f"words {EVIL}\n",
-    "noise": f"noise {EVIL}\n",
-    "initialize": {
-        "agentInfo": {"name": f"n{EVIL}", "title": f"t{EVIL}", "version": f"v{EVIL}"},
-        "agentCapabilities": {"sessionCapabilities": {"list": {}, "delete": {}}},
-        "authMethods": [
-            {"id": f"i{EVIL}", "name": f"n{EVIL}", "description": f"d{EVIL}"},
-            {"id": "e", "name": "n", "type": "env_var", "vars": [{"name": f"V{EVIL}"}]},
-            {"id": "t", "name": "n", "type": "terminal", "args": [f"a{EVIL}"]},
-        ],
-    },
-    "new": {
-        "modes": {"currentModeId": f"m{EVIL}", "availableModes": [{"id": f"m{EVIL}", "name": f"M{EVIL}"}]},
-        "configOptions": [{"id": f"o{EVIL}", "name": "O", "type": "boolean", "currentValue": True}],
-    },
-    "updates": [
-        {
-            "sessionUpdate": "available_commands_update",
-            "availableCommands": [
-                {"name": f"c{EVIL}", "description": f"d{EVIL}", "input": {"hint": f"h{EVIL}"}}
+NOISE = raw(f"noise {EVIL}\n")
+
+HOSTILE = shlex.join(
+    ScriptedAgent()
+    .on_start(stderr(f"words {EVIL}"))
+    .on_request(
+        "initialize",
+        NOISE,
+        reply(
+            protocolVersion=1,
+            agentInfo={"name": f"n{EVIL}", "title": f"t{EVIL}", "version": f"v{EVIL}"},
+            agentCapabilities={"sessionCapabilities": {"list": {}, "delete": {}}},
+            authMethods=[
+                {"id": f"i{EVIL}", "name": f"n{EVIL}", "description": f"d{EVIL}"},
+                {"id": "e", "name": "n", "type": "env_var", "vars": [{"name": f"V{EVIL}"}]},
+                {"id": "t", "name": "n", "type": "terminal", "args": [f"a{EVIL}"]},
             ],
-        }
-    ],
-    "errors": {
-        "session/delete": {"code": -32000, "message": f"e{EVIL}", "data": {"details": f"d{EVIL}"}},
-        "session/prompt": {"code": -32603, "message": f"e{EVIL}", "data": {"details": f"d{EVIL}"}},
-        "session/list": {"code": -32603, "message": f"e{EVIL}"},
-    },
-}
+        ),
+    )
+    .on_request(
+        "session/new",
+        notify(
+            "session/update",
+            sessionId="s",
+            update={
+                "sessionUpdate": "available_commands_update",
+                "availableCommands": [
+                    {"name": f"c{EVIL}", "description": f"d{EVIL}", "input": {"hint": f"h{EVIL}"}}
+                ],
+            },
+        ),
+        NOISE,
+        reply(
+            sessionId="s",
+            modes={"currentModeId": f"m{EVIL}", "availableModes": [{"id": f"m{EVIL}", "name": f"M{EVIL}"}]},
+            configOptions=[{"id": f"o{EVIL}", "name": "O", "type": "boolean", "currentValue": True}],
+        ),
+    )
+    .on("", NOISE, fail(f"e{EVIL}", details=f"d{EVIL}"))
+    .on_request("session/delete", NOISE, fail(f"e{EVIL}", code=-32000, details=f"d{EVIL}"))
+    .on_request("session/list", NOISE, fail(f"e{EVIL}"))
+    .command
+)
 
 
 @pytest.mark.parametrize(
@@ -518,10 +529,7 @@ TELLS: dict[str, Any] = {
     ids=lambda words: "-".join(word.strip("-{}") for word in words if word != "{}"),
 )
 def test_no_command_writes_escape_sequences_of_an_agent(tmp_path: Path, words: tuple[str, ...]) -> None:
-    script = tmp_path / "script.json"
-    script.write_text(json.dumps(TELLS), encoding="utf-8")
-    agent = f"{sys.executable} {HOSTILE} {script}"
-    with acpella(*(word.format(agent) for word in words), cwd=tmp_path) as terminal:
+    with acpella(*(word.format(HOSTILE) for word in words), cwd=tmp_path) as terminal:
         terminal.wait()
         for sequence in (b"\x1b]", b"\x1bc", "\x9b".encode(), "\u202e".encode(), b"\x07"):
             assert sequence not in terminal.raw, (sequence, bytes(terminal.raw))
@@ -529,9 +537,7 @@ def test_no_command_writes_escape_sequences_of_an_agent(tmp_path: Path, words: t
 
 
 def test_a_chat_writes_no_escape_sequences_of_an_agent(tmp_path: Path) -> None:
-    script = tmp_path / "script.json"
-    script.write_text(json.dumps(TELLS), encoding="utf-8")
-    with acpella("chat", "-a", f"{sys.executable} {HOSTILE} {script}", cwd=tmp_path, columns=120) as terminal:
+    with acpella("chat", "-a", HOSTILE, cwd=tmp_path, columns=120) as terminal:
         terminal.see("›|>")
         terminal.type("hi\r")
         terminal.see("✗")

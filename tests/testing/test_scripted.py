@@ -1,6 +1,7 @@
 """Scripted agents and clients: what a script says happens, over every transport."""
 
 import asyncio
+import json
 import os
 import sys
 from pathlib import Path
@@ -27,6 +28,7 @@ from acpella.testing import (
     repeat,
     reply,
     say,
+    say_answers,
     stall,
     stderr,
     stop,
@@ -122,6 +124,25 @@ async def test_errors_stop_reasons_and_other_requests(tmp_path: Path) -> None:
         assert (await client.call("_other/method"))["error"]["code"] == -32601
         with pytest.raises(RpcError, match="no session"):
             raise RpcError((await client.prompt("nonsense", "x")).answer["error"]["message"], code=0)
+
+
+async def test_a_script_names_its_session_and_says_what_it_was_answered(tmp_path: Path) -> None:
+    script = (
+        ScriptedAgent()
+        .on_request("session/new", reply(sessionId="mine"))
+        .on(
+            "go",
+            call("_my/unknown"),
+            call("fs/read_text_file", path=str(tmp_path / "a")),
+            say_answers("got "),
+        )
+    )
+    (tmp_path / "a").write_text("kiwi", encoding="utf-8")
+    async with asyncio.timeout(PATIENCE), connect(script.command, files=Workspace()) as agent:
+        session = await agent.new_session(tmp_path)
+        assert session.id == "mine"
+        unknown, read = json.loads((await session.prompt("go")).text.removeprefix("got "))
+        assert unknown["code"] == -32601 and read == {"content": "kiwi"}
 
 
 async def test_an_agent_reads_the_clients_files(tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ from typing import Any, TypeAlias
 
 from acpella._plain_json import as_dict
 from acpella.rpc import Channel
+from acpella.rpc.wire import Wire
 
 from ..format import Frame
 from ..shape import differences, kind_of, session_of, shape
 from .exchanges import Answer, CancelPoint, Exchange, Match, NoMatch, Say, Script, Step
-from .lines import Wire
 from .mapping import Mapping
 
 __all__ = ["ReplayedAgent"]

@@ -7,11 +7,11 @@ from typing import Any
 
 from acpella._plain_json import as_dict
 from acpella.rpc import Channel
+from acpella.rpc.wire import Wire
 
 from ..format import Frame
 from ..shape import differences, kind_of, session_of, without_volatile
 from .exchanges import Match, digest
-from .lines import Wire
 from .mapping import Mapping
 
 __all__ = ["ReplayedClient"]

@@ -8,8 +8,8 @@ from typing import Any, Self, TypeAlias
 from acpella._plain_json import as_dict
 from acpella.client.targets import Target, open_target
 from acpella.errors import ConnectionClosed, RpcError
-from acpella.recording.replay.lines import Wire
 from acpella.recording.shape import kind_of, session_of, update_kind
+from acpella.rpc.wire import Wire
 
 __all__ = ["ClientAnswer", "Conversation", "ScriptedClient"]
 

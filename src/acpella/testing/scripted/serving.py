@@ -6,8 +6,8 @@ import sys
 from typing import Any, cast
 
 from acpella._plain_json import as_dict
-from acpella.recording.replay.lines import Wire
 from acpella.rpc import Channel
+from acpella.rpc.wire import Wire
 
 from .script import Script
 from .steps import End, Json, Step, say
@@ -92,8 +92,8 @@ class Serving:
             act = _Act(self, session if isinstance(session, str) else "", message["id"])
             steps = self._script.steps_for(method, text)
             answer = await self._usual(method, params, text, act) if steps is None else await act.run(steps)
-            if steps is not None and method == "session/load" and session is not None:
-                self._sessions.add(str(session))
+            if method in ("session/new", "session/load") and "result" in answer:
+                self._sessions.add(str(answer["result"].get("sessionId", session)))
         await self.wire.send({"jsonrpc": "2.0", "id": message["id"], **answer})
 
     async def _usual(self, method: str, params: Json, text: str, act: "_Act") -> Json:
@@ -103,9 +103,7 @@ class Serving:
             hello = {"protocolVersion": 1, "agentCapabilities": {}, "agentInfo": info}
             return {"result": {**hello, **self._script.hello}}
         if method == "session/new":
-            session = f"session-{self.number('session')}"
-            self._sessions.add(session)
-            return {"result": {"sessionId": session}}
+            return {"result": {"sessionId": f"session-{self.number('session')}"}}
         if method == "session/prompt":
             return await act.run((say(f"You said: {text}"),))
         return {"error": {"code": _METHOD_NOT_FOUND, "message": f"Method not found: {method}"}}
@@ -150,6 +148,7 @@ class _Act:
 
     def __init__(self, serving: Serving, session: str, request: object) -> None:
         self.session = session
+        self.answers: list[Any] = []
         self._serving = serving
         self._request = request
         self._playing: asyncio.Task[None] | None = None
@@ -192,7 +191,9 @@ class _Act:
         await self.notify("session/update", {"sessionId": self.session, "update": fields})
 
     async def call(self, method: str, params: Json) -> Json:
-        return await self._serving.call(method, params)
+        answer = await self._serving.call(method, params)
+        self.answers.append(answer.get("result", answer.get("error")))
+        return answer
 
     async def notify(self, method: str, params: Json) -> None:
         await self._serving.wire.send({"jsonrpc": "2.0", "method": method, "params": params})

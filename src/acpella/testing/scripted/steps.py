@@ -24,6 +24,7 @@ __all__ = [
     "repeat",
     "reply",
     "say",
+    "say_answers",
     "stall",
     "stderr",
     "stop",
@@ -55,6 +56,8 @@ class Acting(Protocol):
     """The agent while it carries out the script of one request."""
 
     session: str
+    answers: list[Any]
+    """What the client has answered in this turn: results and errors."""
 
     def new_tool_call_id(self) -> str: ...
 
@@ -144,6 +147,14 @@ class _Call(_Step, frozen=True, tag="call"):
         await act.call(self.method, _in_session(act, self.params))
 
 
+class _SayAnswers(_Step, frozen=True, tag="say_answers"):
+    before: str
+
+    async def play(self, act: Acting) -> None:
+        text = self.before + msgspec.json.encode(act.answers).decode()
+        await say(text).play(act)
+
+
 class _Notify(_Step, frozen=True, tag="notify"):
     method: str
     params: Json
@@ -219,6 +230,7 @@ Step: TypeAlias = (
     | _Tool
     | _Ask
     | _Call
+    | _SayAnswers
     | _Notify
     | _Wait
     | _End
@@ -286,9 +298,15 @@ def ask(
 def call(method: str, /, **params: Any) -> Step:
     """Call the client, such as `call("fs/read_text_file", path="/a.txt")`, and wait for its answer.
 
-    The answer is in `ScriptedAgent.received`. The session is added.
+    The answer is in `ScriptedAgent.received`; an agent in another process can `say_answers`. The session is
+    added.
     """
     return _Call(method=method, params=params)
+
+
+def say_answers(before: str = "") -> Step:
+    """Say, after some words, what the client has answered in this turn: a JSON list of results and errors."""
+    return _SayAnswers(before=before)
 
 
 def notify(method: str, /, **params: Any) -> Step:

@@ -7,8 +7,9 @@ from typing import Any, cast
 import msgspec
 
 from acpella.errors import ConnectionClosed
-from acpella.rpc import Channel
-from acpella.rpc.framing import Broken, Framer
+
+from .channel import Channel
+from .framing import Broken, Framer
 
 __all__ = ["Wire"]
 
