@@ -40,10 +40,10 @@ def logs(*, platform: str = sys.platform, environ: Mapping[str, str] = os.enviro
 
 def runtime(*, platform: str = sys.platform, environ: Mapping[str, str] = os.environ) -> Path | None:
     """The directory that the system clears at logout, for sockets; None where there is none."""
-    given = environ.get("XDG_RUNTIME_DIR", "")
-    if platform in ("win32", "darwin") or not (os.path.isabs(given) and os.path.isdir(given)):
+    directory = environ.get("XDG_RUNTIME_DIR", "")
+    if platform in ("win32", "darwin") or not (os.path.isabs(directory) and os.path.isdir(directory)):
         return None
-    return Path(given) / "acpella"
+    return Path(directory) / "acpella"
 
 
 _VARIABLES = (
@@ -62,9 +62,9 @@ def _own(values: tuple[str, ...]) -> frozenset[str]:
     environ = dict(zip(_VARIABLES, values, strict=True))
     bare: dict[str, str] = {}
     named = [
-        directory(environ=given)
+        directory(environ=variables)
         for directory in (config, data, state, logs, runtime)
-        for given in (environ, bare)
+        for variables in (environ, bare)
     ]
     return frozenset(os.path.realpath(path) for path in named if path is not None)
 
@@ -72,8 +72,8 @@ def _own(values: tuple[str, ...]) -> frozenset[str]:
 def _unix(variable: str, default: str, platform: str, environ: Mapping[str, str]) -> Path:
     if platform == "darwin":
         return Path.home() / "Library" / "Application Support" / "acpella"
-    given = environ.get(variable, "")  # the XDG specification: relative ones are to be ignored
-    return (Path(given) if os.path.isabs(given) else Path.home() / default) / "acpella"
+    directory = environ.get(variable, "")  # the XDG specification: relative ones are to be ignored
+    return (Path(directory) if os.path.isabs(directory) else Path.home() / default) / "acpella"
 
 
 def _windows(variable: str, default: str, environ: Mapping[str, str]) -> Path:

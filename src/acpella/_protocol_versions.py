@@ -23,7 +23,7 @@ def version_in(raw: bytes | msgspec.Raw | memoryview) -> int | None:
         return None
 
 
-def choose_version(requested: int | None, spoken: Collection[int]) -> int:
+def choose_version(requested: int | None, supported: Collection[int]) -> int:
     """The version to answer a client with (R-102): the newest that it knows, else the newest there is."""
-    known = [version for version in spoken if requested is not None and version <= requested]
-    return max(known or spoken)
+    candidates = [version for version in supported if requested is not None and version <= requested]
+    return max(candidates or supported)

@@ -49,7 +49,7 @@ def _sentences(settings: type[Any]) -> dict[str, str]:
     tree = ast.parse(inspect.cleandoc(inspect.getsource(settings)))
     assert isinstance(tree.body[0], ast.ClassDef)
     body = tree.body[0].body
-    found: dict[str, str] = {}
+    sentences: dict[str, str] = {}
     for field, text in zip(body, body[1:], strict=False):
         if (
             isinstance(field, ast.AnnAssign)
@@ -59,8 +59,8 @@ def _sentences(settings: type[Any]) -> dict[str, str]:
             and isinstance(text.value.value, str)
         ):
             words = " ".join(text.value.value.split())
-            found[field.target.id] = words.split(". ")[0].rstrip(".")
-    return found
+            sentences[field.target.id] = words.split(". ")[0].rstrip(".")
+    return sentences
 
 
 def _kind(name: str, default: object) -> str:

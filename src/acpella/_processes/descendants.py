@@ -41,8 +41,8 @@ class Descendants:
         """Note who else is in these sessions: their parents may be gone."""
         for pid, status in _all().items():
             if status.session in sessions and pid not in self._seen:
-                known = self._seen.get(status.session)
-                if known is None or _stat(status.session) is None or _is(status.session, known):
+                earlier = self._seen.get(status.session)
+                if earlier is None or _stat(status.session) is None or _is(status.session, earlier):
                     self._seen[pid] = status
 
     def signal(self, number: int) -> bool:
@@ -78,7 +78,9 @@ def _all() -> dict[int, _Stat]:
         names = os.listdir("/proc")
     except OSError:
         return {}
-    return {int(name): found for name in names if name.isdigit() and (found := _stat(int(name))) is not None}
+    return {
+        int(name): status for name in names if name.isdigit() and (status := _stat(int(name))) is not None
+    }
 
 
 def _children(pid: int) -> list[int]:
@@ -87,17 +89,17 @@ def _children(pid: int) -> list[int]:
         tasks = os.listdir(f"/proc/{pid}/task")
     except OSError:
         return []
-    found: list[int] = []
+    children: list[int] = []
     for task in tasks:
         try:
             with open(f"/proc/{pid}/task/{task}/children", "rb") as file:
-                found += map(int, file.read().split())
+                children += map(int, file.read().split())
         except FileNotFoundError:
             if os.path.exists(f"/proc/{pid}/task/{task}"):  # a kernel built without these files
                 return [child for child, status in _all().items() if status.parent == pid]
         except OSError:
             pass  # it ended
-    return found
+    return children
 
 
 def _send(pid: int, status: _Stat, number: int) -> None:

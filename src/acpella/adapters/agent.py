@@ -85,25 +85,25 @@ class AdaptedAgent(Agent):
             raise failure if failure is error else failure from error
 
     async def _conversation(self, session: Session) -> tuple[Conversation, str]:
-        found = self._conversations.get(session.id)
-        if found is None:
+        entry = self._conversations.get(session.id)
+        if entry is None:
             target, adapter = self._target, self._adapter
             if adapter is None:
                 target, adapter = await _made(target, session)
             conversation = adapter.open(target, session, self._framework_options)
-            found = self._conversations[session.id] = conversation, adapter.name
-        return found
+            entry = self._conversations[session.id] = conversation, adapter.name
+        return entry
 
     async def _close_session(self, session: Session) -> None:
         await asyncio.gather(self._servers.close(session), self._close_conversation(session))
 
     async def _close_conversation(self, session: Session) -> None:
-        found = self._conversations.pop(session.id, None)
-        if found is not None:
+        entry = self._conversations.pop(session.id, None)
+        if entry is not None:
             try:
-                await found[0].close()
+                await entry[0].close()
             except Exception:
-                log.exception("closing a conversation of %s failed", found[1])
+                log.exception("closing a conversation of %s failed", entry[1])
 
 
 async def _made(factory: Callable[..., Any], session: Session) -> tuple[Any, Adapter]:

@@ -126,19 +126,19 @@ class Calls:
         self, call_id: str, name: str, arguments: Mapping[str, Any] | None, *, pending: bool
     ) -> ToolRun:
         self._book.names[call_id] = name
-        shown = present(name, arguments or {}, self._presentations)
+        presentation = present(name, arguments or {}, self._presentations)
         run = self._turn.tool(
-            name if arguments is None else shown.title,
-            kind=shown.kind,
+            name if arguments is None else presentation.title,
+            kind=presentation.kind,
             name=name,
-            locations=shown.locations,
+            locations=presentation.locations,
             pending=pending,
             **({} if arguments is None else {"input": to_json(arguments)}),
         )
         self._book.runs[call_id] = run
         if arguments is not None:
             self._book.complete.add(call_id)
-            await self._show_change(run, call_id, shown.change)
+            await self._show_change(run, call_id, presentation.change)
         await run.open()
         return run
 
@@ -148,10 +148,13 @@ class Calls:
         if call_id in self._book.complete:
             return
         self._book.complete.add(call_id)
-        shown = present(name, arguments, self._presentations)
-        await self._show_change(run, call_id, shown.change)
+        presentation = present(name, arguments, self._presentations)
+        await self._show_change(run, call_id, presentation.change)
         await run.change(
-            title=shown.title, kind=shown.kind, locations=shown.locations, input=to_json(arguments)
+            title=presentation.title,
+            kind=presentation.kind,
+            locations=presentation.locations,
+            input=to_json(arguments),
         )
 
     async def _show_change(self, run: ToolRun, call_id: str, change: Change | None) -> None:

@@ -65,11 +65,11 @@ def _part(block: ContentBlock) -> str | Media:
         case ResourceLink():
             return f"[{block.name}]({block.uri})"
         case EmbeddedResource():
-            held = block.resource
-            if isinstance(held, TextResourceContents):
-                return f'<resource uri="{held.uri}">\n{held.text}\n</resource>'
-            if (held.mime_type or "").startswith("image/"):
-                return Media("image", held.blob, held.mime_type or "")
-            return f"[the resource {held.uri}, which is not text]"
+            resource = block.resource
+            if isinstance(resource, TextResourceContents):
+                return f'<resource uri="{resource.uri}">\n{resource.text}\n</resource>'
+            if (resource.mime_type or "").startswith("image/"):
+                return Media("image", resource.blob, resource.mime_type or "")
+            return f"[the resource {resource.uri}, which is not text]"
         case _:
             return ""

@@ -102,10 +102,10 @@ def _name_of(function: Any) -> str:
 
 def _split(options: dict[str, Any], adapter: "Adapter | None") -> tuple[dict[str, Any], dict[str, Any]]:
     """The options of ours, and those of the framework."""
-    known = {*inspect.signature(Agent).parameters, *_OURS}
-    own = {name: value for name, value in options.items() if name in known}
-    framework = {name: value for name, value in options.items() if name not in known}
+    option_names = {*inspect.signature(Agent).parameters, *_OURS}
+    own = {name: value for name, value in options.items() if name in option_names}
+    framework = {name: value for name, value in options.items() if name not in option_names}
     if adapter is not None and (unknown := sorted(set(framework) - set(adapter.options))):
-        offered = sorted({*known, *adapter.options})
+        offered = sorted({*option_names, *adapter.options})
         raise TypeError(f"adapt() has no option {', '.join(unknown)}; there are: {', '.join(offered)}")
     return own, framework

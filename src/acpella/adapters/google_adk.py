@@ -99,15 +99,15 @@ class _Conversation(Conversation):
     async def _open(self, at: AdaptedTurn, app: str) -> str:
         if self._opened == at.session.id:
             return self._opened
-        found = await self._service.get_session(app_name=app, user_id=USER, session_id=at.session.id)
-        if found is None:
-            kept: dict[str, Any] = at.memory.get("session") or {}
-            found = await self._service.create_session(
-                app_name=app, user_id=USER, session_id=at.session.id, state=kept.get("state")
+        session = await self._service.get_session(app_name=app, user_id=USER, session_id=at.session.id)
+        if session is None:
+            stored: dict[str, Any] = at.memory.get("session") or {}
+            session = await self._service.create_session(
+                app_name=app, user_id=USER, session_id=at.session.id, state=stored.get("state")
             )
             event_type = importlib.import_module("google.adk.events").Event
-            for event in kept.get("events", ()):
-                await self._service.append_event(found, event_type.model_validate(event))
+            for event in stored.get("events", ()):
+                await self._service.append_event(session, event_type.model_validate(event))
         self._opened = at.session.id
         return self._opened
 
@@ -116,9 +116,9 @@ class _Conversation(Conversation):
         session = await self._service.get_session(app_name=app, user_id=USER, session_id=session_id)
         if session is None:
             return
-        answered = {reply.id for event in session.events for reply in event.get_function_responses()}
+        answered_ids = {reply.id for event in session.events for reply in event.get_function_responses()}
         for event in list(session.events):
-            calls = [call for call in event.get_function_calls() if call.id not in answered]
+            calls = [call for call in event.get_function_calls() if call.id not in answered_ids]
             if calls and not event.partial:
                 await self._service.append_event(session, _cancelled(event, calls))
         if self._own:
@@ -184,23 +184,23 @@ async def _show(run: _Run, event: Any) -> None:
 
 
 async def _end(at: AdaptedTurn, reply: Any) -> None:
-    given: dict[str, Any] = reply.response or {}
-    error = given.get("error")
+    response: dict[str, Any] = reply.response or {}
+    error = response.get("error")
     if error is not None and WAITING in str(error):
         return
     run = at.calls.find(reply.id)
     if run is not None and error is None:
         await run.start()
-    shown = error if error is not None else given.get("result", given)
-    await at.calls.end(reply.id, shown, failed=error is not None, name=reply.name)
+    output = error if error is not None else response.get("result", response)
+    await at.calls.end(reply.id, output, failed=error is not None, name=reply.name)
 
 
 async def _answers(types: Any, run: _Run) -> Any:
     """The message with the user's answers; None if nothing was asked."""
     parts: list[Any] = []
     for question in run.questions:
-        asked: dict[str, Any] = question.args or {}
-        call: dict[str, Any] = asked.get("originalFunctionCall", {})
+        details: dict[str, Any] = question.args or {}
+        call: dict[str, Any] = details.get("originalFunctionCall", {})
         arguments: dict[str, Any] = call.get("args") or {}
         allowed = await run.at.permit(call.get("id", ""), call.get("name", "tool"), arguments)
         answer = types.FunctionResponse(id=question.id, name=CONFIRM, response={"confirmed": allowed})

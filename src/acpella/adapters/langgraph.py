@@ -104,20 +104,20 @@ class _Conversation(Conversation):
         types = importlib.import_module("langgraph.types")
         limit = importlib.import_module("langgraph.errors").GraphRecursionError
         waiting = at.memory.pop("interrupt", None)
-        given: Any = {"messages": [{"role": "user", "content": _content(at.parts)}]}
+        graph_input: Any = {"messages": [{"role": "user", "content": _content(at.parts)}]}
         if waiting is not None:
-            given = types.Command(resume={waiting: at.text})
+            graph_input = types.Command(resume={waiting: at.text})
         token = _CURRENT.set(run)
         try:
-            while given is not None:
+            while graph_input is not None:
                 run.interrupts.clear()
                 parts = self._graph.astream(
-                    given, config, stream_mode=STREAMS, subgraphs=True, version="v2", **more
+                    graph_input, config, stream_mode=STREAMS, subgraphs=True, version="v2", **more
                 )
                 async for part in parts:
                     await _show(run, part["type"], part["ns"], part["data"])
                 answers = await _answers(run)
-                given = None if answers is None else types.Command(resume=answers)
+                graph_input = None if answers is None else types.Command(resume=answers)
         except limit as error:
             at.stop("max_turn_requests")
             await at.turn.notice("The limit of this agent was reached", description=str(error))
@@ -133,11 +133,11 @@ class _Conversation(Conversation):
 
     async def _config(self, at: AdaptedTurn) -> dict[str, Any]:
         """The configuration with the thread of this session, which has its messages."""
-        given: dict[str, Any] = dict(self._options.get("config") or {})
+        own_config: dict[str, Any] = dict(self._options.get("config") or {})
         memory = at.memory
 
         def of(thread: str) -> dict[str, Any]:
-            return {**given, "configurable": {**given.get("configurable", {}), "thread_id": thread}}
+            return {**own_config, "configurable": {**own_config.get("configurable", {}), "thread_id": thread}}
 
         config = of(at.session.id)
         if self._thread != at.session.id:
@@ -163,14 +163,14 @@ class _Conversation(Conversation):
             at.memory["values"] = _dumped(state.values)
 
     async def _tell_unreached(self, run: _Run) -> None:
-        wanted = [
+        ignored = [
             *(["the chosen model"] if run.at.model else []),
             *(["tools of the editor"] if run.tools else []),
         ]
-        if wanted and not run.reached and not self._told:
+        if ignored and not run.reached and not self._told:
             self._told = True
             await run.at.turn.notice(
-                f"This agent cannot use {' and '.join(wanted)}",
+                f"This agent cannot use {' and '.join(ignored)}",
                 severity="warning",
                 description="Its author can add session_middleware() of acpella.adapters.langgraph to it.",
             )
@@ -182,9 +182,9 @@ def _dumped(values: Any) -> list[str]:
     return [kind, base64.b64encode(data).decode()]
 
 
-def _loaded(kept: Sequence[str]) -> Any:
+def _loaded(stored: Sequence[str]) -> Any:
     serializer = importlib.import_module("langgraph.checkpoint.serde.jsonplus").JsonPlusSerializer()
-    return serializer.loads_typed((kept[0], base64.b64decode(kept[1])))
+    return serializer.loads_typed((stored[0], base64.b64decode(stored[1])))
 
 
 def _content(parts: list[str | Media]) -> str | list[dict[str, Any]]:
@@ -219,9 +219,11 @@ async def _show(run: _Run, kind: str, namespace: Sequence[str], data: Any) -> No
             pass
 
 
-def _call_of_task(given: Any) -> str:
+def _call_of_task(task_input: Any) -> str:
     """The id of the call that a task of the tools' node runs; the form differs between versions."""
-    first: Any = next(iter(cast("list[Any]", given)), None) if isinstance(given, list) else given
+    first: Any = (
+        next(iter(cast("list[Any]", task_input)), None) if isinstance(task_input, list) else task_input
+    )
     if not isinstance(first, dict):
         return ""
     call = cast("dict[str, Any]", first)
@@ -286,8 +288,8 @@ async def _tool(run: _Run, at: AdaptedTurn, data: Mapping[str, Any]) -> None:
     call_id = data["tool_call_id"]
     match data["event"]:
         case "tool-started":
-            given: Any = data.get("input")
-            name, arguments = run.announced.get(call_id, (data["tool_name"], given))
+            raw_input: Any = data.get("input")
+            name, arguments = run.announced.get(call_id, (data["tool_name"], raw_input))
             await at.calls.start(call_id, name, arguments)
         case "tool-output-delta":
             await at.calls.progress(call_id, as_text(data.get("delta")))

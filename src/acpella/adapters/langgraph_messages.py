@@ -26,7 +26,7 @@ def missing_results(state: Any) -> list[Any]:
     others were cancelled, and for the rest a sentence. Providers refuse calls without a result."""
     tool_message = importlib.import_module("langchain_core.messages").ToolMessage
     messages: list[Any] = list(state.values.get("messages", ()))
-    answered = {message.tool_call_id for message in messages if message.type == "tool"}
+    answered_ids = {message.tool_call_id for message in messages if message.type == "tool"}
     ended: dict[str, Any] = {}
     for task in state.tasks:
         results: Any = task.result
@@ -36,7 +36,7 @@ def missing_results(state: Any) -> list[Any]:
     missing: list[Any] = []
     for message in messages:
         for call in getattr(message, "tool_calls", None) or ():
-            if call["id"] not in answered:
+            if call["id"] not in answered_ids:
                 cancelled = tool_message(
                     CANCELLED, tool_call_id=call["id"], name=call["name"], status="error"
                 )

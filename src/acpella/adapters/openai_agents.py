@@ -69,16 +69,16 @@ class _Conversation(Conversation):
         options = {**self._options, "hooks": _hooks(sdk, run), "run_config": self._config(sdk, at)}
         token = _CURRENT.set(run)
         result: Any = None
-        given: Any = run.items.copy()
+        run_input: Any = run.items.copy()
         try:
-            while given is not None:
-                result = sdk.Runner.run_streamed(agent, given, **options)
+            while run_input is not None:
+                result = sdk.Runner.run_streamed(agent, run_input, **options)
                 try:
                     async for event in result.stream_events():
                         await _show(run, at, event)
                 finally:
                     result.cancel()  # nothing for a run that is over
-                given = await _resumed(run, result)
+                run_input = await _resumed(run, result)
             run.items = result.to_input_list()
             at.memory["agent"] = result.last_agent.name
         except sdk.MaxTurnsExceeded as error:
@@ -138,11 +138,11 @@ def _content(parts: list[str | Media]) -> str | list[dict[str, Any]]:
 
 def _repaired(items: list[Any]) -> list[Any]:
     """The conversation with a result for each call: providers refuse those without."""
-    answered = {item["call_id"] for item in items if item.get("type") == "function_call_output"}
+    answered_ids = {item["call_id"] for item in items if item.get("type") == "function_call_output"}
     whole: list[Any] = []
     for item in items:
         whole.append(item)
-        if item.get("type") == "function_call" and item["call_id"] not in answered:
+        if item.get("type") == "function_call" and item["call_id"] not in answered_ids:
             whole.append({"type": "function_call_output", "call_id": item["call_id"], "output": CANCELLED})
     return whole
 
@@ -204,11 +204,11 @@ def _call_of(raw: Any) -> tuple[str, str, dict[str, Any]]:
     """Id, tool and arguments of a call; hosted tools have other forms."""
     call_id = _field(raw, "call_id") or _field(raw, "id") or ""
     name = _field(raw, "name") or _field(raw, "type") or "tool"
-    given = _field(raw, "arguments")
+    raw_arguments = _field(raw, "arguments")
     try:
-        arguments = json.loads(given) if isinstance(given, str) else given
+        arguments = json.loads(raw_arguments) if isinstance(raw_arguments, str) else raw_arguments
     except ValueError:
-        arguments = {"arguments": given}
+        arguments = {"arguments": raw_arguments}
     return call_id, name, cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {}
 
 
@@ -263,9 +263,9 @@ def _hooks(sdk: Any, run: _Run) -> Any:
 
 
 def _native(sdk: Any, run: _Run, tool: SessionTool) -> Any:
-    async def invoke(context: Any, given: str) -> str:
+    async def invoke(context: Any, arguments: str) -> str:
         try:
-            return await tool.call(json.loads(given or "{}"), context.tool_call_id)
+            return await tool.call(json.loads(arguments or "{}"), context.tool_call_id)
         except (ToolFailed, ValueError) as error:
             run.failed.add(context.tool_call_id)
             return str(error)

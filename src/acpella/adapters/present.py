@@ -118,21 +118,23 @@ def _kind(words: list[str]) -> ToolKind:
 
 
 def _overridden(guessed: Presented, override: Presentation, arguments: Mapping[str, Any]) -> Presented:
-    said = override(arguments) if callable(override) else override
-    unknown = set(said) - {"title", "kind", "location"}
+    presentation = override(arguments) if callable(override) else override
+    unknown = set(presentation) - {"title", "kind", "location"}
     if unknown:
         raise ValueError(f"present= knows title, kind and location, not {', '.join(sorted(unknown))}")
     title = guessed.title
-    if "title" in said:
+    if "title" in presentation:
         try:
-            title = str(said["title"]).format_map(_Blanks({k: as_text(v) for k, v in arguments.items()}))
+            title = str(presentation["title"]).format_map(
+                _Blanks({k: as_text(v) for k, v in arguments.items()})
+            )
         except (ValueError, IndexError, AttributeError, KeyError):
-            title = str(said["title"])
+            title = str(presentation["title"])
     locations: list[str | tuple[str, int]] = guessed.locations
-    place = arguments.get(said.get("location", ""))
+    place = arguments.get(presentation.get("location", ""))
     if isinstance(place, str) and place:
         locations = [place]
-    return Presented(title, said.get("kind", guessed.kind), locations, guessed.change)
+    return Presented(title, presentation.get("kind", guessed.kind), locations, guessed.change)
 
 
 class _Blanks(dict[str, str]):

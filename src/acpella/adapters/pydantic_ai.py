@@ -84,8 +84,8 @@ def _missing_results(messages: list[Any]) -> list[Any]:
     from pydantic_ai.messages import ModelRequest, ToolReturnPart
 
     parts = [part for message in messages for part in message.parts]
-    answered = {p.tool_call_id for p in parts if p.part_kind in ("tool-return", "retry-prompt")}
-    calls = [p for p in parts if p.part_kind == "tool-call" and p.tool_call_id not in answered]
+    answered_ids = {p.tool_call_id for p in parts if p.part_kind in ("tool-return", "retry-prompt")}
+    calls = [p for p in parts if p.part_kind == "tool-call" and p.tool_call_id not in answered_ids]
     if not calls:
         return []
     return [ModelRequest(parts=[ToolReturnPart(c.tool_name, CANCELLED, c.tool_call_id) for c in calls])]
@@ -125,8 +125,8 @@ async def _piece(at: AdaptedTurn, kind: str, text: str | None) -> None:
 async def _end(at: AdaptedTurn, event: Any) -> None:
     part = getattr(event, "part", None) or event.result
     failed = part.part_kind == "retry-prompt" or getattr(part, "outcome", "success") != "success"
-    shown = part.model_response() if part.part_kind == "retry-prompt" else part.content
-    await at.calls.end(part.tool_call_id, shown, failed=failed, name=part.tool_name)
+    output = part.model_response() if part.part_kind == "retry-prompt" else part.content
+    await at.calls.end(part.tool_call_id, output, failed=failed, name=part.tool_name)
 
 
 async def _finish(at: AdaptedTurn, result: Any, model: Any) -> None:
@@ -149,12 +149,12 @@ async def show_events(context: "RunContext[Any]", events: AsyncIterable[Any]) ->
 
     What the helper says and does is shown inside the tool's call. Without an editor it does nothing.
     """
-    found = CURRENT_CALL.get(None)
-    if found is None:
+    turn = CURRENT_CALL.get(None)
+    if turn is None:
         async for _ in events:
             pass
         return
-    at, call_id = found
+    at, call_id = turn
     await _show(at.under(call_id), events, None)
 
 
@@ -218,11 +218,11 @@ def _toolsets(tools: list[SessionTool]) -> list[Any] | None:
         return None
     from pydantic_ai import FunctionToolset, Tool
 
-    made = [
+    native_tools = [
         Tool.from_schema(_function(tool), tool.name, tool.description, tool.schema, takes_ctx=True)
         for tool in tools
     ]
-    return [FunctionToolset(made)]
+    return [FunctionToolset(native_tools)]
 
 
 def _function(tool: SessionTool) -> Callable[..., Any]:

@@ -161,8 +161,8 @@ async def _show_nested(at: AdaptedTurn, event: Mapping[str, Any]) -> None:
 
 async def _end(at: AdaptedTurn, result: Mapping[str, Any]) -> None:
     texts = [block["text"] for block in result.get("content", ()) if "text" in block]
-    shown = "\n".join(texts) if texts else as_text(result.get("content"))
-    await at.calls.end(result["toolUseId"], shown, failed=result.get("status") == "error")
+    output = "\n".join(texts) if texts else as_text(result.get("content"))
+    await at.calls.end(result["toolUseId"], output, failed=result.get("status") == "error")
 
 
 async def _before_tool(event: Any) -> None:
@@ -213,9 +213,9 @@ def _native(tool: SessionTool) -> Any:
             status, text = "error", str(error)
         return {"toolUseId": use["toolUseId"], "status": status, "content": [{"text": text}]}
 
-    made = importlib.import_module("strands.tools.tools").PythonAgentTool
+    tool_class = importlib.import_module("strands.tools.tools").PythonAgentTool
     spec = {"name": tool.name, "description": tool.description, "inputSchema": {"json": tool.schema}}
-    return made(tool.name, spec, call)
+    return tool_class(tool.name, spec, call)
 
 
 # -- memory ----------------------------------------------------------------------------------------

@@ -74,24 +74,26 @@ def load_target(reference: str) -> Any:
 
 
 def _named(module: ModuleType, where: str, name: str) -> Any:
-    found = getattr(module, name, None)
-    if found is not None:
-        return found
-    known = _candidates(module)
-    hint = f"; it has: {', '.join(known)}" if known else ""
-    if where.endswith(".py") and not known:
+    value = getattr(module, name, None)
+    if value is not None:
+        return value
+    candidates = _candidates(module)
+    hint = f"; it has: {', '.join(candidates)}" if candidates else ""
+    if where.endswith(".py") and not candidates:
         hint = f"; `acpella serve {where}` hosts it as a program, if it is one"
     raise ValueError(f"{where} has no {name!r}{hint}")
 
 
 def _only(module: ModuleType, where: str) -> Any:
-    known = _candidates(module)
-    preferred = [name for name in _PREFERRED if name in known]
-    distinct = {id(getattr(module, name)) for name in known}
+    candidates = _candidates(module)
+    preferred = [name for name in _PREFERRED if name in candidates]
+    distinct = {id(getattr(module, name)) for name in candidates}
     if len(distinct) == 1 or len({id(getattr(module, name)) for name in preferred}) == 1:
-        return getattr(module, (preferred or known)[0])
-    if known:
-        raise ValueError(f"{where} has several agents: {', '.join(known)}; say which: {where}:{known[0]}")
+        return getattr(module, (preferred or candidates)[0])
+    if candidates:
+        raise ValueError(
+            f"{where} has several agents: {', '.join(candidates)}; say which: {where}:{candidates[0]}"
+        )
     functions = [n for n, v in _own(module).items() if inspect.isfunction(v) and is_factory(v)]
     hint = f" If a function makes it, name it: {where}:{functions[0]}." if functions else ""
     raise ValueError(

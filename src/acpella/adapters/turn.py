@@ -87,10 +87,10 @@ class AdaptedTurn:
     @property
     def memory(self) -> dict[str, Any]:
         """What is kept with the session: JSON, yours but for `framework` and `format`."""
-        kept: Any = self.session.state.get(MEMORY)
-        if not isinstance(kept, dict) or cast("Any", kept).get("framework") != self._options.framework:
-            kept = self.session.state[MEMORY] = {"framework": self._options.framework, "format": FORMAT}
-        return cast("dict[str, Any]", kept)
+        memory: Any = self.session.state.get(MEMORY)
+        if not isinstance(memory, dict) or cast("Any", memory).get("framework") != self._options.framework:
+            memory = self.session.state[MEMORY] = {"framework": self._options.framework, "format": FORMAT}
+        return cast("dict[str, Any]", memory)
 
     # -- what goes out -----------------------------------------------------------------------
 

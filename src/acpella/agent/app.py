@@ -71,7 +71,7 @@ class Agent:
         `unstable=False` keeps everything off the wire that only the unstable schema of ACP knows. `settings`
         are the values of `Settings`; the environment has the last word.
         """
-        kept = open_store(store, name=name)
+        session_store = open_store(store, name=name)
         self._definition = Definition(
             name,
             version=version,
@@ -86,10 +86,10 @@ class Agent:
             local=local,
             meta=meta,
             settings={"unstable": unstable, **(settings or {})},
-            keeps_sessions=kept is not None,
+            keeps_sessions=session_store is not None,
         )
         self._logins = Logins(self._definition)
-        self._use(kept)
+        self._use(session_store)
         self._opening = asyncio.Lock()
         self._is_open = False
         self._tasks: list[asyncio.Task[None]] = []

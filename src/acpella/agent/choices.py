@@ -45,21 +45,21 @@ class Choices:
     def choose_mode(self, mode_id: str) -> None:
         """Raises `ValueError` for a mode that was not declared."""
         if not any(mode.id == mode_id for mode in self.modes):
-            known = ", ".join(mode.id for mode in self.modes) or "none"
-            raise ValueError(f"no mode {mode_id!r}; there are: {known}")
+            mode_ids = ", ".join(mode.id for mode in self.modes) or "none"
+            raise ValueError(f"no mode {mode_id!r}; there are: {mode_ids}")
         self._mode = mode_id
 
     def choose(self, option_id: str, value: Any) -> Any:
         """Set an option; gives the value as it is kept. Raises `ValueError` for what was not declared."""
         option = next((option for option in self._options if option.id == option_id), None)
         if option is None:
-            known = ", ".join(option.id for option in self._options) or "none"
-            raise ValueError(f"no option {option_id!r}; there are: {known}")
+            option_ids = ", ".join(option.id for option in self._options) or "none"
+            raise ValueError(f"no option {option_id!r}; there are: {option_ids}")
         if isinstance(option, Toggle):
             value = option.parsed(value)
         if not option.allows(value):
-            wanted = "true or false" if isinstance(option, Toggle) else ", ".join(option.values)
-            raise ValueError(f"{option_id} cannot be {value!r}; it can be: {wanted}")
+            allowed = "true or false" if isinstance(option, Toggle) else ", ".join(option.values)
+            raise ValueError(f"{option_id} cannot be {value!r}; it can be: {allowed}")
         self._values[option_id] = value
         return value
 

@@ -23,10 +23,10 @@ def current_turn() -> Turn:
     Raises:
         LocalProtocolError: no prompt is being answered here.
     """
-    found = CURRENT_TURN.get(None)
-    if found is None:
+    entry = CURRENT_TURN.get(None)
+    if entry is None:
         raise LocalProtocolError("current_turn() works while a prompt is answered; none is, here")
-    turn, calls = found
+    turn, calls = entry
     if calls.on_loop:
         return turn
     try:

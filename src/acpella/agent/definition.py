@@ -111,9 +111,9 @@ class Definition:
 
     async def call_hook(self, name: str, *args: Any) -> Any:
         """Call the author's hooks of this name; gives what the last one says, None if there is none."""
-        said: Any = None
+        result: Any = None
         for hook in self.hooks.get(name, ()):
-            said = hook(*args)
-            if inspect.isawaitable(said):
-                said = await said
-        return said
+            result = hook(*args)
+            if inspect.isawaitable(result):
+                result = await result
+        return result

@@ -28,18 +28,18 @@ class Logins:
     async def is_logged_in(self, principal: str) -> bool:
         if "logged_in" in self._definition.hooks:
             return bool(await self._definition.call_hook("logged_in"))
-        known = self._logged_in.get(principal)
-        if known is None:
+        remembered = self._logged_in.get(principal)
+        if remembered is None:
             return any(isinstance(login, EnvLogin) and not login.missing for login in self._definition.logins)
-        return known
+        return remembered
 
     async def log_in(self, request: LogIn, principal: str) -> None:
         """Raises `AuthRequired` if it failed, `InvalidParams` for a login that is not done here."""
         logins = self._definition.logins
         login = next((login for login in logins if login.id == request.login_id), None)
         if login is None:
-            known = ", ".join(login.id for login in logins)
-            raise InvalidParams(f"no login {request.login_id!r}; there are: {known}")
+            login_ids = ", ".join(login.id for login in logins)
+            raise InvalidParams(f"no login {request.login_id!r}; there are: {login_ids}")
         if isinstance(login, TerminalLogin):
             raise InvalidParams(f"the login {login.id!r} happens in a terminal")  # R-122
         if await self.is_logged_in(principal):

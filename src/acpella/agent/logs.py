@@ -43,27 +43,27 @@ def set_up_logging(name: str) -> Path | None:
             return Path(handler.baseFilename)
     if logging.getLogger().handlers or logger.handlers:
         return None
-    wanted = os.environ.get("ACPELLA_LOG", "")
+    variable = os.environ.get("ACPELLA_LOG", "")
     level = (os.environ.get("ACPELLA_LOG_LEVEL") or "INFO").upper()
     if level not in logging.getLevelNamesMapping():
         raise ValueError(f"ACPELLA_LOG_LEVEL={level!r} is not DEBUG, INFO, WARNING or ERROR")
-    if wanted == "off":
+    if variable == "off":
         logger.addHandler(logging.NullHandler())
         return None
     handler: logging.Handler
     path: Path | None = None
-    if wanted == "stderr" or (not wanted and sys.stderr is not None and sys.stderr.isatty()):
+    if variable == "stderr" or (not variable and sys.stderr is not None and sys.stderr.isatty()):
         handler = logging.StreamHandler()
     else:
         try:
-            path = Path(wanted).expanduser() if wanted else _default_path(name)
+            path = Path(variable).expanduser() if variable else _default_path(name)
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             handler = logging.handlers.RotatingFileHandler(
                 path, maxBytes=MAX_LOG, backupCount=1, encoding="utf-8", delay=True
             )
         except OSError as error:
-            if wanted:
-                raise ValueError(f"ACPELLA_LOG={wanted!r} cannot be written: {error}") from None
+            if variable:
+                raise ValueError(f"ACPELLA_LOG={variable!r} cannot be written: {error}") from None
             handler = logging.NullHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     logger.addHandler(handler)

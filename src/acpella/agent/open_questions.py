@@ -74,14 +74,14 @@ class OpenQuestions:
             del self._open[question.id]
             log_writer.note("answered", msgspec.json.encode(outcome))
 
-    def answer(self, answered: Answered) -> None:
+    def answer(self, reply: Answered) -> None:
         """Somebody who watches has answered. Too late, or not readable: nothing happens."""
-        method, future = self._open.get(answered.id, (None, None))
+        method, future = self._open.get(reply.id, (None, None))
         if method is None or future is None or future.done():
             return
         try:
-            method.read_result(answered.result)
+            method.read_result(reply.result)
         except (msgspec.MsgspecError, ValueError) as error:
             log.warning("the answer of somebody who watches cannot be read: %s", error)
             return
-        future.set_result(answered)
+        future.set_result(reply)

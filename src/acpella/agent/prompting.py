@@ -145,7 +145,7 @@ def accepted_content(
     definition: Definition, prompt: list[ContentBlock]
 ) -> tuple[list[ContentBlock], list[str]]:
     """What of a prompt the agent takes, and why the rest was left out (C12)."""
-    taken: list[ContentBlock] = []
+    accepted: list[ContentBlock] = []
     skipped: list[str] = []
     for block in prompt:
         if isinstance(block, ImageContent) and not definition.images:
@@ -161,8 +161,8 @@ def accepted_content(
             limit_text = f"{limit / MIB:g} MiB" if limit >= MIB else f"{limit} bytes"
             skipped.append(f"{block.mime_type} of more than {limit_text} was left out")
         else:
-            taken.append(block)
-    return taken, skipped
+            accepted.append(block)
+    return accepted, skipped
 
 
 def _left_behind(task: "asyncio.Task[None]") -> None:

@@ -276,7 +276,7 @@ class SessionService:
 
     async def _acquire(self, session_id: str) -> Lease:
         """Become the session's writer; if another node has it, that gives it up once it is idle."""
-        asked: str | None = None
+        holder: str | None = None
         pause = SHORTEST_PAUSE
         deadline = asyncio.get_running_loop().time() + GIVE_SECONDS
         while True:
@@ -288,8 +288,8 @@ class SessionService:
                     raise _still_running() from None
                 if busy.node is None or asyncio.get_running_loop().time() > deadline:
                     raise
-                if asked != busy.node:
-                    asked = busy.node
+                if holder != busy.node:
+                    holder = busy.node
                     name, life = f"release-{secrets.token_hex(8)}", self._cluster.life
                     command = Command(id=name, kind="release", body=life.encode())
                     await self._cluster.submit(session_id, command, principal=self.editor.principal)

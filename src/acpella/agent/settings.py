@@ -74,10 +74,10 @@ class Settings:
         Raises:
             ValueError: a variable is not what its setting needs.
         """
-        known = [field.name for field in fields(cls)]
+        field_names = [field.name for field in fields(cls)]
         for name in chosen:
-            if name not in known:
-                raise ValueError(f"no setting {name!r}; there are: {', '.join(known)}")
+            if name not in field_names:
+                raise ValueError(f"no setting {name!r}; there are: {', '.join(field_names)}")
         for field in fields(cls):
             variable = f"ACPELLA_{field.name.upper()}"
             text = os.environ.get(variable)
@@ -111,6 +111,6 @@ def _parsed(variable: str, text: str, default: object, least: int) -> bool | int
         if not least <= value < float("inf"):
             raise ValueError
     except ValueError:
-        wanted = f"a whole number from {least} on" if isinstance(default, int) else "a number of seconds"
-        raise ValueError(f"{variable}={text!r} is not {wanted}") from None
+        expected = f"a whole number from {least} on" if isinstance(default, int) else "a number of seconds"
+        raise ValueError(f"{variable}={text!r} is not {expected}") from None
     return value

@@ -216,8 +216,8 @@ class Watch:
                 return
             result = await self._editor.call(method, params)
             if _decides(result):
-                answered = Answered(id=question.id, result=Raw(encoded(result)), by=self._editor.principal)
-                await self.submit("answer", msgspec.json.encode(answered))
+                reply = Answered(id=question.id, result=Raw(encoded(result)), by=self._editor.principal)
+                await self.submit("answer", msgspec.json.encode(reply))
         except (RpcError, ConnectionClosed) as error:
             log.info("somebody who watches session %s gave no answer: %s", self.session_id, error)
         except (AcpellaError, msgspec.MsgspecError) as error:

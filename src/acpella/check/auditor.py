@@ -71,8 +71,8 @@ class Auditor:
 
     def _is_draft(self, frame: Frame) -> bool:
         """Whether the two speak version 2 of the protocol, whose messages look otherwise."""
-        answered = frame.method == "initialize" and frame.kind == "response"
-        version = as_object(frame.result).get("protocolVersion") if answered else self.talk.version
+        is_greeting = frame.method == "initialize" and frame.kind == "response"
+        version = as_object(frame.result).get("protocolVersion") if is_greeting else self.talk.version
         return version == DRAFT
 
     def finish(self) -> list[Finding]:
@@ -95,8 +95,8 @@ class Auditor:
         assert verdict is not True
         tally.broken += 1
         problem = verdict if isinstance(verdict, Problem) else Problem(verdict)
-        shown = tuple(dict.fromkeys((*problem.frames, *frames)))
-        finding = Finding(audit.requirement.id, problem.text, shown, self.label)
+        numbers = tuple(dict.fromkeys((*problem.frames, *frames)))
+        finding = Finding(audit.requirement.id, problem.text, numbers, self.label)
         findings.append(finding)
         if len(tally.findings) < KEPT_FINDINGS:
             tally.findings.append(finding)

@@ -50,7 +50,7 @@ class Judgement:
         return not self.regressions and not self.stale
 
 
-def read_baseline(path: Path, known: Iterable[str]) -> Baseline:
+def read_baseline(path: Path, requirement_ids: Iterable[str]) -> Baseline:
     """Read the file.
 
     Raises:
@@ -72,7 +72,7 @@ def read_baseline(path: Path, known: Iterable[str]) -> Baseline:
     for need in sections.get("profile", {}):
         if need not in NEEDS:
             raise ValueError(f"{path}: [profile] {need!r} is not known; there are {', '.join(NEEDS)}")
-    all_ids = set(known)
+    all_ids = set(requirement_ids)
     for name in ("expected", "unstable"):
         for id in sections.get(name, {}):
             if id not in all_ids:
@@ -111,10 +111,10 @@ def write_baseline(path: Path, report: Report, old: Baseline) -> int:
         "",
         "[expected]",
     ]
-    wanted = [r for r in report.results if r.outcome in ("fail", "unproved", "error")]
-    wanted = [r for r in wanted if r.requirement.id in old.expected or counts(r)]
-    wanted = [r for r in wanted if r.requirement.id not in old.unstable]
-    for result in wanted:
+    failing = [r for r in report.results if r.outcome in ("fail", "unproved", "error")]
+    failing = [r for r in failing if r.requirement.id in old.expected or counts(r)]
+    failing = [r for r in failing if r.requirement.id not in old.unstable]
+    for result in failing:
         why = old.expected.get(result.requirement.id) or f"TODO: why? {result.text.splitlines()[0]}"
         lines.append(f"{_quoted(result.requirement.id)} = {_quoted(why)}")
     for name, section in (("unstable", old.unstable), ("profile", old.profile)):
@@ -122,7 +122,7 @@ def write_baseline(path: Path, report: Report, old: Baseline) -> int:
             lines += ["", f"[{name}]"]
             lines += [f"{_quoted(key)} = {_quoted(value)}" for key, value in section.items()]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return len(wanted)
+    return len(failing)
 
 
 def _quoted(text: str) -> str:

@@ -95,12 +95,12 @@ class ClientCheck:
         """What the client did."""
         audits = {r.requirement.id: r for r in audit_results(self._audits, [self._auditor])}
         reported = {scenario.requirement.id for scenario in self._reported}
-        found = audits | {id: result for id, result in self._results.items() if id in reported}
+        by_id = audits | {id: result for id, result in self._results.items() if id in reported}
         for scenario in self._reported:
             words = scenario.requirement.id.removeprefix("client.") if scenario.requirement.needs else "all"
             text = f"the client was not led through it; send it the prompt `{words}`"
-            found.setdefault(scenario.requirement.id, Result(scenario.requirement, "unproved", text))
-        results = [found[r.id] for area in self._areas for r in area.requirements if r.id in found]
+            by_id.setdefault(scenario.requirement.id, Result(scenario.requirement, "unproved", text))
+        results = [by_id[r.id] for area in self._areas for r in area.requirements if r.id in by_id]
         first = self._auditor.talk.initialize
         info = as_object(first.params.get("clientInfo")) if first is not None else {}
         peer = f"{info.get('name', '')} {info.get('version', '')}".strip()
@@ -135,9 +135,9 @@ class ClientCheck:
         return {"modes": MODES, "configOptions": OPTIONS}
 
     async def _list(self, frame: Frame) -> Any:
-        wanted = frame.params.get("cwd")
-        known = [(id, cwd) for id, cwd in self._cwds.items() if wanted in (None, cwd)]
-        return {"sessions": [{"sessionId": id, "cwd": cwd} for id, cwd in known]}
+        directory = frame.params.get("cwd")
+        sessions = [(id, cwd) for id, cwd in self._cwds.items() if directory in (None, cwd)]
+        return {"sessions": [{"sessionId": id, "cwd": cwd} for id, cwd in sessions]}
 
     async def _set_option(self, frame: Frame) -> Any:
         return {"configOptions": [{**OPTIONS[0], "currentValue": frame.params.get("value")}]}

@@ -296,10 +296,10 @@ class Conversation:
         elif frame.request is not None:
             other: Way = "out" if frame.way == "in" else "in"
             del self.pending[other][id_key(frame.id)]
-            answered = self._answered[other]
-            answered[id_key(frame.id)] = None
-            if len(answered) > KEPT_IDS:
-                del answered[next(iter(answered))]
+            answered_ids = self._answered[other]
+            answered_ids[id_key(frame.id)] = None
+            if len(answered_ids) > KEPT_IDS:
+                del answered_ids[next(iter(answered_ids))]
             self._answer(frame, frame.request)
 
     def _begin(self, frame: Frame) -> None:
@@ -340,9 +340,9 @@ class Conversation:
             session = self.sessions.setdefault(frame.session, Session(frame.session, None))
             self._update(session, frame)
         elif frame.method == "elicitation/complete":
-            known = self.elicitations.get(str(frame.params.get("elicitationId")))
-            if known is not None:
-                known.open = False
+            elicitation = self.elicitations.get(str(frame.params.get("elicitationId")))
+            if elicitation is not None:
+                elicitation.open = False
 
     def _update(self, session: Session, frame: Frame) -> None:
         update = frame.update
@@ -366,8 +366,8 @@ class Conversation:
             case _:
                 pass
 
-    def _tell_tool(self, session: Session, told: dict[str, Any], frame: Frame, *, announced: bool) -> None:
-        id = told.get("toolCallId")
+    def _tell_tool(self, session: Session, update: dict[str, Any], frame: Frame, *, announced: bool) -> None:
+        id = update.get("toolCallId")
         if not isinstance(id, str):
             return
         call = session.tools.get(id)
@@ -382,8 +382,8 @@ class Conversation:
             call.announced = True
         if session.loading is None:
             session.turn_tools.add(id)
-        if isinstance(told.get("status"), str):
-            call.status = told["status"]
+        if isinstance(update.get("status"), str):
+            call.status = update["status"]
         if call.first is not None:
             call.last = frame
 

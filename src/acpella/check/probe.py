@@ -353,10 +353,10 @@ class Probe:
         return {"terminalId": id}
 
     def _terminal(self, frame: Frame) -> "Terminal":
-        found = self._terminals.get(str(frame.params.get("terminalId")))
-        if found is None:
+        terminal = self._terminals.get(str(frame.params.get("terminalId")))
+        if terminal is None:
             raise Refusal(-32002, "Resource not found: no such terminal")
-        return found
+        return terminal
 
     async def _terminal_output(self, frame: Frame) -> Any:
         terminal = self._terminal(frame)

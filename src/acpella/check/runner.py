@@ -343,13 +343,13 @@ class AgentCheck:
 
     async def _use_everything(self, probe: Probe, session: str) -> None:
         """What the agent offers, called once. Nothing that logs a user in or out."""
-        link, known = probe.link, probe.talk.sessions[session]
+        link, state = probe.link, probe.talk.sessions[session]
         here: dict[str, Any] = {"sessionId": session}
         opened: dict[str, Any] = {**here, "cwd": probe.directory, "mcpServers": []}
         nothing: dict[str, Any] = {}
-        if known.modes:
-            await link.call("session/set_mode", {**here, "modeId": known.modes.get("currentModeId")})
-        for option in (as_object(option) for option in known.options or ()):
+        if state.modes:
+            await link.call("session/set_mode", {**here, "modeId": state.modes.get("currentModeId")})
+        for option in (as_object(option) for option in state.options or ()):
             if option.get("type") == "select":
                 choice = {"configId": option.get("id"), "value": option.get("currentValue")}
                 await link.call("session/set_config_option", {**here, **choice})
@@ -391,11 +391,11 @@ def audit_results(audits: Sequence[Audit], auditors: Sequence[Auditor]) -> list[
     for audit in audits:
         requirement = audit.requirement
         tallies = [auditor.tallies[requirement.id] for auditor in auditors]
-        found = [finding for tally in tallies for finding in tally.findings]
-        if found:
+        findings = [finding for tally in tallies for finding in tally.findings]
+        if findings:
             times = sum(tally.broken for tally in tallies)
-            text = found[0].text + (f" (and {times - 1} more)" if times > 1 else "")
-            result = Result(requirement, "fail", text, shown_frames(found[0].frames), found[0].during)
+            text = findings[0].text + (f" (and {times - 1} more)" if times > 1 else "")
+            result = Result(requirement, "fail", text, shown_frames(findings[0].frames), findings[0].during)
         elif any(tally.held for tally in tallies):
             result = Result(requirement, "pass")
         elif requirement.level == "must":

@@ -191,8 +191,8 @@ def declare_messages(area: Area) -> None:
     def method_known(frame: Frame, talk: Conversation) -> Verdict:
         if frame.method.startswith("_"):
             return OK
-        known = vocabulary.requests if frame.kind == "request" else vocabulary.notifications
-        if frame.method in known:
+        names = vocabulary.requests if frame.kind == "request" else vocabulary.notifications
+        if frame.method in names:
             return OK
         return f"{frame.method!r} is not a {frame.kind} to {'clients' if agent else 'agents'}"
 
@@ -206,10 +206,10 @@ def declare_messages(area: Area) -> None:
         text="Fields of one's own stand in _meta, not beside those of the protocol.",
     )
     def extra(frame: Frame, talk: Conversation) -> Verdict:
-        found = _kind_and_value(frame, vocabulary)
-        if found is None:
+        typed = _kind_and_value(frame, vocabulary)
+        if typed is None:
             return None
-        extra = extra_fields(*found)
+        extra = extra_fields(*typed)
         return (
             f"{frame.method} has {', '.join(extra[:5])}, which the protocol does not define" if extra else OK
         )
@@ -348,10 +348,10 @@ def _bad_meta(value: Any, where: str, depth: int = 0) -> str | None:
             elif name not in ("rawInput", "rawOutput", "data", "content") or not isinstance(item, str):
                 if name in ("rawInput", "rawOutput"):
                     continue
-                if (found := _bad_meta(item, f"{where}.{name}", depth + 1)) is not None:
-                    return found
+                if (problem := _bad_meta(item, f"{where}.{name}", depth + 1)) is not None:
+                    return problem
     elif isinstance(value, list):
         for place, item in enumerate(value):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
-            if (found := _bad_meta(item, f"{where}[{place}]", depth + 1)) is not None:
-                return found
+            if (problem := _bad_meta(item, f"{where}[{place}]", depth + 1)) is not None:
+                return problem
     return None

@@ -290,10 +290,10 @@ class ConnectedAgent:
             AuthRequired: the login failed.
             Unsupported: it cannot be done from here.
         """
-        known = {method.id: method for method in self.auth_methods}
-        if method_id not in known:
-            raise ValueError(f"no login {method_id!r}; there are: {', '.join(known) or 'none'}")
-        method = known[method_id]
+        by_id = {method.id: method for method in self.auth_methods}
+        if method_id not in by_id:
+            raise ValueError(f"no login {method_id!r}; there are: {', '.join(by_id) or 'none'}")
+        method = by_id[method_id]
         command = terminal_command(method, self._core.channel.about.process, replace_args=replace_args)
         if command is not None:
             code = await run(command)

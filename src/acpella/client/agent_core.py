@@ -88,9 +88,9 @@ class ConnectedAgentCore:
         self._given_channel = isinstance(target, Channel)  # which cannot be opened a second time
         self._recorded: RecordedChannel | None = None  # as it is recorded
         self._on_stderr = on_stderr
-        heard = on_stderr if record is None else self._heard_stderr
+        stderr_listener = on_stderr if record is None else self._heard_stderr
         self._open_target = lambda: open_target(
-            target, settings=settings, cwd=cwd, env=self.env or None, on_stderr=heard
+            target, settings=settings, cwd=cwd, env=self.env or None, on_stderr=stderr_listener
         )
         self.name: str
         self.channel: Channel
@@ -272,14 +272,14 @@ class ConnectedAgentCore:
 
     def explain_login(self, error: AuthRequired) -> AuthRequired:
         """The same error, in words that say what to do."""
-        known = self.greeted.auth_methods
+        methods = self.greeted.auth_methods
         if named := methods_in(error.data):  # some agents name the ways to log in only now
-            known[:] = [*named, *(m for m in known if m.id not in {n.id for n in named})]
-        names = ", ".join(f"{method.id} ({method.name})" for method in known)
+            methods[:] = [*named, *(m for m in methods if m.id not in {n.id for n in named})]
+        names = ", ".join(f"{method.id} ({method.name})" for method in methods)
         text = f"{self.name} wants you to log in first" + (f" with one of: {names}" if names else "")
-        said = error.message.strip().rstrip(".")
-        if said and said.lower() != AuthRequired.default_message.lower():
-            text += f"; it says: {said}"
+        message = error.message.strip().rstrip(".")
+        if message and message.lower() != AuthRequired.default_message.lower():
+            text += f"; it says: {message}"
         return AuthRequired(text, data=error.data)
 
     # -- its sessions ------------------------------------------------------------------------

@@ -123,7 +123,7 @@ def list_installed() -> list[Installed]:
         names = sorted(os.listdir(agents_directory()))
     except OSError:
         return []
-    return [found for name in names if (found := find_installed(name)) is not None]
+    return [installed for name in names if (installed := find_installed(name)) is not None]
 
 
 def read_selection(home: Path) -> Selection | None:

@@ -26,8 +26,8 @@ class NamedAgent(NamedTuple):
 
 def registry_id(name: str) -> str:
     """The id that the registry has for a short name such as `claude`."""
-    known = find_known(name)
-    return name if known is None else known.id
+    agent = find_known(name)
+    return name if agent is None else agent.id
 
 
 def find_by_name(name: str) -> NamedAgent | None:
@@ -38,15 +38,15 @@ def find_by_name(name: str) -> NamedAgent | None:
     """
     if not is_agent_id(name):
         return None
-    known = find_known(name)
+    agent = find_known(name)
     installed = find_installed(registry_id(name))
     if installed is not None:
         receipt = installed.receipt
         return NamedAgent(installed.server, f"{receipt.id} {receipt.version} of the registry")
-    program = None if known is None else shutil.which(known.program)
-    if known is None or program is None:
+    program = None if agent is None else shutil.which(agent.program)
+    if agent is None or program is None:
         return None
-    return NamedAgent(AgentServer(program, list(known.args)), program)
+    return NamedAgent(AgentServer(program, list(agent.args)), program)
 
 
 def with_known(settings: ClientSettings, target: str) -> ClientSettings:
@@ -60,10 +60,10 @@ def with_known(settings: ClientSettings, target: str) -> ClientSettings:
     named = find_by_name(target)
     if named is not None:
         return dataclasses.replace(settings, agents={**settings.agents, target: named.server})
-    if (known := find_known(target)) is not None:
+    if (agent := find_known(target)) is not None:
         raise TransportError(
-            f"{known.title} is not installed: there is no {known.program} on the PATH. "
-            f"`acpella registry install {known.name}` installs it"
+            f"{agent.title} is not installed: there is no {agent.program} on the PATH. "
+            f"`acpella registry install {agent.name}` installs it"
         )
     return settings
 
@@ -72,7 +72,7 @@ def hint_for(name: str, settings: ClientSettings) -> str:
     """What to say of a name that is not there: the one that was probably meant."""
     from difflib import get_close_matches  # only slips need it
 
-    known = [word for agent in KNOWN_AGENTS for word in (agent.name, agent.id, *agent.aliases)]
+    names = [word for agent in KNOWN_AGENTS for word in (agent.name, agent.id, *agent.aliases)]
     installed = [one.receipt.id for one in list_installed()]
-    close = get_close_matches(name, [*settings.agents, *installed, *known], n=1, cutoff=ALIKE)
+    close = get_close_matches(name, [*settings.agents, *installed, *names], n=1, cutoff=ALIKE)
     return f"did you mean {close[0]!r}?" if close else settings.suggest(name)

@@ -70,9 +70,9 @@ class Permissions:
     ) -> None:
         if policy not in ("ask", "allow-reads", "allow-all", "deny-all"):
             raise ValueError(f"no policy {policy!r}; there are: ask, allow-reads, allow-all, deny-all")
-        given: Any = rules
-        if not isinstance(given, list | tuple) or not all(
-            isinstance(rule, Rule) for rule in cast("Sequence[Any]", given)
+        rules_argument: Any = rules
+        if not isinstance(rules_argument, list | tuple) or not all(
+            isinstance(rule, Rule) for rule in cast("Sequence[Any]", rules_argument)
         ):
             raise TypeError(f"rules is a list of Rule(...), not {rules!r}")
         if ask is not None and not callable(ask):
@@ -115,11 +115,15 @@ class Permissions:
             return pick(request.options, allow=False)
         key = key_of(call, roots)
         decision = self._by_policy(call, roots)
-        known = self._recalled(agent, request.session_id, key)
-        if known is not None and known != decision and (known == "deny" or self.policy != "deny-all"):
-            decision = known
+        remembered = self._recalled(agent, request.session_id, key)
+        if (
+            remembered is not None
+            and remembered != decision
+            and (remembered == "deny" or self.policy != "deny-all")
+        ):
+            decision = remembered
             if self._on_remembered is not None:
-                self._on_remembered(request, known, key)
+                self._on_remembered(request, remembered, key)
         if decision is None and self._ask is not None:
             chosen = await self._asked(self._ask, request)
             if chosen is not None:
@@ -180,17 +184,17 @@ class Permissions:
 
 def default_file() -> Path:
     """Where the user's remembered answers are kept, beside the settings; agents of ours use it too."""
-    given = os.environ.get("ACPELLA_PERMISSION_FILE")
-    return Path(given).expanduser() if given else user_settings().with_name("permissions.toml")
+    path = os.environ.get("ACPELLA_PERMISSION_FILE")
+    return Path(path).expanduser() if path else user_settings().with_name("permissions.toml")
 
 
 def _option(answer: Any, options: Sequence[PermissionOption]) -> PermissionOption | None:
     """The option that an answer means. Raises `TypeError` for what is none."""
     if answer is None:
         return None
-    wanted = answer.option_id if isinstance(answer, PermissionOption) else answer
+    option_id = answer.option_id if isinstance(answer, PermissionOption) else answer
     for option in options:
-        if isinstance(wanted, str) and option.option_id == wanted:
+        if isinstance(option_id, str) and option.option_id == option_id:
             return option
     ids = ", ".join(option.option_id for option in options)
     raise TypeError(f"`ask` must return one of request.options, its id ({ids}), or None, not {answer!r}")

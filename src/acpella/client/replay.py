@@ -18,14 +18,14 @@ REPLAY_WITHIN = 10.0
 """Seconds after which a session counts as loaded, come what may: some agents are never quiet."""
 
 
-async def until_quiet(heard: Callable[[], int], *, busy: Callable[[], bool] = lambda: False) -> None:
+async def until_quiet(count: Callable[[], int], *, busy: Callable[[], bool] = lambda: False) -> None:
     """Wait for the rest of a replay. `heard` counts updates, `busy` tells if some wait to be counted."""
     loop = asyncio.get_running_loop()
-    before, since = heard(), loop.time()
+    before, since = count(), loop.time()
     deadline, needed = since + REPLAY_WITHIN, QUIET if before else SILENT_QUIET
     while loop.time() < deadline:
         await asyncio.sleep(QUIET)
-        if heard() != before or busy():
-            before, since, needed = heard(), loop.time(), LATE_QUIET
+        if count() != before or busy():
+            before, since, needed = count(), loop.time(), LATE_QUIET
         elif loop.time() - since >= needed:
             return

@@ -220,14 +220,14 @@ class Result:
         Agents may name the call alone. And Kimi asks with a shortened command: the whole one stands in what
         was shown of the call before, as JSON, which the words of the question replace.
         """
-        known = self.tool_calls.get(update.tool_call_id)
-        content_before = [] if known is None else known.content
+        state = self.tool_calls.get(update.tool_call_id)
+        content_before = [] if state is None else state.content
         self.fold_tool_call(update)
         call = self.tool_calls[update.tool_call_id].to_update()
         if call.raw_input is not msgspec.UNSET and call.raw_input is not None:
             return call
-        if (given := _input_in(content_before)) is not None:
-            return msgspec.structs.replace(call, raw_input=given)
+        if (raw_input := _input_in(content_before)) is not None:
+            return msgspec.structs.replace(call, raw_input=raw_input)
         content = call.content or []
         lost = [item for item in content_before if isinstance(item, Content) and item not in content]
         return msgspec.structs.replace(call, content=[*lost, *content])

@@ -168,9 +168,9 @@ class ClientSession:
                 raise Unsupported("this agent has no modes")
             await self.set_option(option.id, mode_id)
             return
-        known = [mode.id for mode in self.modes.available_modes]
-        if mode_id not in known:
-            raise ValueError(f"no mode {mode_id!r}; there are: {', '.join(known)}")
+        mode_ids = [mode.id for mode in self.modes.available_modes]
+        if mode_id not in mode_ids:
+            raise ValueError(f"no mode {mode_id!r}; there are: {', '.join(mode_ids)}")
         await self._core.agent.call(
             methods.SET_MODE, SetSessionModeRequest(session_id=self.id, mode_id=mode_id)
         )
@@ -182,8 +182,8 @@ class ClientSession:
             raise Unsupported("this agent has no options")
         option = next((o for o in self.options if not isinstance(o, Unknown) and o.id == option_id), None)
         if option is None:
-            known = ", ".join(o.id for o in self.options if not isinstance(o, Unknown))
-            raise ValueError(f"no option {option_id!r}; there are: {known}")
+            option_ids = ", ".join(o.id for o in self.options if not isinstance(o, Unknown))
+            raise ValueError(f"no option {option_id!r}; there are: {option_ids}")
         if isinstance(option, SessionConfigBoolean) and not isinstance(value, bool):
             raise ValueError(f"the option {option_id!r} is true or false, not {value!r}")
         if isinstance(option, SessionConfigSelect) and value not in (values := _values(option)):
@@ -202,9 +202,9 @@ class ClientSession:
             return
         if self.models is None:
             raise Unsupported("this agent lets nobody choose its model")
-        known = [model.model_id for model in self.models.available_models]
-        if model_id not in known:
-            raise ValueError(f"no model {model_id!r}; there are: {', '.join(known)}")
+        model_ids = [model.model_id for model in self.models.available_models]
+        if model_id not in model_ids:
+            raise ValueError(f"no model {model_id!r}; there are: {', '.join(model_ids)}")
         await self._core.agent.call(
             methods.SET_MODEL, SetSessionModelRequest(session_id=self.id, model_id=model_id)
         )

@@ -128,8 +128,8 @@ class ClientSessionCore:
 
     def _note_turn(self, meta: "Mapping[str, Any] | None", *, default: bool) -> None:
         """acpella's agents say in `_meta` whether a turn runs that was not begun here."""
-        told: Any = (meta or {}).get("acpella")
-        running = cast("dict[str, Any]", told).get("turnRunning") if isinstance(told, dict) else None
+        note: Any = (meta or {}).get("acpella")
+        running = cast("dict[str, Any]", note).get("turnRunning") if isinstance(note, dict) else None
         self.turn_elsewhere = running if isinstance(running, bool) else default
 
     # -- the turn ------------------------------------------------------------------------
@@ -189,8 +189,8 @@ class ClientSessionCore:
     async def permit(self, request: RequestPermissionRequest) -> RequestPermissionResponse:
         """Answer a permission request; `cancelled` as soon as the turn is (R-208)."""
         if self.turn is not None:
-            known = self.turn.result.asked_about(request.tool_call)
-            request = msgspec.structs.replace(request, tool_call=known)
+            call = self.turn.result.asked_about(request.tool_call)
+            request = msgspec.structs.replace(request, tool_call=call)
         agent = self.agent
         option = await self.unless_cancelled(
             agent.permissions.decide(agent.remembered_as, request, roots=self.roots)

@@ -177,13 +177,13 @@ def _remote(table: dict[str, Any], where: str) -> AgentServer:
     return AgentServer(url=url, headers=cast("dict[str, str]", headers))
 
 
-def _check_keys(table: dict[str, Any], known: tuple[str, ...], where: str) -> None:
+def _check_keys(table: dict[str, Any], allowed: tuple[str, ...], where: str) -> None:
     """Other keys are other programs' business, unless they look like one of ours that is missing."""
     from difflib import get_close_matches
 
-    missing = [key for key in known if key not in table]
+    missing = [key for key in allowed if key not in table]
     for key in table:
-        if key not in known and (near := get_close_matches(key.lower(), missing, n=1, cutoff=ALIKE)):
+        if key not in allowed and (near := get_close_matches(key.lower(), missing, n=1, cutoff=ALIKE)):
             raise SettingsError(f"{where}{key} means nothing; did you mean {near[0]!r}?")
 
 

@@ -97,10 +97,12 @@ def find_endpoint(
 
     if settings is not None and target in settings.agents and settings.agents[target].url:
         server = settings.agents[target]
-        given = {name.lower() for name in headers or {}}
+        header_names = {name.lower() for name in headers or {}}
         if token is not None:
-            given.add("authorization")
-        own_headers = {name: value for name, value in server.headers.items() if name.lower() not in given}
+            header_names.add("authorization")
+        own_headers = {
+            name: value for name, value in server.headers.items() if name.lower() not in header_names
+        }
         return target, Endpoint.of(server.url, headers={**own_headers, **(headers or {})}, token=token)
     if listed:
         return None

@@ -53,18 +53,18 @@ def is_trusted(path: Path, data: bytes) -> bool:
 
 def trust(path: Path, data: bytes) -> None:
     """Agree to these bytes as the content of that file. Raises `OSError` where nothing can be remembered."""
-    known = _known()
+    digests = _known()
     name = _name(path)
-    known.pop(name, None)
-    known[name] = _digest(data)
-    _write(known)
+    digests.pop(name, None)
+    digests[name] = _digest(data)
+    _write(digests)
 
 
 def forget(path: Path) -> None:
     """The file is gone. Raises `OSError` where nothing can be remembered."""
-    known = _known()
-    if known.pop(_name(path), None) is not None:
-        _write(known)
+    digests = _known()
+    if digests.pop(_name(path), None) is not None:
+        _write(digests)
 
 
 def why_not(path: Path) -> str:
@@ -103,7 +103,7 @@ def _known() -> dict[str, str]:
         return {}  # then the user is asked to agree again
 
 
-def _write(known: dict[str, str]) -> None:
+def _write(digests: dict[str, str]) -> None:
     directories.private(directories.state())
-    newest = dict(list(known.items())[-MAX_FILES:])
+    newest = dict(list(digests.items())[-MAX_FILES:])
     directories.write_private(_file(), msgspec.json.format(msgspec.json.encode(newest), indent=1))

@@ -224,8 +224,8 @@ class Terminals:
 
     async def close(self, session_id: str | None = None) -> None:
         """End the terminals of a session, or all."""
-        gone = [key for key in self._terminals if session_id is None or key[0] == session_id]
-        ending = [self._release(self._terminals.pop(key)) for key in gone]
+        keys = [key for key in self._terminals if session_id is None or key[0] == session_id]
+        ending = [self._release(self._terminals.pop(key)) for key in keys]
         await asyncio.gather(*ending, *self._ending, return_exceptions=True)
 
     async def _release(self, terminal: "Terminal") -> None:

@@ -70,10 +70,10 @@ def unknown_command(turn: Turn, agent: Agent) -> str | None:
     typed = _COMMAND.match(turn.text.lstrip())
     if typed is None:
         return None
-    known = [command.name for command in agent.commands]
-    near = difflib.get_close_matches(typed[1], known, n=1)
+    names = [command.name for command in agent.commands]
+    near = difflib.get_close_matches(typed[1], names, n=1)
     hint = f" Did you mean `/{near[0]}`?" if near else ""
-    return f"There is no command `/{typed[1]}`.{hint} There are: {', '.join(f'`/{name}`' for name in known)}."
+    return f"There is no command `/{typed[1]}`.{hint} There are: {', '.join(f'`/{name}`' for name in names)}."
 
 
 def _help(turn: Turn, coder: Commanded) -> str:

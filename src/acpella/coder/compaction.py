@@ -89,19 +89,21 @@ async def _summary(turn: Turn, model: Model, messages: list[Message], number: st
     if model.name == "offline":
         return _outline(messages)
     text = _transcript(messages, chars=int(model.context_window * 1.5))
-    asked = UserMessage([Text(f"<conversation>\n{text}\n</conversation>\n\nSummarize this conversation.")])
-    request = ModelRequest(system=_SYSTEM, messages=fitted([asked], model.accepts), max_tokens=SUMMARY_TOKENS)
-    said: list[str] = []
+    question = UserMessage([Text(f"<conversation>\n{text}\n</conversation>\n\nSummarize this conversation.")])
+    request = ModelRequest(
+        system=_SYSTEM, messages=fitted([question], model.accepts), max_tokens=SUMMARY_TOKENS
+    )
+    pieces: list[str] = []
     try:
         async with asyncio.timeout(SUMMARY_SECONDS), aclosing(model.stream(request)) as events:
             async for event in events:
                 if isinstance(event, TextDelta):
-                    said.append(event.text)
+                    pieces.append(event.text)
                     chunk = TextContent(text=event.text)
                     await turn.update(CompactionSummaryChunk(compaction_id=number, content=chunk))
     except (ModelError, TimeoutError) as error:
         log.warning("the model could not summarize: %s", error)
-    return "".join(said).strip() or _outline(messages)
+    return "".join(pieces).strip() or _outline(messages)
 
 
 def _transcript(messages: list[Message], *, chars: int) -> str:

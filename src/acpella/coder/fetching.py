@@ -262,15 +262,15 @@ async def _read(target: "httpx2.URL", response: "httpx2.Response", max_bytes: in
     return Fetched(str(target), mime_type or "text/plain", text=_decode(data, charset, address))
 
 
-async def _body(response: "httpx2.Response", limit: int, shown: str) -> bytes:
+async def _body(response: "httpx2.Response", limit: int, url: str) -> bytes:
     """The unpacked body. Never holds more than the limit, whatever it unpacks to."""
-    too_large = FetchError(f"{shown} is larger than {size_text(limit)}")
+    too_large = FetchError(f"{url} is larger than {size_text(limit)}")
     length = response.headers.get("content-length", "")
     if length.isdecimal() and int(length) > limit:
         raise too_large
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
-        raise FetchError(f"{shown} is packed with {encoding}, which was not asked for")
+        raise FetchError(f"{url} is packed with {encoding}, which was not asked for")
     unpack = zlib.decompressobj(zlib.MAX_WBITS | 32) if encoding not in ("", "identity") else None
     data = bytearray()
     async for chunk in response.aiter_raw():
@@ -280,11 +280,11 @@ async def _body(response: "httpx2.Response", limit: int, shown: str) -> bytes:
             try:
                 data += unpack.decompress(chunk, limit + 1 - len(data))
             except zlib.error:
-                raise FetchError(f"{shown} is not packed as it says") from None
+                raise FetchError(f"{url} is not packed as it says") from None
         if len(data) > limit:
             raise too_large
     if unpack is not None and not unpack.eof and data:
-        raise FetchError(f"{shown} ended in the middle")
+        raise FetchError(f"{url} ended in the middle")
     return bytes(data)
 
 
@@ -298,11 +298,11 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codec
 _META = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 
 
-def _decode(data: bytes, charset: str, shown: str) -> str:
+def _decode(data: bytes, charset: str, url: str) -> str:
     """The text, in the charset that is said, or that it can be."""
     marked = next((name for bom, name in _BOMS if data.startswith(bom)), "")
     if not marked and b"\0" in data[:8192] and not charset.lower().startswith(("utf-16", "utf-32", "utf16")):
-        raise FetchError(f"{shown} is a binary file")
+        raise FetchError(f"{url} is a binary file")
     in_page = _META.search(data[:2048])
     named = in_page.group(1).decode("ascii", "replace") if in_page else ""
     for candidate in (marked, charset, named, "utf-8"):

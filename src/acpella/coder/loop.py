@@ -144,7 +144,7 @@ class Loop:
         try:
             return await self._ask()
         except ContextOverflow as error:
-            self._history.add(_Heard().broken_off("no answer: the conversation is too long"))
+            self._history.add(_ModelReply().broken_off("no answer: the conversation is too long"))
             raise ModelError(
                 f"the conversation does not fit into {self._model.name}, not even summarized; shorten "
                 "the prompt, start anew with /clear, or choose a model with a larger window with /model"
@@ -166,30 +166,30 @@ class Loop:
             max_tokens=self._pace.max_tokens,
             thinking=self._thinking,
         )
-        heard = _Heard()
+        reply = _ModelReply()
         try:
             async with aclosing(self._model.stream(request)) as events:
-                await self._listen(events, heard)
+                await self._listen(events, reply)
         except ContextOverflow:
             raise
         except asyncio.CancelledError:
-            self._history.add(heard.broken_off("interrupted by the user"))
+            self._history.add(reply.broken_off("interrupted by the user"))
             raise
         except ModelError:
-            self._history.add(heard.broken_off("broken off: the model failed"))
+            self._history.add(reply.broken_off("broken off: the model failed"))
             raise
-        self._history.add(heard.message())
-        if heard.usage is not None:
-            self._history.count(heard.usage.input + heard.usage.output)
-            self._tally.input += heard.usage.input
-            self._tally.output += heard.usage.output
-            self._tally.cached += heard.usage.cached
-        self.answer = heard.text
-        return heard.stop, heard.uses
+        self._history.add(reply.message())
+        if reply.usage is not None:
+            self._history.count(reply.usage.input + reply.usage.output)
+            self._tally.input += reply.usage.input
+            self._tally.output += reply.usage.output
+            self._tally.cached += reply.usage.cached
+        self.answer = reply.text
+        return reply.stop, reply.uses
 
-    async def _listen(self, events: AsyncGenerator[ModelEvent, None], heard: "_Heard") -> None:
+    async def _listen(self, events: AsyncGenerator[ModelEvent, None], reply: "_ModelReply") -> None:
         async for event in events:
-            heard.take(event)
+            reply.take(event)
             if isinstance(event, TextDelta) and event.text:
                 # a helper's words do not answer the user
                 await (self._turn.think(event.text) if self._helper else self._turn.say(event.text))
@@ -266,12 +266,12 @@ class Loop:
             return _failed(use, why)
 
     async def _run_with_permission(
-        self, tool: CoderTool, call: ToolRun, use: ToolUse, told: Announcement
+        self, tool: CoderTool, call: ToolRun, use: ToolUse, announcement: Announcement
     ) -> ToolMessage:
         self._check_mode(tool)
         if isinstance(tool, BuiltIn):
             await tool.preview(self._turn, call, use.arguments)
-        if not await self._may(call, told.permission_key or use.name, told.covers):
+        if not await self._may(call, announcement.permission_key or use.name, announcement.covers):
             return _failed(use, "the user refused this; do not try it again, ask what to do instead")
         self._check_mode(tool)  # it may have changed while the user was asked
         await call.start()
@@ -293,7 +293,7 @@ class Loop:
         return await self._turn.permit(call, key=key, covers=covers)
 
 
-class _Heard:
+class _ModelReply:
     """An answer of the model, as far as it has come."""
 
     def __init__(self) -> None:
@@ -346,10 +346,10 @@ class _Heard:
 
     def message(self) -> AssistantMessage:
         """The answer as it is kept; providers refuse empty ones."""
-        spoken = any(
+        has_text = any(
             isinstance(part, ToolUse) or (isinstance(part, Text) and part.text) for part in self.parts
         )
-        return AssistantMessage(self.parts if spoken else [*self.parts, Text("(no answer)")])
+        return AssistantMessage(self.parts if has_text else [*self.parts, Text("(no answer)")])
 
     def broken_off(self, why: str) -> AssistantMessage:
         """The part that came before it broke off: no tool use, which nobody would answer."""

@@ -89,8 +89,8 @@ class McpCoderTool:
         content = _for_model(result.content)
         if result.is_error:
             call.show(*(_shown(block) for block in result.content if not isinstance(block, TextContent)))
-            said = "\n".join(part.text for part in content if isinstance(part, Text))
-            raise ToolError(said or "the tool failed and did not say why")
+            text = "\n".join(part.text for part in content if isinstance(part, Text))
+            raise ToolError(text or "the tool failed and did not say why")
         call.show(*map(_shown, result.content))
         return ToolOutput(content or [Text("(no output)")])
 
@@ -137,8 +137,8 @@ def _size(block: ContentBlock) -> int:
         case ImageContent() | AudioContent():
             return len(block.data)
         case EmbeddedResource():
-            held = block.resource
-            return len(held.text if isinstance(held, TextResourceContents) else held.blob)
+            resource = block.resource
+            return len(resource.text if isinstance(resource, TextResourceContents) else resource.blob)
         case _:
             return 0
 
@@ -169,12 +169,14 @@ def _part(block: ContentBlock) -> Text | Image:
             detail = f": {block.description}" if block.description else ""
             return Text(f"[{block.title or block.name}]({block.uri}){detail}")
         case EmbeddedResource():
-            held = block.resource
-            if isinstance(held, TextResourceContents):
-                return Text(f"<resource uri={json.dumps(held.uri)}>\n{held.text}\n</resource>")
-            if (held.mime_type or "").startswith("image/"):
-                return _image(held.blob, held.mime_type or "")
-            return Text(f"[the resource {held.uri}, {held.mime_type or 'binary'}, shown to the user only]")
+            resource = block.resource
+            if isinstance(resource, TextResourceContents):
+                return Text(f"<resource uri={json.dumps(resource.uri)}>\n{resource.text}\n</resource>")
+            if (resource.mime_type or "").startswith("image/"):
+                return _image(resource.blob, resource.mime_type or "")
+            return Text(
+                f"[the resource {resource.uri}, {resource.mime_type or 'binary'}, shown to the user only]"
+            )
         case _:
             return Text("[content of an unknown kind]")
 

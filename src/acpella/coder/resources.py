@@ -151,16 +151,14 @@ def _audio(data: str, accepts: Accepts) -> Part:
     return _media(decoded(data, limit=AUDIO_LIMIT), accepts, "audio")
 
 
-def _media(data: bytes, accepts: Accepts, wanted: Literal["image", "audio"] | None = None) -> Part:
+def _media(data: bytes, accepts: Accepts, only: Literal["image", "audio"] | None = None) -> Part:
     """An image or a sound, if it is one by its own bytes and the model takes it."""
-    image = image_type(data) if wanted != "audio" else None
-    audio = audio_type(data) if wanted != "image" and image is None else None
+    image = image_type(data) if only != "audio" else None
+    audio = audio_type(data) if only != "image" and image is None else None
     mime_type = image or audio
     if mime_type is None:
         kinds = {"image": "a PNG, JPEG, GIF or WebP image", "audio": "a sound in a known format"}
-        raise _Skipped(
-            f"it is not {kinds[wanted] if wanted else 'text, and no image or sound that is known'}"
-        )
+        raise _Skipped(f"it is not {kinds[only] if only else 'text, and no image or sound that is known'}")
     kind: Literal["image", "audio"] = "image" if image else "audio"
     limit = IMAGE_LIMIT if image else AUDIO_LIMIT
     if len(data) > limit:
@@ -173,18 +171,18 @@ def _media(data: bytes, accepts: Accepts, wanted: Literal["image", "audio"] | No
 
 
 def _embedded(block: EmbeddedResource, accepts: Accepts) -> Part:
-    held = block.resource
-    if isinstance(held, TextResourceContents):
-        if len(held.text) > LINK_LIMIT:
+    resource = block.resource
+    if isinstance(resource, TextResourceContents):
+        if len(resource.text) > LINK_LIMIT:
             raise _Skipped(f"it is larger than {size_text(LINK_LIMIT)}")
-        return _resource(held.uri, held.text)
-    data = decoded(held.blob, limit=max(IMAGE_LIMIT, AUDIO_LIMIT))
+        return _resource(resource.uri, resource.text)
+    data = decoded(resource.blob, limit=max(IMAGE_LIMIT, AUDIO_LIMIT))
     text = _as_text(data)
     if text is None:
         return _media(data, accepts)
     if len(data) > LINK_LIMIT:
         raise _Skipped(f"it is larger than {size_text(LINK_LIMIT)}")
-    return _resource(held.uri, text)
+    return _resource(resource.uri, text)
 
 
 def _as_text(data: bytes) -> str | None:

@@ -32,18 +32,18 @@ class FieldNote(msgspec.Struct, omit_defaults=True):
 def notes_of(message: Any, method: str) -> list[FieldNote]:
     """What can be said of each field of a message; of a response, `method` is the one that it answers."""
     fields = as_dict(message)
-    known = _BY_NAME.get(method)
-    if known is None:
+    method_facts = _BY_NAME.get(method)
+    if method_facts is None:
         return []
-    part, kind = ("result", known.result) if "result" in fields else ("params", known.params)
+    part, kind = ("result", method_facts.result) if "result" in fields else ("params", method_facts.params)
     if part not in fields or not issubclass(kind, msgspec.Struct):
         return []
-    found: dict[str, FieldNote] = {}
+    notes: dict[str, FieldNote] = {}
     for note in _walk(part, fields[part], _info(kind)):
-        found.setdefault(note.path, note)
-        if len(found) >= MAX_NOTES:
+        notes.setdefault(note.path, note)
+        if len(notes) >= MAX_NOTES:
             break
-    return list(found.values())
+    return list(notes.values())
 
 
 @cache

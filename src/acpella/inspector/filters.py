@@ -43,15 +43,15 @@ class Filter:
         """What stands before colons in it."""
         self._tests: list[Callable[[Row, list[str]], bool]] = []
         for sign, quoted, word in _WORD.findall(text):
-            self._add(word, quoted, wanted=not sign)
+            self._add(word, quoted, positive=not sign)
 
-    def _add(self, word: str, quoted: str, *, wanted: bool) -> None:
+    def _add(self, word: str, quoted: str, *, positive: bool) -> None:
         if quoted or not word:
             if quoted:
-                self.text_words.append((wanted, quoted.lower()))
+                self.text_words.append((positive, quoted.lower()))
             return
         if number := _NUMBER.match(word):
-            self._tests.append(_number_test(*number.groups(), wanted=wanted))
+            self._tests.append(_number_test(*number.groups(), positive=positive))
             return
         key, colon, value = word.partition(":")
         if not colon or key not in KEYS:
@@ -59,11 +59,11 @@ class Filter:
                 raise FilterError(
                     f"{key}: is not a filter; there are {', '.join(KEYS)}, ms>N, size>N, and text"
                 )
-            self.text_words.append((wanted, word.lower()))
+            self.text_words.append((positive, word.lower()))
             return
         self.keys.add(key)
         pattern = re.compile(translate(value.lower()))
-        self._tests.append(_key_test(key, value.lower(), pattern, wanted=wanted))
+        self._tests.append(_key_test(key, value.lower(), pattern, positive=positive))
 
     def matches(self, row: Row, rules: list[str], body: Callable[[], str]) -> bool:
         """Whether a row is wanted. `rules` are those that it breaks; `body` gives its text in lower case."""
@@ -72,24 +72,24 @@ class Filter:
         if not self.text_words:
             return True
         text = body()
-        return all((word in text) is wanted for wanted, word in self.text_words)
+        return all((word in text) is positive for positive, word in self.text_words)
 
 
 def _number_test(
-    name: str, sign: str, digits: str, scale: str, *, wanted: bool
+    name: str, sign: str, digits: str, scale: str, *, positive: bool
 ) -> Callable[[Row, list[str]], bool]:
     limit = float(digits) * _SCALE[scale]
 
     def test(row: Row, rules: list[str]) -> bool:
         value = row.took * 1000 if name == "ms" else row.size
         holds = value >= 0 and (value > limit if sign == ">" else value < limit)
-        return holds is wanted
+        return holds is positive
 
     return test
 
 
 def _key_test(
-    key: str, value: str, pattern: "re.Pattern[str]", *, wanted: bool
+    key: str, value: str, pattern: "re.Pattern[str]", *, positive: bool
 ) -> Callable[[Row, list[str]], bool]:
     def test(row: Row, rules: list[str]) -> bool:
         if key == "bad":
@@ -99,6 +99,6 @@ def _key_test(
             holds = pattern.match(actual) is not None
             if key == "session" and value and actual:
                 holds = holds or actual.startswith(value) or actual.endswith(value)
-        return holds is wanted
+        return holds is positive
 
     return test

@@ -64,30 +64,30 @@ class Findings:
             return []
         if not self._auditors:
             self._begin()
-        told: list[tuple[int, str]] = []
+        findings: list[tuple[int, str]] = []
         self._row_of.append(row.n)
         data = item.raw.encode() if item.raw is not None else item.message
         for side, auditor in self._auditors:
             for finding in auditor.see(item.direction, data, item.time)[1]:
-                told += self._keep(side, finding, row.n)
-        return told
+                findings += self._keep(side, finding, row.n)
+        return findings
 
     def _begin(self) -> list[tuple[int, str]]:
-        told = self._finish()
+        findings = self._finish()
         self._auditors = [
             (side, Auditor((audit for area in areas for audit in area.audits), side))
             for side, areas in self._areas
         ]
         self._row_of = array("Q")
-        return told
+        return findings
 
     def _finish(self) -> list[tuple[int, str]]:
-        told: list[tuple[int, str]] = []
+        findings: list[tuple[int, str]] = []
         for side, auditor in self._auditors:
             for finding in auditor.finish():
-                told += self._keep(side, finding, 0)
+                findings += self._keep(side, finding, 0)
         self._auditors = []
-        return told
+        return findings
 
     def _keep(self, side: Literal["agent", "client"], judged: Judged, row: int) -> list[tuple[int, str]]:
         requirement = self._requirements[judged.id]

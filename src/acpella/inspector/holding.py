@@ -64,10 +64,10 @@ class Rule(msgspec.Struct, frozen=True):
 
     def compiled(self) -> Filter:
         """Raises FilterError: a word means nothing here."""
-        wanted = Filter(self.filter)
-        if "bad" in wanted.keys:
+        row_filter = Filter(self.filter)
+        if "bad" in row_filter.keys:
             raise FilterError("bad: is known when a message has passed; hold by method:, kind: or text")
-        return wanted
+        return row_filter
 
 
 class _Held(msgspec.Struct, frozen=True):
@@ -109,7 +109,7 @@ class Holder:
             FilterError: the rule means nothing.
             ActionError: its numbers are out of range.
         """
-        wanted = rule.compiled()
+        matches = rule.compiled()
         if not 0 <= rule.seconds <= MAX_DELAY:
             raise ActionError(f"a message can be delayed for up to {MAX_DELAY:.0f} seconds")
         with self._looking:
@@ -117,7 +117,7 @@ class Holder:
                 self._rows = Rows()
                 for request in requests or []:
                     self._rows.expect(request)
-            self._rule, self._wanted, self._report = rule, wanted, report
+            self._rule, self._wanted, self._report = rule, matches, report
         for way in self._ways.values():
             way.shut()
 
@@ -285,17 +285,17 @@ class _Direction:
         if not self.closed:
             self._write(line)
             return
-        held = _Held(self._holder.number(), line, row, time.monotonic())
-        self._held[held.n] = held
+        item = _Held(self._holder.number(), line, row, time.monotonic())
+        self._held[item.n] = item
         self._size += len(line)
         text = line.decode("utf-8", "replace").rstrip("\r\n")
         whole = len(text) <= MAX_TEXT and text.encode() == line.rstrip(b"\r\n")
-        about = {"n": held.n, "dir": self.direction, "text": text[:MAX_TEXT], "whole": whole, **_about(row)}
+        about = {"n": item.n, "dir": self.direction, "text": text[:MAX_TEXT], "whole": whole, **_about(row)}
         if seconds is not None:
             about["delayed"] = seconds
         self._holder.report({"held": about})
         if seconds is not None:
-            self.delay(held.n, seconds)
+            self.delay(item.n, seconds)
 
     # -- from whoever holds --------------------------------------------------------------------------
 
@@ -320,8 +320,8 @@ class _Direction:
 
     def holds(self, n: int) -> Row | None:
         """The row of a message that is held."""
-        held = self._held.get(n)
-        return None if held is None else held.row
+        item = self._held.get(n)
+        return None if item is None else item.row
 
     def delay(self, n: int, seconds: float) -> None:
         """Let a message wait for so long."""
@@ -349,18 +349,18 @@ class _Direction:
     # -- with the lock -----------------------------------------------------------------------------------
 
     def _settle(self, n: int, how: str, line: bytes = b"") -> bool:
-        held = self._held.pop(n, None)
-        if held is None:
+        item = self._held.pop(n, None)
+        if item is None:
             return False
-        self._size -= len(held.line)
+        self._size -= len(item.line)
         self._holder.report({"gone": n, "how": how})
-        waited = {"seconds": round(time.monotonic() - held.since, 3)}
+        waited = {"seconds": round(time.monotonic() - item.since, 3)}
         if how == "edit":
-            changed = line.rstrip() != held.line.rstrip()
-            self._holder.note(self.direction, "edit" if changed else "release", held.line, **waited)
-            self._write(line if changed else held.line)
+            changed = line.rstrip() != item.line.rstrip()
+            self._holder.note(self.direction, "edit" if changed else "release", item.line, **waited)
+            self._write(line if changed else item.line)
         else:
-            self._do(how, held.line, waited)
+            self._do(how, item.line, waited)
         return True
 
     def _do(self, how: str, line: bytes, info: dict[str, Any]) -> None:

@@ -115,7 +115,7 @@ class RecordingLog:
             return {"line": data.decode("utf-8", "replace"), "notes": []}
         return {"line": entry, "notes": notes_of(as_dict(entry).get("msg"), self.rows[number - 1].method)}
 
-    def search(self, wanted: Filter) -> Iterator[int]:
+    def search(self, row_filter: Filter) -> Iterator[int]:
         """The rows that a filter wants, read from the file where it asks for text."""
         with self.path.open("rb") as file:
             for row, offset in zip(tuple(self.rows), tuple(self._offsets), strict=False):
@@ -124,7 +124,7 @@ class RecordingLog:
                     file.seek(offset)
                     return searchable(file.readline())
 
-                if wanted.matches(row, self.rules.get(row.n, []), body):
+                if row_filter.matches(row, self.rules.get(row.n, []), body):
                     yield row.n
 
 

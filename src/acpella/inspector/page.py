@@ -118,12 +118,12 @@ class InspectorPage:
         await request.reply(200, body, kind=b"application/json", headers=headers)
         return True
 
-    def _view(self, wanted: str) -> "_View":
+    def _view(self, name: str) -> "_View":
         """The recording that is asked for; the latest if none is named."""
         sources = self._sources()
-        chosen = [source for source in sources if source.id == wanted] if wanted else sources[-1:]
+        chosen = [source for source in sources if source.id == name] if name else sources[-1:]
         if not chosen:
-            raise Refusal(404, "there is no such conversation" if wanted else "there is no conversation yet")
+            raise Refusal(404, "there is no such conversation" if name else "there is no conversation yet")
         source = chosen[0]
         view = self._views.pop(source.id, None)
         if view is None:
@@ -209,10 +209,10 @@ class _View:
 
     async def search(self, request: Request) -> object:
         try:
-            wanted = Filter(request.query("q") or "")
+            row_filter = Filter(request.query("q") or "")
         except FilterError as error:
             raise Refusal(400, str(error)) from None
-        rows = await asyncio.to_thread(lambda: list(self._log.search(wanted)))
+        rows = await asyncio.to_thread(lambda: list(self._log.search(row_filter)))
         return {"rows": rows, "keys": KEYS}
 
     async def copy(self, request: Request) -> object:
@@ -248,8 +248,8 @@ class _View:
             raise Refusal(409, str(error)) from None
         except OSError:
             raise Refusal(409, "the conversation has ended") from None
-        held = [control.held[n] for n in sorted(control.held)]
-        return {"rule": control.rule, "held": held, "last": control.last, "changes": control.changes}
+        items = [control.held[n] for n in sorted(control.held)]
+        return {"rule": control.rule, "held": items, "last": control.last, "changes": control.changes}
 
     async def _do(self, control: Control, body: bytes) -> None:
         try:

@@ -54,14 +54,14 @@ def of_directory(directory: Path) -> SourceList:
     """The recordings of a server, one for each connection: `20261116T060000-USER-1a2b3c.jsonl`."""
 
     def sources() -> list[Source]:
-        made: list[Source] = []
+        sources_: list[Source] = []
         for file in directory.glob("*.jsonl"):
             try:
                 started = file.stat().st_mtime if "-" not in file.stem else _time_of(file)
             except OSError:  # deleted meanwhile
                 continue
-            made.append(Source(file.name, _name_of(file), str(file), started))
-        return sorted(made, key=lambda source: (source.started, source.id))[-MAX_SOURCES:]
+            sources_.append(Source(file.name, _name_of(file), str(file), started))
+        return sorted(sources_, key=lambda source: (source.started, source.id))[-MAX_SOURCES:]
 
     return sources
 

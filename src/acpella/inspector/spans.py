@@ -177,10 +177,10 @@ def turn_times(spans: Iterable[Span]) -> list[TurnTimes]:
             turns[span.turn] = TurnTimes(span.turn, span.row, total, stop_reason=reason)
     for turn in turns.values():
         of_turn = ended[turn.turn]
-        asked = _merged(of_turn, ("person",))
+        waits = _merged(of_turn, ("person",))
         busy = _merged(of_turn, ("person", "tool"))
         silent = _merged(of_turn, ("silence",))
-        turn.person, turn.tools, turn.silence = asked, busy - asked, silent
+        turn.person, turn.tools, turn.silence = waits, busy - waits, silent
         if turn.total is not None:
             turn.writing = max(0.0, turn.total - busy - silent)
     return sorted(turns.values(), key=lambda turn: turn.turn)

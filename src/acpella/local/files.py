@@ -170,11 +170,11 @@ class Jail:
             JailError: the path is refused.
         """
 
-        def look(directory: int | None, name: str, shown: str) -> Path:
+        def look(directory: int | None, name: str, full_path: str) -> Path:
             with suppress(FileNotFoundError):
                 if stat.S_ISLNK(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode):
                     raise _Link
-            return Path(shown)
+            return Path(full_path)
 
         try:
             return self._visit(path, look, missing="tell")
@@ -238,8 +238,8 @@ class Jail:
         if os.fspath(path).endswith("/"):
             raise NotAFile(f"{path} names a directory; name a file in it")
 
-        def write(directory: int | None, name: str, shown: str) -> None:
-            _replace(directory, name, shown, data)
+        def write(directory: int | None, name: str, full_path: str) -> None:
+            _replace(directory, name, full_path, data)
 
         # without dots, so that nothing is made on the way of a path that leads out again
         self._visit(self.resolve(path), write, missing="make")
@@ -252,25 +252,25 @@ class Jail:
             NotADirectoryError: it is a file.
         """
 
-        def scan(directory: int | None, name: str, shown: str) -> list[Entry]:
+        def scan(directory: int | None, name: str, full_path: str) -> list[Entry]:
             if directory is None:
-                with os.scandir(name) as found:
-                    return [_entry(each) for each in found]
+                with os.scandir(name) as entries:
+                    return [_entry(each) for each in entries]
             try:
                 fd = os.open(name, _DIRECTORY & ~getattr(os, "O_PATH", 0), dir_fd=directory)
             except OSError as error:
-                raise _why_not_entered(error, directory, name, shown) from None
+                raise _why_not_entered(error, directory, name, full_path) from None
             try:
-                with os.scandir(fd) as found:
-                    return [_entry(each) for each in found]
+                with os.scandir(fd) as entries:
+                    return [_entry(each) for each in entries]
             finally:
                 os.close(fd)
 
         return sorted(self._visit(path, scan, missing="raise"), key=lambda entry: entry.name)
 
     def _read(self, path: str | Path, line: int | None, limit: int | None, max_bytes: int) -> bytes:
-        def read(directory: int | None, name: str, shown: str) -> bytes:
-            with os.fdopen(_open_file(directory, name, shown, os.O_RDONLY), "rb", buffering=0) as file:
+        def read(directory: int | None, name: str, full_path: str) -> bytes:
+            with os.fdopen(_open_file(directory, name, full_path, os.O_RDONLY), "rb", buffering=0) as file:
                 data = _read_lines(file, max(line or 1, 1), limit, max_bytes)
                 if data is None:
                     part = "a part of it with `line` and `limit`" if limit is None else "fewer lines"
@@ -282,21 +282,21 @@ class Jail:
     # -- how a path is walked ----------------------------------------------------------------
 
     def _visit(self, path: str | Path, act: _Act[_T], *, missing: Literal["raise", "make", "tell"]) -> _T:
-        asked = os.fspath(path)
-        _check_spelling(asked)
-        here = os.path.join(self._roots[0], asked)
+        requested = os.fspath(path)
+        _check_spelling(requested)
+        here = os.path.join(self._roots[0], requested)
         for _ in range(LINK_LIMIT):
-            anchor, names = self._place(here, asked)
-            self._refuse(os.path.normpath(os.path.join(anchor, *names)), asked)
+            anchor, names = self._place(here, requested)
+            self._refuse(os.path.normpath(os.path.join(anchor, *names)), requested)
             try:
                 if not _OPENAT:
-                    return self._descend_simply(os.path.join(anchor, *names), asked, act, missing)
-                return self._descend(anchor, names, asked, act, missing)
+                    return self._descend_simply(os.path.join(anchor, *names), requested, act, missing)
+                return self._descend(anchor, names, requested, act, missing)
             except _Elsewhere as elsewhere:
                 here = elsewhere.path
-        raise NotAFile(f"{asked} goes through too many symbolic links; name the file itself")
+        raise NotAFile(f"{requested} goes through too many symbolic links; name the file itself")
 
-    def _place(self, path: str, asked: str) -> tuple[str, list[str]]:
+    def _place(self, path: str, requested: str) -> tuple[str, list[str]]:
         """The outermost root of an absolute path, and the names that lead on from there."""
         for spelled, root in self._aliases:
             if is_beneath(path, spelled):
@@ -310,17 +310,17 @@ class Jail:
         for anchor in self._anchors:
             if is_beneath(real, anchor):
                 return anchor, names_of(real)[len(names_of(anchor)) :]
-        raise self._outside(asked)
+        raise self._outside(requested)
 
-    def _outside(self, asked: str) -> OutsideRoots:
+    def _outside(self, requested: str) -> OutsideRoots:
         roots = ", ".join(self._roots)
         return OutsideRoots(
-            f"{asked} is outside of {roots}; use a path inside, or add its directory to the roots"
+            f"{requested} is outside of {roots}; use a path inside, or add its directory to the roots"
         )
 
-    def _refuse(self, path: str, asked: str) -> None:
+    def _refuse(self, path: str, requested: str) -> None:
         if self._forbids is not None and (why := self._forbids(path)):
-            raise Forbidden(f"{asked} {why}")
+            raise Forbidden(f"{requested} {why}")
         if not self._secrets:
             return
         root = max((root for root in self._roots if is_beneath(path, root)), key=len, default=None)
@@ -330,16 +330,16 @@ class Jail:
         whole, home = "/".join(["", *names_of(path), ""]), "/".join(["", *names_of(root), ""])
         if any(is_beneath(path.casefold(), own.casefold()) for own in self._own):
             raise SecretPath(
-                f"{asked} is not touched: it belongs to acpella, which keeps there what agents may do; "
+                f"{requested} is not touched: it belongs to acpella, which keeps there what agents may do; "
                 "it is changed by hand or by acpella's commands"
             )
         if SECRET_NAME.search(below) or (SECRET_PLACE.match(whole) and not SECRET_PLACE.match(home)):
             raise SecretPath(
-                f"{asked} may hold keys or passwords and is not touched; if it must be, ask the user, "
+                f"{requested} may hold keys or passwords and is not touched; if it must be, ask the user, "
                 "who can allow secret paths"
             )
 
-    def _descend(self, anchor: str, names: list[str], asked: str, act: _Act[_T], missing: str) -> _T:
+    def _descend(self, anchor: str, names: list[str], requested: str, act: _Act[_T], missing: str) -> _T:
         fds = [_open_root(anchor)]
         passed: list[str] = []
         try:
@@ -351,34 +351,34 @@ class Jail:
                     passed.pop()
                     os.close(fds.pop())  # the parent we came through, wherever the directory is by now
                     continue
-                shown = os.path.join(anchor, *passed, name)
+                full_path = os.path.join(anchor, *passed, name)
                 if not rest or not any(
-                    is_beneath(root, shown) for root in self._roots
+                    is_beneath(root, full_path) for root in self._roots
                 ):  # on the way to a root
-                    self._refuse(shown, asked)
+                    self._refuse(full_path, requested)
                 try:
                     if not rest:
-                        return act(fds[-1], name, shown)
-                    fds.append(_enter(fds[-1], name, shown, make=missing == "make"))
+                        return act(fds[-1], name, full_path)
+                    fds.append(_enter(fds[-1], name, full_path, make=missing == "make"))
                     passed.append(name)
                 except FileNotFoundError:
                     if missing != "tell":
                         raise
-                    path = os.path.join(shown, *rest)
+                    path = os.path.join(full_path, *rest)
                     raise _Elsewhere(os.path.normpath(path)) if ".." in rest else _Absent(path) from None
                 except _Link:
-                    raise _Elsewhere(os.path.join(_follow(fds[-1], name, shown), *rest)) from None
+                    raise _Elsewhere(os.path.join(_follow(fds[-1], name, full_path), *rest)) from None
             return act(fds[-1], ".", os.path.join(anchor, *passed))
         finally:
             for fd in fds:
                 os.close(fd)
 
-    def _descend_simply(self, path: str, asked: str, act: _Act[_T], missing: str) -> _T:
+    def _descend_simply(self, path: str, requested: str, act: _Act[_T], missing: str) -> _T:
         """For systems without `openat`: look, then open. Links swapped in between are not noticed."""
         real = os.path.realpath(path)
         if not any(is_beneath(real, root) for root in self._roots):
-            raise self._outside(asked)
-        self._refuse(real, asked)
+            raise self._outside(requested)
+        self._refuse(real, requested)
         if missing == "make":
             os.makedirs(os.path.dirname(real), exist_ok=True)
         try:
@@ -416,79 +416,79 @@ def _check_spelling(path: str) -> None:
         raise NotAFile(f"{path!r} contains a character that no file name can") from None
 
 
-def _entry(found: "os.DirEntry[str]") -> Entry:
-    if found.is_symlink():
-        return Entry(found.name, "link")
-    if found.is_dir(follow_symlinks=False):
-        return Entry(found.name, "directory")
-    return Entry(found.name, "file" if found.is_file(follow_symlinks=False) else "other")
+def _entry(item: "os.DirEntry[str]") -> Entry:
+    if item.is_symlink():
+        return Entry(item.name, "link")
+    if item.is_dir(follow_symlinks=False):
+        return Entry(item.name, "directory")
+    return Entry(item.name, "file" if item.is_file(follow_symlinks=False) else "other")
 
 
 # -- one step --------------------------------------------------------------------------------
 
 
-def _enter(directory: int, name: str, shown: str, *, make: bool) -> int:
+def _enter(directory: int, name: str, full_path: str, *, make: bool) -> int:
     """A descriptor of a directory in another."""
     try:
         return os.open(name, _DIRECTORY, dir_fd=directory)
     except FileNotFoundError:
         if not make:
-            raise FileNotFoundError(errno.ENOENT, "no such directory", shown) from None
+            raise FileNotFoundError(errno.ENOENT, "no such directory", full_path) from None
     except OSError as error:
-        raise _why_not_entered(error, directory, name, shown) from None
+        raise _why_not_entered(error, directory, name, full_path) from None
     with suppress(FileExistsError):
         os.mkdir(name, dir_fd=directory)
-    return _enter(directory, name, shown, make=False)
+    return _enter(directory, name, full_path, make=False)
 
 
-def _why_not_entered(error: OSError, directory: int, name: str, shown: str) -> Exception:
+def _why_not_entered(error: OSError, directory: int, name: str, full_path: str) -> Exception:
     if error.errno in _IS_LINK:
         return _Link()
     if error.errno == errno.ENOTDIR:
         mode = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
         if stat.S_ISLNK(mode) or stat.S_ISDIR(mode):  # a directory by now: the link was taken away
             return _Link()
-    return OSError(error.errno, error.strerror, shown)
+    return OSError(error.errno, error.strerror, full_path)
 
 
-def _follow(directory: int, name: str, shown: str) -> str:
+def _follow(directory: int, name: str, full_path: str) -> str:
     """Where a link leads; the same path, to try again, if it is no longer a link."""
     try:
-        return os.path.join(os.path.dirname(shown), os.readlink(name, dir_fd=directory))
+        return os.path.join(os.path.dirname(full_path), os.readlink(name, dir_fd=directory))
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
-        return shown
+        return full_path
 
 
-def _open_file(directory: int | None, name: str, shown: str, flags: int) -> int:
+def _open_file(directory: int | None, name: str, full_path: str, flags: int) -> int:
     """A descriptor of a regular file; looked at before, as opening a device can have effects, and after."""
     try:
-        _check_kind(os.stat(name, dir_fd=directory, follow_symlinks=False), shown)
+        _check_kind(os.stat(name, dir_fd=directory, follow_symlinks=False), full_path)
         fd = os.open(name, flags | _FILE, dir_fd=directory)
     except FileNotFoundError:
-        raise FileNotFoundError(errno.ENOENT, "no such file", shown) from None
+        raise FileNotFoundError(errno.ENOENT, "no such file", full_path) from None
     except OSError as error:
         if error.errno in _IS_LINK:
             raise _Link from None
-        raise OSError(error.errno, error.strerror, shown) from None
+        raise OSError(error.errno, error.strerror, full_path) from None
     try:
-        _check_kind(os.fstat(fd), shown)
+        _check_kind(os.fstat(fd), full_path)
     except BaseException:
         os.close(fd)
         raise
     return fd
 
 
-def _check_kind(status: os.stat_result, shown: str) -> None:
+def _check_kind(status: os.stat_result, full_path: str) -> None:
     mode = status.st_mode
     if stat.S_ISLNK(mode):
         raise _Link
     if stat.S_ISDIR(mode):
-        raise NotAFile(f"{shown} is a directory; name a file in it")
+        raise NotAFile(f"{full_path} is a directory; name a file in it")
     if not stat.S_ISREG(mode):
         kind = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
-        raise NotAFile(f"{shown} is a {kind}; only regular files can be read and written")
+        raise NotAFile(f"{full_path} is a {kind}; only regular files can be read and written")
 
 
 # -- content ---------------------------------------------------------------------------------
@@ -531,12 +531,12 @@ def _after_lines(data: bytes, count: int) -> int:
     return end
 
 
-def _replace(directory: int | None, name: str, shown: str, data: bytes) -> None:
+def _replace(directory: int | None, name: str, full_path: str, data: bytes) -> None:
     """Put new content in a file's place: a new file beside it, then a rename over it."""
     old: os.stat_result | None = None
     with suppress(FileNotFoundError):
         # Opened for writing, although a rename needs no right to: read-only files stay as they are.
-        with os.fdopen(_open_file(directory, name, shown, os.O_RDWR), "rb", buffering=0) as file:
+        with os.fdopen(_open_file(directory, name, full_path, os.O_RDWR), "rb", buffering=0) as file:
             old = os.fstat(file.fileno())
             if b"\n" in data and b"\r" not in data and _has_only_crlf(file.read(READ_LIMIT)):
                 data = data.replace(b"\n", b"\r\n")

@@ -59,12 +59,12 @@ def _block(block: "types.ContentBlock") -> ContentBlock:
                 size=block.size,
             )
         case "resource":
-            held = block.resource
-            uri, mime_type = str(held.uri), held.mime_type
-            text = getattr(held, "text", None)
+            resource = block.resource
+            uri, mime_type = str(resource.uri), resource.mime_type
+            text = getattr(resource, "text", None)
             if text is not None:
                 return EmbeddedResource(
                     resource=TextResourceContents(uri=uri, text=text, mime_type=mime_type)
                 )
-            blob: str = getattr(held, "blob", "")
+            blob: str = getattr(resource, "blob", "")
             return EmbeddedResource(resource=BlobResourceContents(uri=uri, blob=blob, mime_type=mime_type))

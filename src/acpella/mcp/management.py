@@ -96,11 +96,11 @@ def _text(params: Any, key: str) -> str:
 
 def _server(params: Any) -> McpServer:
     """The server in `server`, in the form that `session/new` has; what is a list there may be left out."""
-    given = cast("dict[str, Any]", params).get("server") if isinstance(params, dict) else None
-    if not isinstance(given, dict):
+    server = cast("dict[str, Any]", params).get("server") if isinstance(params, dict) else None
+    if not isinstance(server, dict):
         raise InvalidParams("server must be an object, as in session/new")
-    _text(given, "name")
-    filled: dict[str, Any] = {"args": [], "env": [], "headers": [], **given}
+    _text(server, "name")
+    filled: dict[str, Any] = {"args": [], "env": [], "headers": [], **server}
     try:
         return decode(cast("type[McpServer]", McpServer), msgspec.json.encode(filled))
     except msgspec.ValidationError as error:

@@ -382,12 +382,12 @@ class Server:
     def _hide(self, text: str) -> str:
         """The text without what was given to the server in confidence."""
         config = self.config
-        given = (
+        secrets = (
             [variable.value for variable in config.env]
             if isinstance(config, McpServerStdio)
             else [header.value for header in config.headers]
         )
-        for value in sorted(given, key=len, reverse=True):
+        for value in sorted(secrets, key=len, reverse=True):
             for secret in {value, value.rpartition(" ")[2]}:  # "Bearer ..." without its first word, too
                 if len(secret) >= _SHORTEST_SECRET:
                     text = text.replace(secret, "***")

@@ -155,7 +155,7 @@ class McpServers:
             await self._drop(server)
             raise
         if server.status != "ready":
-            self._untold = [told for told in self._untold if server.error != told[1]]
+            self._untold = [failure for failure in self._untold if server.error != failure[1]]
             await self._drop(server)
             raise McpServerError(
                 f"MCP server {server.name} did not start: {server.error or 'it was stopped'}"
@@ -238,10 +238,10 @@ class McpServers:
         return await server.call(tool.tool, arguments, timeout=self._call_timeout, on_progress=on_progress)
 
     def _name(self, server: str, tool: str) -> str:
-        known = self._names.get((server, tool))
-        if known is None:
-            known = self._names[server, tool] = _unique(server, tool, set(self._names.values()))
-        return known
+        name = self._names.get((server, tool))
+        if name is None:
+            name = self._names[server, tool] = _unique(server, tool, set(self._names.values()))
+        return name
 
     # -- telling -------------------------------------------------------------------------
 

@@ -43,9 +43,9 @@ class Anonymizer:
             self._add_path(home, "<home>")
         if cwd is not None:
             self._add_path(cwd, "<cwd>")
-        for name, shown in ((_user(), "<user>"), (socket.gethostname(), "<host>")):
+        for name, placeholder in ((_user(), "<user>"), (socket.gethostname(), "<host>")):
             if len(name) >= SHORTEST_NAME and name.lower() not in NOBODY:
-                self._words[name] = shown
+                self._words[name] = placeholder
 
     def learn(self, value: Any) -> None:
         """Note the sessions and directories that a message names."""
@@ -79,15 +79,15 @@ class Anonymizer:
             parts = [rf"{re.escape(path)}(?![\w.-])" for path in paths]
             parts += [rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])" for word in words]
             self._pattern = re.compile("|".join(parts) or r"(?!)")
-        known = self._paths | self._words
-        return _HOMES.sub("<home>", self._pattern.sub(lambda match: known[match[0]], text))
+        placeholders = self._paths | self._words
+        return _HOMES.sub("<home>", self._pattern.sub(lambda match: placeholders[match[0]], text))
 
-    def _add_path(self, path: str, shown: str) -> None:
+    def _add_path(self, path: str, placeholder: str) -> None:
         path = path.rstrip("/\\")
         if len(path) > 1 and path not in self._paths:
-            if shown == "<cwd>" and shown in self._paths.values():
-                shown = f"<cwd {sum(name.startswith('<cwd') for name in self._paths.values()) + 1}>"
-            self._paths[path] = shown
+            if placeholder == "<cwd>" and placeholder in self._paths.values():
+                placeholder = f"<cwd {sum(name.startswith('<cwd') for name in self._paths.values()) + 1}>"
+            self._paths[path] = placeholder
             self._pattern = None
 
     def _add_session(self, session: str) -> None:

@@ -89,9 +89,9 @@ class Comparison:
             yield from (f"  + {step}  (line {step.line})" for step in self.added)
         if self.fields:
             yield "fields"
-            for one, other, found in self.fields:
+            for one, other, changes in self.fields:
                 yield f"  {one}  (lines {one.line} and {other.line})"
-                yield from (f"    {difference}" for difference in found)
+                yield from (f"    {difference}" for difference in changes)
         if self.texts:
             yield "texts"
             for one, other, changed in self.texts:
@@ -100,10 +100,10 @@ class Comparison:
         if self.more:
             yield f"and {self.more} more differences"
 
-    def keep(self, found: list[Any], item: Any) -> None:
+    def keep(self, items: list[Any], item: Any) -> None:
         """Add a difference to one of the lists, or count it."""
-        if len(found) < KEPT:
-            found.append(item)
+        if len(items) < KEPT:
+            items.append(item)
         else:
             self.more += 1
 
@@ -122,9 +122,9 @@ def compare(left: Iterable[Frame], right: Iterable[Frame]) -> Comparison:
         if ones.head() is None or others.head() is None:
             break
         _compare_window(ones, others, result)
-    for side, found in ((ones, result.missing), (others, result.added)):
+    for side, messages in ((ones, result.missing), (others, result.added)):
         while (step := side.head()) is not None:
-            result.keep(found, step.without_body())
+            result.keep(messages, step.without_body())
             side.drop(1)
     result.times = [
         (m, a, b) for (m, a), (n, b) in zip(ones.latencies, others.latencies, strict=False) if m == n
@@ -221,7 +221,7 @@ class _Side:
             yield text.rest()
 
     def _messages(self, frames: Iterable[Frame]) -> Iterator[tuple[Step, str | None]]:
-        asked: dict[tuple[str, str], tuple[str, float]] = {}
+        requests: dict[tuple[str, str], tuple[str, float]] = {}
         for frame in frames:
             if frame.direction == "err":
                 continue
@@ -230,10 +230,10 @@ class _Side:
             if kind in ("request", "notification"):
                 what, body = str(message["method"]), message.get("params")
                 if kind == "request":
-                    asked[frame.direction, repr(message["id"])] = what, frame.time
+                    requests[frame.direction, repr(message["id"])] = what, frame.time
             elif kind in ("response", "error"):
                 asker = "out" if frame.direction == "in" else "in"
-                what, since = asked.pop((asker, repr(message["id"])), ("to nobody", None))
+                what, since = requests.pop((asker, repr(message["id"])), ("to nobody", None))
                 if asker == "out" and since is not None:
                     self.latencies.append((what, frame.time - since))
                 body = message.get("result" if kind == "response" else "error")
@@ -243,8 +243,8 @@ class _Side:
             if chunk := update_kind(message):
                 what = f"{what} {chunk}"
                 content = as_dict(as_dict(as_dict(message.get("params")).get("update")).get("content"))
-                said = content.get("text")
-                text = said if chunk in _CHUNKS and isinstance(said, str) else None
+                words = content.get("text")
+                text = words if chunk in _CHUNKS and isinstance(words, str) else None
             yield Step(frame.direction, kind, what, body, text, frame.line, frame.time), session_of(message)
 
 

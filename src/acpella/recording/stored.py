@@ -41,17 +41,17 @@ class StoredFrames(Sequence[Frame]):
     def __getitem__(self, index: int | slice) -> Frame | list[Frame]:
         if isinstance(index, slice):
             return [self[place] for place in range(*index.indices(self._count))]
-        wanted = index + self._count if index < 0 else index
-        if not 0 <= wanted < self._count:
+        position = index + self._count if index < 0 else index
+        if not 0 <= position < self._count:
             raise IndexError(f"there are {self._count} frames, and {index} is not one of them")
-        if not wanted - MARK_EVERY < self._next <= wanted:
-            mark = wanted // MARK_EVERY
+        if not position - MARK_EVERY < self._next <= position:
+            mark = position // MARK_EVERY
             self._offset, self._before = self._marks[mark]
             self._next = mark * MARK_EVERY
         while True:
             frame = self._read_frame()
             self._next += 1
-            if self._next > wanted:
+            if self._next > position:
                 return frame
 
     def _read_frame(self) -> Frame:

@@ -128,8 +128,8 @@ class Writer:
     def feed(self, direction: Direction, data: bytes, at: float) -> None:
         """Record bytes that passed, in any pieces."""
         if direction in self._resync:  # what came before is lost, up to the next line
-            _, found, data = data.partition(b"\n")
-            if not found:
+            _, newline, data = data.partition(b"\n")
+            if not newline:
                 return
             self._resync.remove(direction)
         self._take(direction, self._framers[direction].feed(data), at)

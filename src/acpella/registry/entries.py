@@ -78,8 +78,8 @@ class Index:
 
     def search(self, words: str) -> list[Entry]:
         """The agents with every one of the words in id, name, description or authors."""
-        wanted = words.lower().split()
-        return [entry for entry in self.entries.values() if all(word in _text(entry) for word in wanted)]
+        terms = words.lower().split()
+        return [entry for entry in self.entries.values() if all(word in _text(entry) for word in terms)]
 
 
 def _text(entry: Entry) -> str:
@@ -105,8 +105,8 @@ def parse_index(data: bytes) -> Index:
         try:
             entry, notes = parse_entry(item)
         except ValueError as error:
-            shown = cast("dict[str, Any]", item).get("id") if isinstance(item, dict) else None
-            warnings.append(f"{shown if isinstance(shown, str) else f'entry {number}'} is left out: {error}")
+            id = cast("dict[str, Any]", item).get("id") if isinstance(item, dict) else None
+            warnings.append(f"{id if isinstance(id, str) else f'entry {number}'} is left out: {error}")
             continue
         if entry.id in entries:
             warnings.append(f"{entry.id} is listed twice; the first one counts")
@@ -123,10 +123,10 @@ def parse_entry(value: Any) -> tuple[Entry, list[str]]:
     raw = cast("dict[str, Any]", value)
     text: dict[str, str] = {}
     for key in ("id", "name", "version", "description"):
-        found: Any = raw.get(key)
-        if not isinstance(found, str) or not found.strip():
+        field_value: Any = raw.get(key)
+        if not isinstance(field_value, str) or not field_value.strip():
             raise ValueError(f"{key} must be a text that is not empty")
-        text[key] = found
+        text[key] = field_value
     if not is_agent_id(text["id"]):
         raise ValueError("id must be of a-z, 0-9 and -, and begin with a letter")
     if not _VERSION.match(text["version"]) or not _VERSION_CHARS.fullmatch(text["version"]):
@@ -141,7 +141,10 @@ def parse_entry(value: Any) -> tuple[Entry, list[str]]:
     return (
         Entry(
             **text,
-            **{key: found if isinstance(found, str) else "" for key, found in optional.items()},
+            **{
+                key: field_value if isinstance(field_value, str) else ""
+                for key, field_value in optional.items()
+            },
             **kinds,
             authors=tuple(name for name in names if isinstance(name, str)),
             raw=raw,

@@ -164,18 +164,18 @@ def _result(line: bytes | None, process: "subprocess.Popen[bytes]", within: floa
         except subprocess.TimeoutExpired:
             raise HandshakeFailed("it closed its output without an answer") from None
         raise HandshakeFailed(f"it ended with code {code} and without an answer")
-    shown = redact(line[:120].decode("utf-8", "replace").strip())
+    excerpt = redact(line[:120].decode("utf-8", "replace").strip())
     try:
         answer: Any = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         answer = None
     if not isinstance(answer, dict):
-        raise HandshakeFailed(f"its first line on stdout is not the answer but: {shown}")
+        raise HandshakeFailed(f"its first line on stdout is not the answer but: {excerpt}")
     table = cast("dict[str, Any]", answer)
     if table.get("error") is not None:
-        raise HandshakeFailed(f"it answers `initialize` with an error: {shown}")
+        raise HandshakeFailed(f"it answers `initialize` with an error: {excerpt}")
     if table.get("id") != 1 or not isinstance(table.get("result"), dict):
-        raise HandshakeFailed(f"its first message is not the answer to `initialize` but: {shown}")
+        raise HandshakeFailed(f"its first message is not the answer to `initialize` but: {excerpt}")
     return cast("dict[str, Any]", table["result"])
 
 

@@ -51,9 +51,9 @@ class FoundIndex:
     """Why a newer one could not be had; then this is the copy of earlier."""
 
 
-def index_url(given: str | None = None, settings: RegistrySettings = RegistrySettings()) -> str:
+def index_url(option: str | None = None, settings: RegistrySettings = RegistrySettings()) -> str:
     """Which index is meant: the one given, of the environment, of the user's settings, or the public one."""
-    named = given or os.environ.get(INDEX_URL) or settings.url or DEFAULT_URL
+    named = option or os.environ.get(INDEX_URL) or settings.url or DEFAULT_URL
     if "://" not in named and not named.startswith("file:"):
         return Path(named).expanduser().absolute().as_uri()
     return named

@@ -123,10 +123,10 @@ def _plan_binary(entry: Entry, index_url: str, version: str, staging: Staging, p
         archive = staging.path / "archive"
         progress.step(f"download {entry.id} {entry.version}")
         digest = download(target.archive, archive, progress)
-        known = _known_digests().get(target.archive)
-        if known is not None and known != digest:
+        known_digest = _known_digests().get(target.archive)
+        if known_digest is not None and known_digest != digest:
             raise InstallError(
-                f"{target.archive} has changed: its sha256 was {known}, and is {digest} now. "
+                f"{target.archive} has changed: its sha256 was {known_digest}, and is {digest} now. "
                 "An archive of a released version must not change; ask its authors what happened"
             )
         details.append("the index gives no digest; this one was computed, and must not change from now on")
@@ -216,9 +216,9 @@ def install(
         selection = _selected(home, place.name, planned.pin)
         _select(home, selection)
         _prune(home, selection)
-    found = find_installed(planned.entry.id)
-    assert found is not None
-    return found
+    installed = find_installed(planned.entry.id)
+    assert installed is not None
+    return installed
 
 
 def _build_and_try(
@@ -383,9 +383,9 @@ def roll_back(agent_id: str, *, progress: Progress | None = None) -> Installed:
         if not selection.previous or read_receipt(home / selection.previous) is None:
             raise InstallError(f"there is no earlier version of {agent_id} on this machine")
         _select(home, Selection(current=selection.previous, previous=selection.current, pin=selection.pin))
-    found = find_installed(agent_id)
-    assert found is not None
-    return found
+    installed = find_installed(agent_id)
+    assert installed is not None
+    return installed
 
 
 def set_pin(agent_id: str, version: str, *, progress: Progress | None = None) -> None:

@@ -7,15 +7,15 @@ from .entries import Entry, Package
 __all__ = ["entry_of"]
 
 
-def entry_of(known: KnownAgent) -> Entry | None:
+def entry_of(agent: KnownAgent) -> Entry | None:
     """An entry without a version; None for an agent that has no package."""
-    if not (known.npm or known.pypi):
+    if not (agent.npm or agent.pypi):
         return None
-    package = Package(package=known.npm or known.pypi, args=list(known.args))
+    package = Package(package=agent.npm or agent.pypi, args=list(agent.args))
     return Entry(
-        id=known.id,
-        name=known.title,
+        id=agent.id,
+        name=agent.title,
         version="",
-        npx=package if known.npm else None,
-        uvx=None if known.npm else package,
+        npx=package if agent.npm else None,
+        uvx=None if agent.npm else package,
     )

@@ -71,10 +71,10 @@ def _environment() -> dict[str, str]:
 
 
 def _tool(name: str) -> str:
-    found = find_tool(name)
-    if found is None:
+    path = find_tool(name)
+    if path is None:
         raise InstallError(f"{name} is not on the PATH")
-    return found
+    return path
 
 
 # -- npm -----------------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ def resolve_npm(spec: str, files: Path, progress: Progress) -> Resolved:
     return _locked_npm(name, version, files)
 
 
-def _locked_npm(name: str, asked: str, files: Path) -> Resolved:
+def _locked_npm(name: str, requested: str, files: Path) -> Resolved:
     try:
         lock: Any = json.loads((files / "package-lock.json").read_bytes())
         packages = cast("dict[str, dict[str, Any]]", lock["packages"])
@@ -115,8 +115,8 @@ def _locked_npm(name: str, asked: str, files: Path) -> Resolved:
         raise InstallError(f"npm wrote no usable lock file for {name}") from None
     details = [f"at {redact(source)}"] if isinstance(source, str) else []
     details.append(f"with {len(packages) - 2} packages that it needs")
-    if asked and version != asked:
-        details.append(f"version {asked} is not to be had; this is the newest one below it")
+    if requested and version != requested:
+        details.append(f"version {requested} is not to be had; this is the newest one below it")
     scripts = [
         place.rpartition("node_modules/")[2]
         for place, item in packages.items()
@@ -199,14 +199,14 @@ def resolve_uv(spec: str, files: Path, progress: Progress) -> Resolved:
     """
     name, version = split_pypi(spec)
     files.mkdir(parents=True, exist_ok=True)
-    wanted, locked = files / "wanted.txt", files / "locked.txt"
+    requirements, locked = files / "wanted.txt", files / "locked.txt"
     python = ""
     progress.step(f"look up {spec}")
     pattern = f"{name}=={version}" if version else name
     tried_ceiling = tried_python = False
     while True:
-        wanted.write_text(pattern + "\n", encoding="utf-8")
-        command = [_tool("uv"), "pip", "compile", os.fspath(wanted), "--generate-hashes", "--no-header"]
+        requirements.write_text(pattern + "\n", encoding="utf-8")
+        command = [_tool("uv"), "pip", "compile", os.fspath(requirements), "--generate-hashes", "--no-header"]
         command += ["--no-annotate", "--quiet", "-o", os.fspath(locked)]
         command += ["--python", python] if python else []
         try:
@@ -225,28 +225,28 @@ def resolve_uv(spec: str, files: Path, progress: Progress) -> Resolved:
     return _locked_uv(name, version, locked, python)
 
 
-def _locked_uv(name: str, asked: str, locked: Path, python: str) -> Resolved:
+def _locked_uv(name: str, requested: str, locked: Path, python: str) -> Resolved:
     text = locked.read_text(encoding="utf-8")
     bare = _normal(name.partition("[")[0])
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     hashes: list[str] = []
     current = ""
     for line in text.splitlines():
         if match := _REQUIREMENT.match(line):
             current = _normal(match[1])
-            found[current] = match[2]
+            versions[current] = match[2]
         if current == bare:
             hashes += re.findall(r"--hash=(sha256:[0-9a-f]{64})", line)
-    if bare not in found or not hashes:
+    if bare not in versions or not hashes:
         raise InstallError(f"uv wrote no usable list of packages for {name}")
-    details = [f"its files have {', '.join(hashes)}", f"with {len(found) - 1} packages that it needs"]
-    if asked and found[bare] != asked:
-        details.append(f"version {asked} is not to be had; this is the newest one below it")
+    details = [f"its files have {', '.join(hashes)}", f"with {len(versions) - 1} packages that it needs"]
+    if requested and versions[bare] != requested:
+        details.append(f"version {requested} is not to be had; this is the newest one below it")
     if python:
         details.append(f"needs Python {python}")
     return Resolved(
-        version=found[bare],
-        source=f"{name}=={found[bare]}",
+        version=versions[bare],
+        source=f"{name}=={versions[bare]}",
         digest="sha256:" + hashlib.sha256(text.encode()).hexdigest(),
         details=tuple(details),
         python=python,

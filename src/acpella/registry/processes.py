@@ -12,9 +12,9 @@ def runs_below(directory: Path) -> bool:
     """Whether any process of this user was started from a file in a directory, as far as can be seen."""
     if sys.platform == "win32":
         return False  # a running program cannot be deleted there
-    wanted = os.fspath(directory) + os.sep
+    prefix = os.fspath(directory) + os.sep
     real = os.path.realpath(directory) + os.sep
-    return any(wanted in line or real in line for line in _command_lines())
+    return any(prefix in line or real in line for line in _command_lines())
 
 
 def _command_lines() -> list[str]:

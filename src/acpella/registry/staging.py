@@ -79,11 +79,11 @@ def lock_agent(agent_id: str, progress: Progress) -> Generator[None]:
     path = directories.private(agents_directory()) / f".{agent_id}.lock"
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        deadline, told = time.monotonic() + LOCKED_WITHIN, False
+        deadline, announced = time.monotonic() + LOCKED_WITHIN, False
         while not lock_file(handle):
-            if not told:
+            if not announced:
                 progress.step(f"wait for another process that installs {agent_id}")
-                told = True
+                announced = True
             if time.monotonic() > deadline:
                 raise InstallError(f"another process has been installing {agent_id} for half an hour")
             time.sleep(0.05)

@@ -111,7 +111,7 @@ def _read(path: Path) -> bytes:
 
 def _unknown(raw: Any) -> list[str]:
     """Keys that the schema of an entry does not allow."""
-    found: list[str] = []
+    problems: list[str] = []
     distribution = cast("dict[str, Any]", raw["distribution"])
     package = {"package", "args", "env"}
     tables: list[tuple[str, Any, set[str]]] = [
@@ -122,12 +122,14 @@ def _unknown(raw: Any) -> list[str]:
         for platform, target in cast("dict[str, Any]", binary).items():
             keys = {"archive", "cmd", "args", "env", "sha256"}
             tables.append((f"distribution.binary.{platform}.", target, keys))
-    for where, table, known in tables:
+    for where, table, field_names in tables:
         if isinstance(table, dict):
-            found += [
-                f"{where}{key} is not a field" for key in cast("dict[str, Any]", table) if key not in known
+            problems += [
+                f"{where}{key} is not a field"
+                for key in cast("dict[str, Any]", table)
+                if key not in field_names
             ]
-    return found
+    return problems
 
 
 def _versions(entry: Entry) -> list[Finding]:

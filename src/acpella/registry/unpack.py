@@ -119,16 +119,16 @@ def find_program(files: Path, path: str) -> tuple[str, bool]:
     named = path if (files / path).is_file() or sys.platform != "win32" else f"{path}.exe"
     if (files / named).is_file():
         return named, True
-    wanted = path.rpartition("/")[2]
+    file_name = path.rpartition("/")[2]
     hits = [
         Path(place, name).relative_to(files).as_posix()
         for place, _, names in os.walk(files)
         for name in names
-        if name == wanted
+        if name == file_name
     ]
     if len(hits) != 1:
-        found = f"{len(hits)} files of that name elsewhere" if hits else "no file of that name elsewhere"
-        raise InstallError(f"the archive has no {path}, and {found}")
+        elsewhere = f"{len(hits)} files of that name elsewhere" if hits else "no file of that name elsewhere"
+        raise InstallError(f"the archive has no {path}, and {elsewhere}")
     return hits[0], False
 
 

@@ -436,8 +436,8 @@ class Peer:
             return
         events.append(Noise(error.message, _excerpt(head)))
         if self._answer_noise:
-            known = request_id if request_id is not None and not isinstance(error, ParseError) else b"null"
-            self.refuse(known, error)
+            reply_id = request_id if request_id is not None and not isinstance(error, ParseError) else b"null"
+            self.refuse(reply_id, error)
 
     # -- what goes out -------------------------------------------------------------------
 

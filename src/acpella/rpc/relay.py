@@ -220,13 +220,13 @@ class Side:
     def cancel(self, notification: Frame, *, sender: object = None) -> bool:
         """Pass a `$/cancel_request` on, with the id that the peer knows; False if nothing waits under it."""
         try:
-            wanted = id_of(_read_cancel.decode(notification.envelope.params).request_id)
+            cancelled_id = id_of(_read_cancel.decode(notification.envelope.params).request_id)
         except UNREADABLE:
             return False
-        if wanted is None:
+        if cancelled_id is None:
             return False
         for request_id, pending in self._pending.items():
-            if id_key(pending.id) == id_key(wanted) and pending.sender is sender:
+            if id_key(pending.id) == id_key(cancelled_id) and pending.sender is sender:
                 if self._own_ids:
                     self.notify("$/cancel_request", {"requestId": Raw(request_id)})
                 else:

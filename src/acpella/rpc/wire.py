@@ -22,13 +22,13 @@ class Wire:
     def __init__(
         self,
         channel: Channel,
-        heard: Callable[[dict[str, Any]], None],
+        on_message: Callable[[dict[str, Any]], None],
         *,
         noise: Callable[[bytes], None] | None = None,
     ) -> None:
         """`noise` hears of lines that are not messages."""
         self._channel = channel
-        self._heard = heard
+        self._heard = on_message
         self._noise = noise
         self._framer = Framer()
         self._room = asyncio.Event()

@@ -120,14 +120,14 @@ def _read_struct(cls: type[Struct], value: dict[str, Any], where: str) -> Any:
             if field.required:
                 raise ValidationError(f"Object missing required field `{field.key}` - at `{where}`")
             continue
-        given = value[field.key]
-        if given is None and field.flag is NULL_AS_EMPTY:
+        raw = value[field.key]
+        if raw is None and field.flag is NULL_AS_EMPTY:
             values[field.name] = _empty(field.kind)
             continue
         try:
-            values[field.name] = _read_soft_list(field, given, place) if field.soft else None
+            values[field.name] = _read_soft_list(field, raw, place) if field.soft else None
             if values[field.name] is None:
-                values[field.name] = _read(field.kind, given, place)
+                values[field.name] = _read(field.kind, raw, place)
         except ValidationError as error:
             values.pop(field.name, None)
             if not field.soft:
@@ -141,13 +141,13 @@ def _read_struct(cls: type[Struct], value: dict[str, Any], where: str) -> Any:
         raise ValidationError(f"{error} - at `{where}`") from None
 
 
-def _read_soft_list(field: _Field, given: Any, where: str) -> list[Any] | None:
+def _read_soft_list(field: _Field, raw: Any, where: str) -> list[Any] | None:
     """The good items of a list whose flag lets the bad ones go; None if this is not such a list."""
     kind = _list_of(field.kind)
-    if kind is None or not isinstance(given, list):
+    if kind is None or not isinstance(raw, list):
         return None
     good: list[Any] = []
-    for i, item in enumerate(cast("list[Any]", given)):
+    for i, item in enumerate(cast("list[Any]", raw)):
         try:
             good.append(_read(kind, item, f"{where}[{i}]"))
         except ValidationError as error:

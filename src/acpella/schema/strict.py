@@ -29,52 +29,52 @@ def extra_fields(kind: Any, value: Any) -> list[str]:
     return paths
 
 
-def _walk(kind: Any, value: Any, where: str, found: list[str]) -> None:
+def _walk(kind: Any, value: Any, where: str, problems: list[str]) -> None:
     origin = get_origin(kind)
     if origin is Annotated:
-        _walk(get_args(kind)[0], value, where, found)
+        _walk(get_args(kind)[0], value, where, problems)
     elif isinstance(pick := getattr(kind, "pick", None), Pick) and isinstance(value, dict):
         member = cast("Pick[Any]", pick).member(cast("dict[str, Any]", value))
         if member is not None:
-            _walk(member, value, where, found)
+            _walk(member, value, where, problems)
     elif isinstance(kind, type) and issubclass(kind, Struct) and isinstance(value, dict):
-        _walk_struct(kind, cast("dict[str, Any]", value), where, found)
+        _walk_struct(kind, cast("dict[str, Any]", value), where, problems)
     elif origin is list and isinstance(value, list):
         for place, item in enumerate(cast("list[Any]", value)):
-            _walk(get_args(kind)[0], item, f"{where}[{place}]", found)
+            _walk(get_args(kind)[0], item, f"{where}[{place}]", problems)
     elif origin is dict and isinstance(value, dict):
         for name, item in cast("dict[str, Any]", value).items():
-            _walk(get_args(kind)[1], item, f"{where}.{name}", found)
+            _walk(get_args(kind)[1], item, f"{where}.{name}", problems)
     elif origin is Union or origin is types.UnionType:
-        _walk_union(get_args(kind), value, where, found)
+        _walk_union(get_args(kind), value, where, problems)
 
 
-def _walk_union(members: tuple[Any, ...], value: Any, where: str, found: list[str]) -> None:
+def _walk_union(members: tuple[Any, ...], value: Any, where: str, problems: list[str]) -> None:
     if isinstance(value, dict):
         structs = [m for m in members if isinstance(m, type) and issubclass(m, Struct)]
         for struct in structs:
             config = struct.__struct_config__
             if len(structs) == 1 or cast("dict[str, Any]", value).get(config.tag_field or "") == config.tag:
-                _walk_struct(struct, cast("dict[str, Any]", value), where, found)
+                _walk_struct(struct, cast("dict[str, Any]", value), where, problems)
                 return
         for member in members:
             if isinstance(getattr(member, "pick", None), Pick) or get_origin(member) is dict:
-                _walk(member, value, where, found)
+                _walk(member, value, where, problems)
                 return
     elif isinstance(value, list):
         for member in members:
             if get_origin(member) is list:
-                _walk(member, value, where, found)
+                _walk(member, value, where, problems)
                 return
 
 
-def _walk_struct(kind: type[Struct], value: dict[str, Any], where: str, found: list[str]) -> None:
-    known = _fields(kind)
+def _walk_struct(kind: type[Struct], value: dict[str, Any], where: str, problems: list[str]) -> None:
+    known_fields = _fields(kind)
     for name, item in value.items():
-        if name in known:
-            _walk(known[name], item, f"{where}.{name}", found)
+        if name in known_fields:
+            _walk(known_fields[name], item, f"{where}.{name}", problems)
         elif name != kind.__struct_config__.tag_field:
-            found.append(f"{where}.{name}")
+            problems.append(f"{where}.{name}")
 
 
 @functools.cache

@@ -26,14 +26,14 @@ class _Lines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         line = super().format(record)
         facts = _facts(record)
-        told = {name: value for name, value in facts.items() if name not in _IN_THE_LINE}
-        shown = " ".join(f"{name}={value}" for name, value in told.items() if value not in (None, ""))
-        return redact(f"{line} ({one_line(shown)})" if shown else line)
+        extra = {name: value for name, value in facts.items() if name not in _IN_THE_LINE}
+        pairs = " ".join(f"{name}={value}" for name, value in extra.items() if value not in (None, ""))
+        return redact(f"{line} ({one_line(pairs)})" if pairs else line)
 
 
 class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        told: dict[str, Any] = {
+        document: dict[str, Any] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
             + f".{int(record.msecs):03d}Z",
             "level": record.levelname,
@@ -42,8 +42,8 @@ class _Json(logging.Formatter):
             **_facts(record),
         }
         if record.exc_info:
-            told["error"] = redact(self.formatException(record.exc_info))
-        return json.dumps(told, default=str)
+            document["error"] = redact(self.formatException(record.exc_info))
+        return json.dumps(document, default=str)
 
 
 def one_line(text: str) -> str:

@@ -151,13 +151,13 @@ class Runner:
 
     def _most_sockets(self) -> int:
         """As many as the settings and the system allow: agents need files, too."""
-        wanted, files = self.app.settings.max_sockets, raise_file_limit()
-        most = min(wanted, max(1, files * 3 // 4))
-        if most < wanted:
+        sockets, files = self.app.settings.max_sockets, raise_file_limit()
+        most = min(sockets, max(1, files * 3 // 4))
+        if most < sockets:
             log.warning(
                 "the system lets this program have %d files open, so it takes %d connections at once instead "
                 "of %d (max_sockets); `ulimit -n` raises that",
-                *(files, most, wanted),
+                *(files, most, sockets),
             )
         return most
 

@@ -247,17 +247,17 @@ class ServerSettings:
         values: dict[str, Any] = {}
         if file is not None:
             values = _read(Path(file))
-        known = {field.name: field.default for field in fields(cls)}
+        defaults = {field.name: field.default for field in fields(cls)}
         for name in [*values, *chosen]:
-            if name not in known:
-                raise ValueError(f"no setting {name!r}; {_meant(name, known)}")
+            if name not in defaults:
+                raise ValueError(f"no setting {name!r}; {_meant(name, defaults)}")
         for variable in os.environ:  # one that is mistyped may be a limit that somebody relies on
             name = variable.removeprefix(PREFIX).lower()
-            if variable.startswith(PREFIX) and name not in known:
+            if variable.startswith(PREFIX) and name not in defaults:
                 raise ValueError(
-                    f"{variable} is set, but there is no setting {name!r}; {_meant(name, known)}"
+                    f"{variable} is set, but there is no setting {name!r}; {_meant(name, defaults)}"
                 )
-        for name, default in known.items():
+        for name, default in defaults.items():
             variable = PREFIX + name.upper()
             if text := os.environ.get(variable):
                 values[name] = _parsed(variable, text, default)
@@ -297,9 +297,9 @@ def variables() -> "list[Variable]":
     return of_settings(ServerSettings, PREFIX)
 
 
-def _meant(name: str, known: dict[str, Any]) -> str:
-    close = difflib.get_close_matches(name, known, 1)
-    return f"is {close[0]!r} meant?" if close else f"there are: {', '.join(known)}"
+def _meant(name: str, defaults: dict[str, Any]) -> str:
+    close = difflib.get_close_matches(name, defaults, 1)
+    return f"is {close[0]!r} meant?" if close else f"there are: {', '.join(defaults)}"
 
 
 def _read(path: Path) -> dict[str, Any]:

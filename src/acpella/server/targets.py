@@ -195,12 +195,12 @@ class CommandTarget:
 
 def _each(*listeners: Callable[[bytes], None] | None) -> Callable[[bytes], None] | None:
     """Whoever wants to know what a command writes to its stderr: its log, its recording."""
-    wanted = [listener for listener in listeners if listener is not None]
-    if len(wanted) < 2:
-        return wanted[0] if wanted else None
+    present = [listener for listener in listeners if listener is not None]
+    if len(present) < 2:
+        return present[0] if present else None
 
     def tell(data: bytes) -> None:
-        for listener in wanted:
+        for listener in present:
             listener(data)
 
     return tell
@@ -237,12 +237,12 @@ WITHHELD = (
 
 def command_environment(environment: Mapping[str, str], allowed: Sequence[str]) -> dict[str, str]:
     """The variables that a hosted command gets."""
-    wanted = _matching((*ALWAYS_PASSED, *allowed))
+    allowed_names = _matching((*ALWAYS_PASSED, *allowed))
     withheld = _matching(WITHHELD)
     return {
         name: value
         for name, value in environment.items()
-        if wanted(name.upper())
+        if allowed_names(name.upper())
         and not withheld(name.upper())
         and not is_own_secret(name, value)
         and not _has_address(name.upper(), value)

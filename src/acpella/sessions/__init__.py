@@ -156,8 +156,8 @@ def open_store(spec: "Store | str | os.PathLike[str] | None", *, name: str) -> "
     if spec == "memory":
         return MemoryStore()
     if spec == "sqlite":
-        if is_address(given := os.environ.get("ACPELLA_STORE", "")):
-            spec = given
+        if is_address(address := os.environ.get("ACPELLA_STORE", "")):
+            spec = address
         else:
             return SqliteStore(default_path(name))
     if is_address(spec):
@@ -181,7 +181,7 @@ def default_path(name: str) -> Path:
     file = (re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-") or "agent") + ".db"
     from ._postgres_address import is_address
 
-    if (given := os.environ.get("ACPELLA_STORE")) and not is_address(given):
-        path = Path(given).expanduser()
-        return path / file if path.is_dir() or given.endswith(("/", os.sep)) else path
+    if (from_environment := os.environ.get("ACPELLA_STORE")) and not is_address(from_environment):
+        path = Path(from_environment).expanduser()
+        return path / file if path.is_dir() or from_environment.endswith(("/", os.sep)) else path
     return directories.data() / file

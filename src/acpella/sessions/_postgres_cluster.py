@@ -227,15 +227,15 @@ class PostgresCluster:
         table = _table(stream)
 
         async def look(connection: "AnyConnection", again: bool) -> StreamRecord:
-            found = None
+            row = None
             if is_text(stream, principal):
-                found = await connection.fetchrow(_HOME.format(table=table.heads), stream, principal)
-            if found is None:
+                row = await connection.fetchrow(_HOME.format(table=table.heads), stream, principal)
+            if row is None:
                 raise SessionNotFound(stream)
             facts = b""
             if table is STREAMS:
                 facts = await connection.fetchval("SELECT facts FROM streams WHERE id = $1", stream)
-            last_seq, node = found
+            last_seq, node = row
             return StreamRecord(
                 id=stream, principal=principal, facts=facts or b"", last_seq=last_seq, node=node
             )
@@ -245,10 +245,10 @@ class PostgresCluster:
     async def principal_of(self, stream: str) -> str:
         async def look(connection: "AnyConnection", again: bool) -> str:
             query = f"SELECT principal FROM {_table(stream).heads} WHERE id = $1"
-            found = await connection.fetchval(query, stream) if is_text(stream) else None
-            if found is None:
+            principal = await connection.fetchval(query, stream) if is_text(stream) else None
+            if principal is None:
                 raise SessionNotFound(stream)
-            return found
+            return principal
 
         return await self._run(look)
 
@@ -338,13 +338,13 @@ class PostgresCluster:
     async def remove_abandoned(self, seconds: float, *, limit: int = 100) -> int:
         async def remove(connection: "AnyConnection", again: bool) -> int:
             async with connection.transaction():
-                found = [row[0] for row in await connection.fetch(_ABANDONED, seconds, limit)]
-                if found:
+                streams = [row[0] for row in await connection.fetch(_ABANDONED, seconds, limit)]
+                if streams:
                     keys = "SELECT k FROM streams WHERE id = ANY($1)"
-                    await connection.execute(f"DELETE FROM frames WHERE sid IN ({keys})", found)
-                    await connection.execute("DELETE FROM commands WHERE target = ANY($1)", found)
-                    await connection.execute("DELETE FROM streams WHERE id = ANY($1)", found)
-            return len(found)
+                    await connection.execute(f"DELETE FROM frames WHERE sid IN ({keys})", streams)
+                    await connection.execute("DELETE FROM commands WHERE target = ANY($1)", streams)
+                    await connection.execute("DELETE FROM streams WHERE id = ANY($1)", streams)
+            return len(streams)
 
         return await self._run(remove)
 
@@ -497,10 +497,10 @@ class PostgresCluster:
                 while True:
                     changed.clear()
                     rows = await self._run(look)
-                    known, done = set(done), []
+                    finished, done = set(done), []
                     for target, name, number, kind, body, trace in rows:
                         done.append((target, name))
-                        if (target, name) not in known:
+                        if (target, name) not in finished:
                             yield target, Command(id=name, number=number, kind=kind, body=body, trace=trace)
                     if not done:
                         await changed.wait()
@@ -569,10 +569,10 @@ class PostgresCluster:
         """The key of a stream that this node holds. Raises `Fenced`, `SessionNotFound`."""
         name = lease.session_id
         query = f"SELECT k, epoch, owner FROM {_table(name).heads} WHERE id = $1" + " FOR SHARE" * lock
-        found = await connection.fetchrow(query, name) if is_text(name) else None
-        if found is None:
+        row = await connection.fetchrow(query, name) if is_text(name) else None
+        if row is None:
             raise SessionNotFound(name)
-        key, epoch, owner = found
+        key, epoch, owner = row
         if epoch != lease.epoch or owner != self._me.incarnation:
             raise Fenced(f"the stream {name!r} was given back or taken by somebody else")
         return key

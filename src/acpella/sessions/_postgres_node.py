@@ -170,8 +170,10 @@ class Node:
             try:
                 async with connection.transaction():
                     if row is not None:
-                        gone = "DELETE FROM nodes WHERE incarnation = $1 AND lease_until <= clock_timestamp()"
-                        await connection.execute(gone, row["incarnation"])
+                        delete_expired = (
+                            "DELETE FROM nodes WHERE incarnation = $1 AND lease_until <= clock_timestamp()"
+                        )
+                        await connection.execute(delete_expired, row["incarnation"])
                     self.incarnation = await connection.fetchval(_REGISTER, self.name, self.seconds)
             except asyncpg.UniqueViolationError:
                 continue  # another was faster, or the last one is alive after all

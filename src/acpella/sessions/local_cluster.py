@@ -87,14 +87,14 @@ class LocalCluster:
     async def nodes(self) -> list[NodeStatus]:
         self._check()
         running = [c for inbox in self._commands.values() for c in inbox.values() if c.state == "running"]
-        held = sum(1 for stream in self._streams.values() if stream.held)
+        held_count = sum(1 for stream in self._streams.values() if stream.held)
         return [
             NodeStatus(
                 name=self._node,
                 alive=True,
                 silent_seconds=0.0,
                 sessions=sum(1 for _, lasts in self._leases.values() if lasts),
-                connections=held,
+                connections=held_count,
                 running=len(running),
                 life=self.life,
             )
@@ -119,21 +119,21 @@ class LocalCluster:
             return StreamRecord(
                 id=stream, principal=principal, facts=b"", last_seq=record.last_seq, node=node
             )
-        found = self._find(stream, principal)
+        entry = self._find(stream, principal)
         return StreamRecord(
             id=stream,
-            principal=found.principal,
-            facts=found.facts,
-            last_seq=found.last_seq,
-            node=self._node if found.held else None,
+            principal=entry.principal,
+            facts=entry.facts,
+            last_seq=entry.last_seq,
+            node=self._node if entry.held else None,
         )
 
     async def principal_of(self, stream: str) -> str:
         self._check()
-        found = self._streams.get(stream)
-        if found is None:
+        entry = self._streams.get(stream)
+        if entry is None:
             raise SessionNotFound(stream)
-        return found.principal
+        return entry.principal
 
     async def take(self, stream: str, *, principal: str = "") -> Lease:
         self._check()
@@ -142,19 +142,19 @@ class LocalCluster:
             self._leases[stream] = (lease.epoch, True)
             self._hints.wake(stream)
             return lease
-        found = self._find(stream, principal)
+        entry = self._find(stream, principal)
         self._epochs += 1
-        found.epoch, found.held = self._epochs, True
+        entry.epoch, entry.held = self._epochs, True
         self._hints.wake(stream)
-        return Lease(stream, found.epoch)
+        return Lease(stream, entry.epoch)
 
     async def give_back(self, lease: Lease) -> None:
         self._check()
         name = lease.session_id
         if name.startswith(CONNECTION):
-            found = self._streams.get(name)
-            if found is not None and found.epoch == lease.epoch:
-                found.held = False
+            stream = self._streams.get(name)
+            if stream is not None and stream.epoch == lease.epoch:
+                stream.held = False
         else:
             if self._leases.get(name, (lease.epoch, True))[0] <= lease.epoch:
                 self._leases[name] = (lease.epoch, False)
@@ -184,25 +184,25 @@ class LocalCluster:
         return last
 
     @staticmethod
-    def _put(found: _Stream, name: str, expected: int, entries: Sequence[tuple[str, bytes]]) -> int:
-        last = found.last_seq
+    def _put(stream: _Stream, name: str, expected: int, entries: Sequence[tuple[str, bytes]]) -> int:
+        last = stream.last_seq
         if last != expected:
-            wrote = [(event.kind, event.body) for event in found.entries if event.seq > expected]
+            wrote = [(event.kind, event.body) for event in stream.entries if event.seq > expected]
             if entries and last == expected + len(entries) and wrote == [tuple(each) for each in entries]:
                 return last
             raise Fenced(f"the stream {name!r} is at {last}, not at {expected}")
         numbered = enumerate(entries, last + 1)
-        found.entries.extend(Event(seq, cast("Any", kind), bytes(body)) for seq, (kind, body) in numbered)
-        found.last_seq += len(entries)
-        return found.last_seq
+        stream.entries.extend(Event(seq, cast("Any", kind), bytes(body)) for seq, (kind, body) in numbered)
+        stream.last_seq += len(entries)
+        return stream.last_seq
 
     async def drop(self, lease: Lease, through: int, *, others: Sequence[int] = ()) -> None:
         self._check()
-        found = self._held(lease)
-        del found.entries[: bisect_right(found.entries, through, key=lambda event: event.seq)]
+        stream = self._held(lease)
+        del stream.entries[: bisect_right(stream.entries, through, key=lambda event: event.seq)]
         if others:
-            gone = set(others)
-            found.entries[:] = [event for event in found.entries if event.seq not in gone]
+            names = set(others)
+            stream.entries[:] = [event for event in stream.entries if event.seq not in names]
 
     async def kept(self, lease: Lease) -> AsyncIterator[Events]:
         self._check()
@@ -283,10 +283,10 @@ class LocalCluster:
         self._check()
         self._held(lease)
         inbox = self._commands.get(lease.session_id, {})
-        found = inbox.get(command_id)
-        if found is None or found.state != "new":
+        command = inbox.get(command_id)
+        if command is None or command.state != "new":
             return False
-        inbox[command_id] = replace(found, state="running")
+        inbox[command_id] = replace(command, state="running")
         return True
 
     async def start(self, lease: Lease, command: Command) -> bool:
@@ -382,33 +382,33 @@ class LocalCluster:
             raise StoreError("the cluster is closed" if self._closed else "the cluster is not open yet")
 
     def _find(self, stream: str, principal: str) -> _Stream:
-        found = self._streams.get(stream)
-        if found is None or found.principal != principal:
+        entry = self._streams.get(stream)
+        if entry is None or entry.principal != principal:
             raise SessionNotFound(stream)
-        return found
+        return entry
 
     def _held(self, lease: Lease) -> _Stream:
         """Raises `Fenced` unless the lease lasts."""
         name = lease.session_id
-        found = self._streams.get(name)
+        stream = self._streams.get(name)
         if not name.startswith(CONNECTION):
             # The agent has leases from the store itself, so one that is newer than all others is believed.
             epoch, lasts = self._leases.get(name, (0, False))
             if lease.epoch > epoch or (lease.epoch == epoch and lasts):
                 self._leases[name] = (lease.epoch, True)
                 return _Stream("", b"", lease.epoch)
-        elif found is None:
+        elif stream is None:
             raise SessionNotFound(name)
-        elif found.held and found.epoch == lease.epoch:
-            return found
+        elif stream.held and stream.epoch == lease.epoch:
+            return stream
         raise Fenced(f"the stream {name!r} was given back or taken by somebody else")
 
     def _settle(self, stream: str, command_id: str) -> None:
         inbox = self._commands.get(stream, {})
-        if (found := inbox.get(command_id)) is not None:
+        if (entry := inbox.get(command_id)) is not None:
             # without what it carried: only its id is needed from now on
             del inbox[command_id]
-            inbox[command_id] = replace(found, state="done", body=b"", trace=b"")
+            inbox[command_id] = replace(entry, state="done", body=b"", trace=b"")
             done = [name for name, command in inbox.items() if command.state == "done"]
             for name in done[:-MAX_DONE]:
                 del inbox[name]

@@ -15,8 +15,8 @@ def load_agent(reference: str) -> Any:
     """
     from acpella.adapters.targets import adapt_target, load_target
 
-    found = load_target(reference)
-    return found if callable(getattr(found, "serve_on", None)) else adapt_target(reference)
+    value = load_target(reference)
+    return value if callable(getattr(value, "serve_on", None)) else adapt_target(reference)
 
 
 def main() -> None:

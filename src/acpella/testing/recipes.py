@@ -84,15 +84,15 @@ def recipe(name: str) -> Recipe:
     Raises:
         ValueError: no recipe has this name; lists those that there are.
     """
-    for known in _RECIPES:
-        if name == known.name or name in known.aliases:
-            return known
+    for candidate in _RECIPES:
+        if name == candidate.name or name in candidate.aliases:
+            return candidate
     raise ValueError(f"no recipe {name!r}; there are {', '.join(recipe_names())}")
 
 
 def recipe_names() -> list[str]:
     """The agents that there are recipes for."""
-    return [known.name for known in _RECIPES]
+    return [each.name for each in _RECIPES]
 
 
 def _opencode(url: str, home: Path) -> Mapping[str, str]:

@@ -47,25 +47,25 @@ def check_snapshot(
     if not path.is_file():
         raise SnapshotDiffers(f"there is no snapshot {path} yet: run pytest --acp-update to make it")
     try:
-        kept = read_recording(path)
+        stored = read_recording(path)
     except ValueError as error:
         raise SnapshotDiffers(
             f"the snapshot cannot be read: {error}; run pytest --acp-update to make it again"
         ) from None
     now.write_bytes(_snapshot(conversations, places or {}))
     try:
-        said = read_recording(now)
+        current = read_recording(now)
     finally:
         now.unlink()
     lines: list[str] = []
-    if len(kept) != len(said):
-        lines.append(f"{len(said)} connections, not {len(kept)}")
-    for before, after in zip(kept, said, strict=False):
+    if len(stored) != len(current):
+        lines.append(f"{len(current)} connections, not {len(stored)}")
+    for before, after in zip(stored, current, strict=False):
         lines += compare(before, after).lines()
     if lines:
-        shown = "\n".join(f"  {line}" for line in lines)
+        report = "\n".join(f"  {line}" for line in lines)
         raise SnapshotDiffers(
-            f"the conversation differs from {path} (- kept, + now; left is kept, right is now):\n{shown}\n"
+            f"the conversation differs from {path} (- kept, + now; left is kept, right is now):\n{report}\n"
             "If this is how it should be, run pytest --acp-update."
         )
 

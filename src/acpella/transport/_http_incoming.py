@@ -144,9 +144,9 @@ class Incoming:
         if not bytes(head.result):
             return True
         if method in ("session/new", "session/fork"):
-            made = session_in(head.result)
-            if made is not None and made not in self._streams:
-                self._open_stream(made)  # T-043
+            new_session = session_in(head.result)
+            if new_session is not None and new_session not in self._streams:
+                self._open_stream(new_session)  # T-043
         elif method == "session/load" and session is not None and stream.session is None:
             self._start_task(self._settle(session, data), "load")
             return False
@@ -156,19 +156,19 @@ class Incoming:
 
     def _end_stream(self, stream: EventStream) -> None:
         """The session was closed; unless more was asked about it since, nothing comes on its stream."""
-        asked = any(session == stream.session for _, session in self.pending.values())
-        if stream.task is not None and not asked:
+        awaited = any(session == stream.session for _, session in self.pending.values())
+        if stream.task is not None and not awaited:
             stream.task.cancel()
 
     async def _settle(self, session: str, answer: bytes) -> None:
         """Deliver the answer to a load after its replay, which comes on another stream (T-042)."""
-        answered = time.monotonic()
-        while (now := time.monotonic()) - answered < SETTLE_WITHIN:
+        settled_at = time.monotonic()
+        while (now := time.monotonic()) - settled_at < SETTLE_WITHIN:
             stream = self._streams.get(session)
             if stream is None:
-                last = answered  # the replay comes on the stream that the answer came on
+                last = settled_at  # the replay comes on the stream that the answer came on
             else:
-                last = max(answered, stream.last_event if stream.connected else now)
+                last = max(settled_at, stream.last_event if stream.connected else now)
             if now - last >= SETTLE and self.readable.is_set():
                 break
             await asyncio.sleep(SETTLE - (now - last) if now - last < SETTLE else SETTLE)

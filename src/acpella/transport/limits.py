@@ -40,12 +40,12 @@ class ProcessLimits:
             return list(command)
         import resource
 
-        def shown(wanted: int | None, kind: str, unit: int) -> str:
+        def shown(limit: int | None, kind: str, unit: int) -> str:
             number = getattr(resource, kind, None)
-            if wanted is None or number is None:
+            if limit is None or number is None:
                 return ""
             _, most = resource.getrlimit(number)  # what no shell can go beyond
-            return str((wanted if most == resource.RLIM_INFINITY else min(wanted, most)) // unit)
+            return str((limit if most == resource.RLIM_INFINITY else min(limit, most)) // unit)
 
         words = [
             shown(self.core, "RLIMIT_CORE", 512),

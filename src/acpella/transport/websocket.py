@@ -288,7 +288,7 @@ class WebSocketChannel:
     async def _resume(self, why: str) -> None:
         backoff = Backoff(self._loop.time())
         problem: BaseException | None = None
-        shown = self._endpoint.shown
+        url = self._endpoint.shown
         while (pause := backoff.next(self._loop.time())) is not None:
             await asyncio.sleep(pause)
             assert self._connection_id is not None
@@ -300,10 +300,10 @@ class WebSocketChannel:
                 link, response = await self._connect(headers)
             except _Refused as error:
                 if error.status in (404, 410):
-                    self._end(f"the connection to {shown} was cut and the server does not know it any more")
+                    self._end(f"the connection to {url} was cut and the server does not know it any more")
                     return
                 if error.status < 500 and error.status not in (409, 429):
-                    self._end(f"the connection to {shown} was cut and cannot be picked up: {error}")
+                    self._end(f"the connection to {url} was cut and cannot be picked up: {error}")
                     return
                 problem = error
                 continue
@@ -314,7 +314,7 @@ class WebSocketChannel:
             again = self._sent.after(int(count)) if count.isdigit() else None
             if again is None:
                 link.abort()
-                self._end(f"the connection to {shown} was cut for too long: messages to it are lost")
+                self._end(f"the connection to {url} was cut for too long: messages to it are lost")
                 return
             self._resuming = None
             self._unacked = self._unacked_bytes = 0  # the server knows from the header
@@ -326,7 +326,7 @@ class WebSocketChannel:
                 self._receiver.resume_writing()
             self._tell_link(True)
             return
-        self._end(f"the connection to {shown} was cut and did not come back: {problem or why}")
+        self._end(f"the connection to {url} was cut and did not come back: {problem or why}")
 
     def _tell_link(self, up: bool) -> None:
         if self._on_link is not None:

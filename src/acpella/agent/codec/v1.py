@@ -324,8 +324,8 @@ def hidden_updates(client: ClientCapabilities) -> frozenset[type]:
 def shown_login(login: AnyLogin, *, unstable: bool) -> AuthMethod:
     """A login as the editor offers it; one by variables is described where the schema has no word for it."""
     if isinstance(login, EnvLogin) and not unstable:
-        wanted = login.description or f"Start the agent with {', '.join(login.variables)} set"
-        return AuthMethodAgent(id=login.id, name=login.name, description=wanted)
+        description = login.description or f"Start the agent with {', '.join(login.variables)} set"
+        return AuthMethodAgent(id=login.id, name=login.name, description=description)
     return login.to_wire()
 
 

@@ -128,8 +128,10 @@ def boolean_gate(frame: Frame, talk: Conversation) -> Verdict:
     """Options that are on or off are shown only to clients that announced them."""
     if talk.client_can("session.configOptions.boolean"):
         return None
-    shown = [option.get("id") for option in _options(frame) if option.get("type") == "boolean"]
-    return f"the option {shown[0]!r} is boolean, which the client did not announce" if shown else OK
+    boolean_ids = [option.get("id") for option in _options(frame) if option.get("type") == "boolean"]
+    return (
+        f"the option {boolean_ids[0]!r} is boolean, which the client did not announce" if boolean_ids else OK
+    )
 
 
 @OPTIONS.audit("mode-in-sync", rule="R-301", level="should", on=SETUP, page="session-config-options")

@@ -78,8 +78,8 @@ def page_id(frame: Frame, talk: Conversation) -> Verdict:
     id = frame.params.get("elicitationId")
     if frame.params.get("mode") != "url":
         return None
-    known = talk.elicitations.get(str(id))
-    return f"the page {id!r} is open already" if known is not None and known.open else OK
+    elicitation = talk.elicitations.get(str(id))
+    return f"the page {id!r} is open already" if elicitation is not None and elicitation.open else OK
 
 
 @AREA.audit("page-https", rule="R-370", level="should", on=(ASK,))

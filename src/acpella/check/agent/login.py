@@ -37,8 +37,8 @@ def unique_ids(frame: Frame, talk: Conversation) -> Verdict:
 @AREA.audit("terminal-gate", rule="R-121", level="must", on=("answer initialize",), tck="ACP-AUTH-002")
 def terminal_gate(frame: Frame, talk: Conversation) -> Verdict:
     """A login in a terminal is listed only if the client can show a terminal."""
-    asked = as_object(frame.request.params.get("clientCapabilities")) if frame.request else {}
-    if as_object(asked.get("auth")).get("terminal") is True:
+    capabilities = as_object(frame.request.params.get("clientCapabilities")) if frame.request else {}
+    if as_object(capabilities.get("auth")).get("terminal") is True:
         return None
     for method in _methods(frame):
         if as_object(method).get("type") == "terminal":

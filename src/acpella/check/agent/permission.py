@@ -62,24 +62,24 @@ async def _ask(probe: Probe, answer: str) -> tuple[Turn, str, Frame]:
         await turn.end()
     finally:
         probe.permission = "allow"
-    asked = [f for f in turn.frames if f.method == "session/request_permission"]
-    if not asked:
+    requests = [f for f in turn.frames if f.method == "session/request_permission"]
+    if not requests:
         raise Unproved("the agent did not ask")
-    return turn, path, asked[0]
+    return turn, path, requests[0]
 
 
 async def _must_not_run(probe: Probe, answer: str, what: str) -> None:
-    turn, path, asked = await _ask(probe, answer)
+    turn, path, requests = await _ask(probe, answer)
     if exists(path):
-        raise Failed(f"the tool ran after {what}", asked, turn.answer)
+        raise Failed(f"the tool ran after {what}", requests, turn.answer)
 
 
 @AREA.scenario("allow", rule="R-273", level="capability", needs=("ask",))
 async def allow(probe: Probe) -> None:
     """A tool that was allowed runs."""
-    turn, path, asked = await _ask(probe, "allow")
+    turn, path, requests = await _ask(probe, "allow")
     if not exists(path):
-        raise Failed("the tool did not run after it was allowed", asked, turn.answer)
+        raise Failed("the tool did not run after it was allowed", requests, turn.answer)
 
 
 @AREA.scenario("reject", rule="R-273", level="capability", needs=("ask",))
@@ -109,6 +109,6 @@ async def failed_question(probe: Probe) -> None:
 @AREA.scenario("reject-goes-on", rule="R-202", level="capability", needs=("ask",))
 async def reject_goes_on(probe: Probe) -> None:
     """A turn whose tool was refused still ends with a stop reason."""
-    turn, _, asked = await _ask(probe, "reject")
+    turn, _, requests = await _ask(probe, "reject")
     if turn.answer is None or turn.answer.is_error:
-        raise Failed("the turn failed after a tool was refused", asked, turn.answer)
+        raise Failed("the turn failed after a tool was refused", requests, turn.answer)

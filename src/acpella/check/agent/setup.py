@@ -26,8 +26,8 @@ declare_answer(AREA, "new", m.NEW_SESSION, rule="R-140", level="must", tck="ACP-
 def id_new(frame: Frame, talk: Conversation) -> Verdict:
     """A new session has an id that no other session of the connection has."""
     id = as_object(frame.result).get("sessionId")
-    known = talk.sessions.get(id) if isinstance(id, str) else None
-    if known is not None and known.setup is not None:
+    earlier = talk.sessions.get(id) if isinstance(id, str) else None
+    if earlier is not None and earlier.setup is not None:
         return f"the new session has the id {id!r}, which another one has"
     return OK
 
@@ -83,8 +83,8 @@ async def mcp_stdio(probe: Probe) -> None:
     deadline = time.monotonic() + probe.link.patience / 5
     while not seen.exists():
         if time.monotonic() > deadline:
-            asked = [f for f in probe.link.sent if f.method == "session/new"][-1:]
-            raise Failed("the MCP server was not started", *asked, timing=True)
+            requests = [f for f in probe.link.sent if f.method == "session/new"][-1:]
+            raise Failed("the MCP server was not started", *requests, timing=True)
         await asyncio.sleep(0.05)
 
 

@@ -103,18 +103,18 @@ class _Again:
 
 async def _open_again(probe: Probe, method: str) -> _Again:
     """Load or resume a session; in a new process if the agent keeps sessions for that long."""
-    session, words, said = await _told(probe)
+    session, words, updates = await _told(probe)
     again = await probe.another()
     mark = again.link.mark()
     params: dict[str, Any] = {"sessionId": session, "cwd": probe.directory, "mcpServers": []}
     reply = await again.link.call(method, params)
     if not reply.is_error:
-        return _Again(words, said, reply, again, mark)
+        return _Again(words, updates, reply, again, mark)
     mark = probe.link.mark()
     reply = await probe.link.call(method, params)
     if reply.is_error:
         raise Failed(f"{method} failed for a session that has just been used", reply.request, reply)
-    return _Again(words, said, reply, probe, mark)
+    return _Again(words, updates, reply, probe, mark)
 
 
 @AREA.scenario("load", rule="R-142", level="capability", connection="fresh", tck="ACP-LOAD-001")
@@ -241,21 +241,21 @@ async def resume_unknown(probe: Probe) -> None:
 
 async def _list(probe: Probe, **params: Any) -> list[dict[str, Any]]:
     """All pages of a list."""
-    found: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     cursors: set[str] = set()
     for _ in range(MAX_PAGES):
         reply = await probe.link.call("session/list", params)
         if reply.is_error:
             raise Failed("session/list is offered and failed", reply.request, reply)
-        found += [as_object(entry) for entry in as_list(as_object(reply.result).get("sessions"))]
+        entries += [as_object(entry) for entry in as_list(as_object(reply.result).get("sessions"))]
         cursor = as_object(reply.result).get("nextCursor")
         if not isinstance(cursor, str):
-            return found
+            return entries
         if cursor in cursors:
             raise Failed(f"the cursor {cursor!r} came twice: the list never ends", reply.request, reply)
         cursors.add(cursor)
         params = {**params, "cursor": cursor}
-    return found
+    return entries
 
 
 @AREA.scenario("list", rule="R-160", level="capability", tck="ACP-LIST-001", page="session-list")

@@ -26,10 +26,10 @@ def unique_id(frame: Frame, talk: Conversation) -> Verdict:
     session = talk.session_of(frame)
     if session is None or session.loading is not None:
         return None
-    known = session.tools.get(str(frame.update.get("toolCallId")))
-    if known is None or not known.announced or known.repeated:
+    tool = session.tools.get(str(frame.update.get("toolCallId")))
+    if tool is None or not tool.announced or tool.repeated:
         return OK
-    return Problem(f"the tool call {known.id!r} was announced before", _frames(known.first))
+    return Problem(f"the tool call {tool.id!r} was announced before", _frames(tool.first))
 
 
 @AREA.audit("announced", rule="R-204", level="should", on=("update tool_call_update",))
@@ -38,8 +38,8 @@ def announced(frame: Frame, talk: Conversation) -> Verdict:
     session = talk.session_of(frame)
     if session is None or session.loading is not None:
         return None
-    known = session.tools.get(str(frame.update.get("toolCallId")))
-    if known is not None and known.announced:
+    tool = session.tools.get(str(frame.update.get("toolCallId")))
+    if tool is not None and tool.announced:
         return OK
     return f"the tool call {frame.update.get('toolCallId')!r} was never announced"
 
@@ -50,13 +50,11 @@ def no_way_back(frame: Frame, talk: Conversation) -> Verdict:
     session = talk.session_of(frame)
     if session is None or session.loading is not None:
         return None
-    known, status = session.tools.get(str(frame.update.get("toolCallId"))), frame.update.get("status")
-    if known is None or status is None:
+    tool, status = session.tools.get(str(frame.update.get("toolCallId"))), frame.update.get("status")
+    if tool is None or status is None:
         return None
-    if known.status in FINAL and status not in FINAL:
-        return Problem(
-            f"the tool call {known.id!r} went from {known.status} to {status}", _frames(known.last)
-        )
+    if tool.status in FINAL and status not in FINAL:
+        return Problem(f"the tool call {tool.id!r} went from {tool.status} to {status}", _frames(tool.last))
     return OK
 
 
@@ -133,10 +131,10 @@ def terminal_open(frame: Frame, talk: Conversation) -> Verdict:
     session = talk.session_of(frame)
     if _is_replayed(frame, talk):
         return None
-    known = session.tools.get(str(frame.update.get("toolCallId"))) if session else None
-    shown = _content(known.first, "terminal") if known is not None and known.first is not None else []
+    tool = session.tools.get(str(frame.update.get("toolCallId"))) if session else None
+    terminals = _content(tool.first, "terminal") if tool is not None and tool.first is not None else []
     ids = [str(item.get("terminalId")) for item in _content(frame, "terminal")]
-    new = [id for id in ids if id not in [str(item.get("terminalId")) for item in shown]]
+    new = [id for id in ids if id not in [str(item.get("terminalId")) for item in terminals]]
     released = [id for id in new if talk.terminals.get(id) == "released"]
     late = released and not any(_shows(f, released[0]) for f in talk.frames)
     return f"the terminal {released[0]!r} was shown after its release" if late else (OK if ids else None)

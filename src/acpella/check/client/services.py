@@ -161,13 +161,13 @@ async def write(lead: Lead) -> None:
     path = lead.path()
     try:
         await lead.get(WRITE, path=path, content="größe\n")
-        found = _content(path)
-        if found is None and lead.talk.client_can("fs.readTextFile"):
-            found = (await lead.get(READ, path=path)).get("content")  # its files may be elsewhere
+        content = _content(path)
+        if content is None and lead.talk.client_can("fs.readTextFile"):
+            content = (await lead.get(READ, path=path)).get("content")  # its files may be elsewhere
     finally:
         _remove(path)
-    if found != "größe\n":
-        raise Failed(f"what was written is {found!r}", *lead.link.heard[-1:])
+    if content != "größe\n":
+        raise Failed(f"what was written is {content!r}", *lead.link.heard[-1:])
 
 
 @FILES.scenario("outside", rule="R-152", level="should", page="session-setup")
@@ -191,8 +191,8 @@ async def relative(lead: Lead) -> None:
 
 async def _create(lead: Lead, script: str, **more: object) -> str:
     lead.offered("terminal")
-    made = await lead.get("terminal/create", command=sys.executable, args=["-c", script], **more)
-    id = made.get("terminalId")
+    terminal = await lead.get("terminal/create", command=sys.executable, args=["-c", script], **more)
+    id = terminal.get("terminalId")
     if not isinstance(id, str):
         raise Failed("terminal/create gave no id", *lead.link.heard[-1:])
     return id

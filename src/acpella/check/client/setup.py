@@ -56,13 +56,13 @@ def info(frame: Frame, talk: Conversation) -> Verdict:
 )
 def version_kept(frame: Frame, talk: Conversation) -> Verdict:
     """A client goes on only with a version that it asked for or an older one."""
-    asked = talk.initialize.params.get("protocolVersion") if talk.initialize is not None else None
-    if talk.version is None or not isinstance(asked, int):
+    requested = talk.initialize.params.get("protocolVersion") if talk.initialize is not None else None
+    if talk.version is None or not isinstance(requested, int):
         return None
     return (
         OK
-        if talk.version <= asked
-        else f"the client asked for version {asked} and goes on with {talk.version}"
+        if talk.version <= requested
+        else f"the client asked for version {requested} and goes on with {talk.version}"
     )
 
 
@@ -87,8 +87,8 @@ def login_listed(frame: Frame, talk: Conversation) -> Verdict:
 def login_not_terminal(frame: Frame, talk: Conversation) -> Verdict:
     """A login in a terminal is not passed to `authenticate`."""
     id = frame.params.get("methodId")
-    found = [method for method in talk.auth_methods if method.get("id") == id]
-    terminal = any(method.get("type") == "terminal" for method in found)
+    named = [method for method in talk.auth_methods if method.get("id") == id]
+    terminal = any(method.get("type") == "terminal" for method in named)
     return f"the login {id!r} belongs into a terminal" if terminal else OK
 
 

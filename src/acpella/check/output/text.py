@@ -37,9 +37,9 @@ def _table(report: Report, areas: Sequence[Area]) -> list[str]:
     columns = ("pass", "fail", "unproved", "n/a")
     lines = [f"{'':<28}" + "".join(f"{name:>10}" for name in columns)]
     for area in areas:
-        found = [r for r in report.results if r.requirement.area == area.name]
-        if found:
-            lines.append(f"{area.title:<28}" + _row(Counter(r.outcome for r in found)))
+        results = [r for r in report.results if r.requirement.area == area.name]
+        if results:
+            lines.append(f"{area.title:<28}" + _row(Counter(r.outcome for r in results)))
     lines.append(f"{'all':<28}" + _row(report.counts()))
     lines.append(f"{'of these: must':<28}" + _row(report.counts(["must"])))
     return lines

@@ -121,26 +121,26 @@ def open_model(
         return PydanticModel(model, context_window=_window(model, provider, env))
     if provider not in _PROVIDERS or not model:
         raise ModelError(f"{name!r} names no model; write one of: {_FORMS}")
-    known = _PROVIDERS[provider]
-    variable, key = _key(known, env)
-    if known.needs_key and not key:
+    facts = _PROVIDERS[provider]
+    variable, key = _key(facts, env)
+    if facts.needs_key and not key:
         raise ModelError(
-            f"{known.title} needs a key: set {' or '.join(known.keys)} in the environment, or store it with "
+            f"{facts.title} needs a key: set {' or '.join(facts.keys)} in the environment, or store it with "
             "`acpella agent --login`. (ACPELLA_MODEL=offline works without any.)"
         )
     url = _base_url(provider, env)
     if not url:
         raise ModelError(
-            f"set {' or '.join(known.url_variables)} to the address of the server, such as http://host/v1"
+            f"set {' or '.join(facts.url_variables)} to the address of the server, such as http://host/v1"
         )
     server = ModelServer(
         url + ("/v1/messages" if provider == "anthropic" else "/chat/completions"),
         model,
-        provider=known.title,
+        provider=facts.title,
         headers=_headers(provider, variable, key),
         secrets=(key,) if key else (),
-        key_variable=variable or next(iter(known.keys), ""),
-        not_running=known.not_running,
+        key_variable=variable or next(iter(facts.keys), ""),
+        not_running=facts.not_running,
         limits=limits,
     )
     window = _window(model, provider, env)
@@ -155,7 +155,7 @@ def open_model(
         server,
         context_window=window,
         accepts=families.accepts(model),
-        completion_tokens=provider == "openai" and url == known.url,
+        completion_tokens=provider == "openai" and url == facts.url,
         google=provider == "google",
     )
 
@@ -179,23 +179,23 @@ def available(environment: Mapping[str, str] | None = None) -> list[str]:
     if named := env.get("ACPELLA_MODEL", "").strip():
         names.append(_full(named))
     names += [pattern for pattern in _patterns(env) if not re.search(r"[*?\[]", pattern)]
-    for provider, known in _PROVIDERS.items():
-        names += [f"{provider}:{model}" for model in known.models]
+    for provider, facts in _PROVIDERS.items():
+        names += [f"{provider}:{model}" for model in facts.models]
     usable = [name for name in names if _usable(name, env) and _allowed(name, env)]
     return list(dict.fromkeys([*(name for name in usable if name != "offline"), "offline"]))
 
 
 def key_variables() -> dict[str, str]:
     """The providers that need a key, and the variable that holds it."""
-    return {known.title: known.keys[0] for known in _PROVIDERS.values() if known.needs_key}
+    return {provider.title: provider.keys[0] for provider in _PROVIDERS.values() if provider.needs_key}
 
 
 async def discover(environment: Mapping[str, str] | None = None) -> list[str]:
     """`available`, and what the servers that can be reached say that they have. Never fails, never long."""
     env = environment_with_keys() if environment is None else environment
-    asked = [name for name in _PROVIDERS if _usable(f"{name}:", env) or name in ("ollama", "lmstudio")]
+    providers = [name for name in _PROVIDERS if _usable(f"{name}:", env) or name in ("ollama", "lmstudio")]
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(_models_of(name, env)) for name in asked]
+        tasks = [group.create_task(_models_of(name, env)) for name in providers]
     names = [name for task in tasks for name in task.result() if _allowed(name, env)]
     return list(dict.fromkeys([*available(env)[:-1], *names, "offline"]))
 
@@ -203,9 +203,9 @@ async def discover(environment: Mapping[str, str] | None = None) -> list[str]:
 async def _models_of(provider: str, env: Mapping[str, str]) -> list[str]:
     import httpx2
 
-    known = _PROVIDERS[provider]
+    facts = _PROVIDERS[provider]
     url = _base_url(provider, env) + ("/v1/models" if provider == "anthropic" else "/models")
-    headers = _headers(provider, *_key(known, env))
+    headers = _headers(provider, *_key(facts, env))
     try:
         async with (
             asyncio.timeout(DISCOVERY_TIME),
@@ -252,15 +252,15 @@ def _usable(name: str, env: Mapping[str, str]) -> bool:
         return True
     if provider == "pydantic":
         return importlib.util.find_spec("pydantic_ai") is not None
-    known = _PROVIDERS.get(provider)
-    if known is None or not _base_url(provider, env):
+    facts = _PROVIDERS.get(provider)
+    if facts is None or not _base_url(provider, env):
         return False
-    return not known.needs_key or bool(_key(known, env)[1])
+    return not facts.needs_key or bool(_key(facts, env)[1])
 
 
-def _key(known: _Provider, env: Mapping[str, str]) -> tuple[str, str]:
+def _key(provider: _Provider, env: Mapping[str, str]) -> tuple[str, str]:
     """The variable that holds the key, and the key."""
-    return next(((name, value) for name in known.keys if (value := env.get(name, "").strip())), ("", ""))
+    return next(((name, value) for name in provider.keys if (value := env.get(name, "").strip())), ("", ""))
 
 
 def _headers(provider: str, variable: str, key: str) -> dict[str, str]:
@@ -278,10 +278,10 @@ def _headers(provider: str, variable: str, key: str) -> dict[str, str]:
 
 
 def _base_url(provider: str, env: Mapping[str, str]) -> str:
-    known = _PROVIDERS[provider]
-    url = next((value for name in known.url_variables if (value := env.get(name, "").strip())), known.url)
+    facts = _PROVIDERS[provider]
+    url = next((value for name in facts.url_variables if (value := env.get(name, "").strip())), facts.url)
     url = url.rstrip("/")
-    if provider == "ollama" and url != known.url:
+    if provider == "ollama" and url != facts.url:
         return _ollama_url(url)
     if provider == "anthropic":
         url = url.removesuffix("/v1")

@@ -356,7 +356,7 @@ class ModelServer:
         except (msgspec.DecodeError, UnicodeError):
             lines = data.split("\n")
             if len(lines) > 1:
-                return [found for line in lines for found in self._decoded(line)]
+                return [event for line in lines for event in self._decoded(line)]
             log.warning("skipped an event of %s that is no JSON (%d characters)", self.provider, len(data))
             return []
 
@@ -400,19 +400,19 @@ class ModelServer:
     def explained(self, rejected: Rejected) -> ModelError:
         """What the user should know and do about a rejected request."""
         status, words = rejected.status, self.clean(rejected.error.message)
-        said = f": {words}" if words else ""
+        detail = f": {words}" if words else ""
         if rejected.overflow:
             return self._overflow(words)
         if status == 401 or status == 403:
             act = (
                 f"Check {self._key_variable} in the environment." if self._key_variable else "Check its key."
             )
-            return ModelError(f"{self.provider} refused the key ({status}{said}). {act}")
+            return ModelError(f"{self.provider} refused the key ({status}{detail}). {act}")
         if status == 402 or _QUOTA.search(f"{rejected.error.kind} {rejected.error.message}"):
-            return ModelError(f"{self.provider} wants to be paid first ({status}{said})")
+            return ModelError(f"{self.provider} wants to be paid first ({status}{detail})")
         if status == 404:
             return ModelError(
-                f"{self.provider} does not know the model {self.model!r} at {self._host} (404{said}). "
+                f"{self.provider} does not know the model {self.model!r} at {self._host} (404{detail}). "
                 "Choose another one (ACPELLA_MODEL), or check the base URL."
             )
         if 300 <= status < 400:
@@ -420,7 +420,7 @@ class ModelServer:
                 f"{self.provider} at {self._host} sends requests elsewhere ({status}); correct the base URL. "
                 "Keys are not sent after redirects."
             )
-        return ModelError(f"{self.provider} rejected the request ({status}{said})")
+        return ModelError(f"{self.provider} rejected the request ({status}{detail})")
 
     def _failure(self, response: "httpx2.Response", text: str) -> Exception:
         status = response.status_code
@@ -483,12 +483,12 @@ async def _next(
 
 
 async def _beginning(response: "httpx2.Response", limit: int = MAX_ERROR_BODY) -> str:
-    held = bytearray()
+    beginning = bytearray()
     async for chunk in response.aiter_bytes():
-        held += chunk
-        if len(held) >= limit:
+        beginning += chunk
+        if len(beginning) >= limit:
             break
-    return held[:limit].decode("utf-8", "replace")
+    return beginning[:limit].decode("utf-8", "replace")
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

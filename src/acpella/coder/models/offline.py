@@ -100,14 +100,16 @@ class _Reply(msgspec.Struct, frozen=True):
 
 def _reply(request: ModelRequest) -> _Reply:
     messages = paired(request.messages)
-    asked = max((i for i, message in enumerate(messages) if isinstance(message, UserMessage)), default=-1)
-    if asked < 0:
+    last_prompt = max(
+        (i for i, message in enumerate(messages) if isinstance(message, UserMessage)), default=-1
+    )
+    if last_prompt < 0:
         return _Reply(f"{HELP}\n\n{NOTICE}")
-    words = _words(messages[asked])
-    if not request.tools and (chore := _chore(request.system, words, messages[:asked])):
+    words = _words(messages[last_prompt])
+    if not request.tools and (chore := _chore(request.system, words, messages[:last_prompt])):
         return chore
     steps = [step for part in words for step in understand(part)]
-    done = _done(messages[asked + 1 :])
+    done = _done(messages[last_prompt + 1 :])
     offered = {tool.name for tool in request.tools}
     failed = any(result.is_error for _, result in done)
     following = [] if failed else _next(steps[len(done) :], offered)
@@ -202,9 +204,9 @@ def _intention(use: ToolUse) -> str:
 def _report(steps: list[Step], done: list[tuple[ToolUse, ToolMessage]], offered: set[str]) -> Iterator[str]:
     room = MAX_ANSWER
     for use, result in done:
-        said = _result(use, result, min(MAX_QUOTE, max(200, room)))
-        room -= len(said)
-        yield said
+        summary = _result(use, result, min(MAX_QUOTE, max(200, room)))
+        room -= len(summary)
+        yield summary
     left = steps[len(done) :]
     if done and done[-1][1].is_error or any(result.is_error for _, result in done):
         if left:
@@ -252,9 +254,9 @@ def _cut(text: str, room: int) -> str:
 
 def _chore(system: str, words: list[str], before: list[Message]) -> _Reply | None:
     """A title or a summary of the conversation, made of what was said."""
-    asked = " ".join([*words, system[:500]]).lower()
-    request = re.search(r"\b(title|summar\w+|compact\w*)\b", asked)
-    if request is None or not re.search(r"\b(?:conversation|session|chat|history|so far)\b", asked):
+    everything = " ".join([*words, system[:500]]).lower()
+    request = re.search(r"\b(title|summar\w+|compact\w*)\b", everything)
+    if request is None or not re.search(r"\b(?:conversation|session|chat|history|so far)\b", everything):
         return None
     requests = [" ".join(_words(message)) for message in before if isinstance(message, UserMessage)]
     if request[1] == "title":

@@ -300,9 +300,11 @@ class _Answer:
 
     def _open(self, index: Any, id: str, name: str) -> _Call:
         """The call that a delta belongs to; some servers leave out index or id, or number every call 0."""
-        known = self._at.get(index) if isinstance(index, int) else (self._calls[-1] if self._calls else None)
-        if known is not None and not (name and known.name and id != known.id and (id or index is None)):
-            return known
+        earlier = (
+            self._at.get(index) if isinstance(index, int) else (self._calls[-1] if self._calls else None)
+        )
+        if earlier is not None and not (name and earlier.name and id != earlier.id and (id or index is None)):
+            return earlier
         call = _Call(id or f"call_{secrets.token_hex(8)}")
         self._calls.append(call)
         if isinstance(index, int):
@@ -369,16 +371,16 @@ class _Messages:
         calls = [self._use(part, message) for part in message.content if isinstance(part, ToolUse)]
         if not text and not calls:
             return []
-        said: dict[str, Any] = {"role": "assistant", "content": text or None}
+        reply: dict[str, Any] = {"role": "assistant", "content": text or None}
         if calls:
-            said["tool_calls"] = calls
+            reply["tool_calls"] = calls
             if self._google and "extra_content" not in self._without:
                 _sign(calls[0])
         if current and "reasoning_content" not in self._without:
             thoughts = [part for part in message.content if isinstance(part, Thinking)]
             if any(part.signature == _FIELD + "reasoning_content" for part in thoughts):
-                said["reasoning_content"] = "".join(part.text for part in thoughts)
-        return [said]
+                reply["reasoning_content"] = "".join(part.text for part in thoughts)
+        return [reply]
 
     def _use(self, use: ToolUse, message: AssistantMessage) -> dict[str, Any]:
         function = {"name": use.name, "arguments": encode(use.arguments).decode()}

@@ -82,14 +82,14 @@ def _clauses(text: str) -> Iterator[tuple[str, bool]]:
     """The request cut at its breaks, but for those within quotes."""
     hidden = _SPANS.sub(lambda span: "\0" * len(span[0]), text)
     start, after = 0, False
-    for found in _BREAK.finditer(hidden):
-        if re.fullmatch(r"\s*in\s+\S+", text[start : found.start()], re.IGNORECASE):
+    for match in _BREAK.finditer(hidden):
+        if re.fullmatch(r"\s*in\s+\S+", text[start : match.start()], re.IGNORECASE):
             continue  # "in a.txt, replace ..."
-        if text[start : found.start()].strip():
-            yield text[start : found.start()].strip(), after
+        if text[start : match.start()].strip():
+            yield text[start : match.start()].strip(), after
             after = False
-        after = after or found["then"] is not None
-        start = found.end()
+        after = after or match["then"] is not None
+        start = match.end()
     if text[start:].strip():
         yield text[start:].strip(), after
 
@@ -198,21 +198,21 @@ def _fetch(words: str) -> _Found:
         urls = [url.rstrip(".,!?;:)") for url in re.findall(_URL, words)]
         return "fetch", {"url": urls[0]} if len(urls) == 1 else {"urls": urls}
     host = r"(?:[a-z\d-]+\.)+[a-z]{2,}"
-    if found := _match(rf"(?:fetch|download|visit|curl)\s+({host}(?:/\S*?)?){_END}", words):
-        return "fetch", {"url": f"https://{found[1]}"}
+    if match := _match(rf"(?:fetch|download|visit|curl)\s+({host}(?:/\S*?)?){_END}", words):
+        return "fetch", {"url": f"https://{match[1]}"}
     return None
 
 
 def _lines(words: str) -> _Found:
     verb = r"(?:read|show(?: me)?|print|display|view|cat|open|look at)"
     lines = r"lines?\s+(\d+)(?:\s*(?:-|–|to|through|until|till|and|\.\.)\s*(?:line\s+)?(\d+))?"
-    if found := _match(rf"{verb}\s+{_THE_FILE}({_WORD})[,:]?\s+\(?(?:from\s+|at\s+)?{lines}\)?{_END}", words):
-        return _range(found[1], found[2], found[3])
-    if found := _match(rf"{verb}\s+(?:only\s+)?{lines}\s+(?:of|from|in)\s+{_THE_FILE}({_WORD}){_END}", words):
-        return _range(found[3], found[1], found[2])
+    if match := _match(rf"{verb}\s+{_THE_FILE}({_WORD})[,:]?\s+\(?(?:from\s+|at\s+)?{lines}\)?{_END}", words):
+        return _range(match[1], match[2], match[3])
+    if match := _match(rf"{verb}\s+(?:only\s+)?{lines}\s+(?:of|from|in)\s+{_THE_FILE}({_WORD}){_END}", words):
+        return _range(match[3], match[1], match[2])
     first = r"(?:the\s+)?first\s+(\d+)\s+lines\s+(?:of|from|in)"
-    if found := _match(rf"{verb}\s+{first}\s+{_THE_FILE}({_WORD}){_END}", words):
-        return "read_file", {"path": _path(found[2]), "limit": int(found[1])}
+    if match := _match(rf"{verb}\s+{first}\s+{_THE_FILE}({_WORD}){_END}", words):
+        return "read_file", {"path": _path(match[2]), "limit": int(match[1])}
     return None
 
 
@@ -301,18 +301,18 @@ def _find_files(words: str) -> _Found:
 
 
 def _search(words: str) -> _Found:
-    if found := _match(r"(?:search|look)\s+(?:in|through|inside)\s+(\S+)\s+for\s+(.+)", words):
-        return _pattern(found[2], found[1], literal=True)
-    if found := _match(rf"grep(?:\s+-\w+)+\s+({_WORD})\s+({_WORD})", words):  # as in a shell
-        return _pattern(found[1], found[2], literal=False)
-    if found := _match(rf"grep(?:\s+-\w+)*(?:\s+for)?\s+({_QUOTED}|.+?){_INSIDE}[\s?!]*", words):
-        return _pattern(found[1], found[2], literal=False)
+    if match := _match(r"(?:search|look)\s+(?:in|through|inside)\s+(\S+)\s+for\s+(.+)", words):
+        return _pattern(match[2], match[1], literal=True)
+    if match := _match(rf"grep(?:\s+-\w+)+\s+({_WORD})\s+({_WORD})", words):  # as in a shell
+        return _pattern(match[1], match[2], literal=False)
+    if match := _match(rf"grep(?:\s+-\w+)*(?:\s+for)?\s+({_QUOTED}|.+?){_INSIDE}[\s?!]*", words):
+        return _pattern(match[1], match[2], literal=False)
     where = r"(?:\s+(?:the\s+)?(?:code|files?|project|repo(?:sitory)?))?(?:\s+for)?"
     uses = r"(?:\s+all)?(?:\s+(?:uses|occurrences|usages|mentions)\s+of)?"
     verbs = rf"(?:search{where}|find{uses}|look\s+for|where\s+is|where\s+do\s+we\s+use)"
     word = r"(?:the\s+(?:word|text|string|name|function|class|method|variable|definition\s+of)\s+)?"
-    if found := _match(rf"{verbs}\s+{word}({_QUOTED}|.+?){_INSIDE}[\s?!]*", words):
-        return _pattern(found[1], found[2], literal=True)
+    if match := _match(rf"{verbs}\s+{word}({_QUOTED}|.+?){_INSIDE}[\s?!]*", words):
+        return _pattern(match[1], match[2], literal=True)
     return None
 
 
@@ -334,12 +334,12 @@ def _replace(words: str) -> _Found:
     verb = r"(?:replace|change|substitute|swap|rename|edit)"
     between = r"\s+(?:by|with|to|into|for|->|=>|→)\s+"
     piece = rf"((?:{_QUOTED})|.+?)"
-    if found := _match(rf"(?:in|edit)\s+{_THE_FILE}({_WORD}),?\s+{verb}\s+{piece}{between}{piece}", words):
-        return _edit(found[1], found[2], found[3])
+    if match := _match(rf"(?:in|edit)\s+{_THE_FILE}({_WORD}),?\s+{verb}\s+{piece}{between}{piece}", words):
+        return _edit(match[1], match[2], match[3])
     what = r"(?:the\s+(?:word|text|line|string)\s+)?"
     inside = rf"\s+(?:in|inside|within|of)\s+{_THE_FILE}({_WORD})[\s!?]*"
-    if found := _match(rf"{verb}\s+{what}{piece}{between}{piece}{inside}", words):
-        return _edit(found[3], found[1], found[2])
+    if match := _match(rf"{verb}\s+{what}{piece}{between}{piece}{inside}", words):
+        return _edit(match[3], match[1], match[2])
     return None
 
 
@@ -375,8 +375,8 @@ def _file(path: str, text: str) -> _Found:
 
 
 def _plan(words: str) -> _Found:
-    made = r"(?:(?:make|create|write|show)\s+(?:me\s+)?(?:an?\s+|the\s+)?)?"
-    match = _match(rf"{made}plan\b(?:\s+(?:for|to|how to))?\s*:?\s*(.+)", words)
+    verb = r"(?:(?:make|create|write|show)\s+(?:me\s+)?(?:an?\s+|the\s+)?)?"
+    match = _match(rf"{verb}plan\b(?:\s+(?:for|to|how to))?\s*:?\s*(.+)", words)
     if match is None:
         return None
     text = _TAIL.sub("", match[1])

@@ -113,8 +113,10 @@ class PydanticModel:
                 final = response.get()
                 for part in final.parts:
                     if isinstance(part, pai.ToolCallPart):
-                        given = part.args if isinstance(part.args, str) else encode(part.args or {}).decode()
-                        arguments, invalid = read_arguments(given)
+                        raw_arguments = (
+                            part.args if isinstance(part.args, str) else encode(part.args or {}).decode()
+                        )
+                        arguments, invalid = read_arguments(raw_arguments)
                         yield ToolUse(part.tool_call_id, part.tool_name, arguments, invalid)
                 usage = final.usage
                 yield Usage(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
@@ -157,21 +159,21 @@ def _history(request: ModelRequest) -> "list[pai.ModelMessage]":
     from pydantic_ai import messages as pai
 
     history: list[pai.ModelMessage] = []
-    asked: list[pai.ModelRequestPart] = []
+    parts: list[pai.ModelRequestPart] = []
     if request.system.strip():
-        asked.append(pai.SystemPromptPart(content=request.system))
+        parts.append(pai.SystemPromptPart(content=request.system))
     names: dict[str, str] = {}
     for message in paired(request.messages):
         if isinstance(message, AssistantMessage):
-            if asked:
-                history.append(pai.ModelRequest(parts=asked))
-                asked = []
+            if parts:
+                history.append(pai.ModelRequest(parts=parts))
+                parts = []
             names |= {part.id: part.name for part in message.content if isinstance(part, ToolUse)}
             history.append(pai.ModelResponse(parts=[_said(part) for part in message.content]))
         else:
-            asked += _asked(message, names)
-    if asked:
-        history.append(pai.ModelRequest(parts=asked))
+            parts += _asked(message, names)
+    if parts:
+        history.append(pai.ModelRequest(parts=parts))
     return history
 
 

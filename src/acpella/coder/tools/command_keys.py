@@ -19,7 +19,7 @@ Operands = Literal["none", "words", "paths"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _Syntax:
     """How a program, or its subcommand, stays what it is."""
 
     operands: Operands
@@ -54,65 +54,65 @@ _CARGO = (
     "--lib",
 )
 
-_KNOWN = {
-    "cat": _Known("paths", "nAbs"),
-    "date": _Known("none", "uR"),
-    "df": _Known("none", "hTi"),
-    "du": _Known("paths", "shac"),
-    "echo": _Known("words", "ne"),
-    "file": _Known("paths", "bi"),
-    "head": _Known("paths", "q", values=("-n", "-c"), number=True),
-    "ls": _Known("paths", "laAhrtRS1dFi", ("--all", "--human-readable")),
-    "mypy": _Known("paths", "v", ("--strict", "--pretty", "--show-error-codes", "--no-error-summary")),
-    "pwd": _Known("none", "LP"),
-    "pyright": _Known("paths", options=("--stats", "--outputjson", "--warnings", "--verbose")),
-    "pytest": _Known("paths", "qvxsl", ("--lf", "--ff", "--no-header"), values=("-k", "-m")),
-    "ruff check": _Known("paths", "qv", ("--diff", "--statistics", "--no-cache", "--preview")),
-    "ruff format": _Known("paths", "qv", ("--check", "--diff", "--no-cache", "--preview")),
-    "stat": _Known("paths", "Lf", values=("-c",)),
-    "tail": _Known("paths", "q", values=("-n", "-c"), number=True),
-    "tree": _Known("paths", "adfhD", ("--dirsfirst",), values=("-L",)),
-    "tsc": _Known("paths", options=("--noEmit", "--pretty", "--strict", "--version")),
-    "uname": _Known("none", "asrmnop"),
-    "wc": _Known("paths", "lwcm"),
-    "which": _Known("words", "a"),
-    "cargo build": _Known("none", "qv", _CARGO),
-    "cargo check": _Known("none", "qv", _CARGO),
-    "cargo clippy": _Known("none", "qv", _CARGO),
-    "cargo doc": _Known("none", "qv", ("--no-deps", *_CARGO)),
-    "cargo fmt": _Known("none", "qv", ("--check", "--all")),
-    "cargo test": _Known("words", "qv", ("--no-run", "--no-fail-fast", *_CARGO)),
-    "git add": _Known("paths", "Auv", ("--all", "--update")),
-    "git blame": _Known("paths", "sew", values=("-L",)),
-    "git branch": _Known("words", "arv", ("--all", "--list", "--show-current")),
-    "git commit": _Known("none", "aqv", ("--all", "--quiet"), values=("-m", "--message")),
-    "git diff": _Known("paths", "pwb", ("--staged", "--cached", "--no-color", "--word-diff", *_READS_GIT)),
-    "git fetch": _Known("none", "qv", ("--all", "--prune", "--tags", "--quiet")),
-    "git log": _Known(
+_COMMANDS = {
+    "cat": _Syntax("paths", "nAbs"),
+    "date": _Syntax("none", "uR"),
+    "df": _Syntax("none", "hTi"),
+    "du": _Syntax("paths", "shac"),
+    "echo": _Syntax("words", "ne"),
+    "file": _Syntax("paths", "bi"),
+    "head": _Syntax("paths", "q", values=("-n", "-c"), number=True),
+    "ls": _Syntax("paths", "laAhrtRS1dFi", ("--all", "--human-readable")),
+    "mypy": _Syntax("paths", "v", ("--strict", "--pretty", "--show-error-codes", "--no-error-summary")),
+    "pwd": _Syntax("none", "LP"),
+    "pyright": _Syntax("paths", options=("--stats", "--outputjson", "--warnings", "--verbose")),
+    "pytest": _Syntax("paths", "qvxsl", ("--lf", "--ff", "--no-header"), values=("-k", "-m")),
+    "ruff check": _Syntax("paths", "qv", ("--diff", "--statistics", "--no-cache", "--preview")),
+    "ruff format": _Syntax("paths", "qv", ("--check", "--diff", "--no-cache", "--preview")),
+    "stat": _Syntax("paths", "Lf", values=("-c",)),
+    "tail": _Syntax("paths", "q", values=("-n", "-c"), number=True),
+    "tree": _Syntax("paths", "adfhD", ("--dirsfirst",), values=("-L",)),
+    "tsc": _Syntax("paths", options=("--noEmit", "--pretty", "--strict", "--version")),
+    "uname": _Syntax("none", "asrmnop"),
+    "wc": _Syntax("paths", "lwcm"),
+    "which": _Syntax("words", "a"),
+    "cargo build": _Syntax("none", "qv", _CARGO),
+    "cargo check": _Syntax("none", "qv", _CARGO),
+    "cargo clippy": _Syntax("none", "qv", _CARGO),
+    "cargo doc": _Syntax("none", "qv", ("--no-deps", *_CARGO)),
+    "cargo fmt": _Syntax("none", "qv", ("--check", "--all")),
+    "cargo test": _Syntax("words", "qv", ("--no-run", "--no-fail-fast", *_CARGO)),
+    "git add": _Syntax("paths", "Auv", ("--all", "--update")),
+    "git blame": _Syntax("paths", "sew", values=("-L",)),
+    "git branch": _Syntax("words", "arv", ("--all", "--list", "--show-current")),
+    "git commit": _Syntax("none", "aqv", ("--all", "--quiet"), values=("-m", "--message")),
+    "git diff": _Syntax("paths", "pwb", ("--staged", "--cached", "--no-color", "--word-diff", *_READS_GIT)),
+    "git fetch": _Syntax("none", "qv", ("--all", "--prune", "--tags", "--quiet")),
+    "git log": _Syntax(
         "paths", "p", ("--no-color", *_READS_GIT), values=("-n", "--author", "--since"), number=True
     ),
-    "git pull": _Known("none", "qv", ("--ff-only", "--rebase", "--quiet")),
-    "git rev-parse": _Known("paths", options=("--abbrev-ref", "--short", "--show-toplevel", "--git-dir")),
-    "git show": _Known("paths", "pw", ("--no-color", *_READS_GIT)),
-    "git status": _Known("paths", "sbu", ("--short", "--branch", "--porcelain", "--ignored")),
-    "git switch": _Known("words", "q", values=("-c", "--create")),
-    "go build": _Known("paths", options=("-v", "-race")),
-    "go fmt": _Known("paths", options=("-n", "-x")),
-    "go list": _Known("paths", options=("-m", "-json", "-deps")),
-    "go test": _Known("paths", options=("-v", "-race", "-short", "-cover"), values=("-run", "-count")),
-    "go vet": _Known("paths", options=("-v",)),
-    "npm ci": _Known("none", "s", ("--silent", "--ignore-scripts")),
-    "npm install": _Known("none", "s", ("--silent", "--ignore-scripts")),
-    "npm ls": _Known("words", "al", ("--all", "--json")),
-    "npm outdated": _Known("none", "l", ("--json",)),
-    "npm test": _Known("none", "s", ("--silent",)),
-    "pip check": _Known("none"),
-    "pip freeze": _Known("none", "l", ("--local",)),
-    "pip list": _Known("none", "lo", ("--outdated", "--local")),
-    "pip show": _Known("words", "f", ("--files",)),
-    "uv lock": _Known("none", "qv", ("--check", "--locked")),
-    "uv sync": _Known("none", "qv", ("--locked", "--frozen", "--all-extras", "--all-groups")),
-    "uv tree": _Known("none", "qv", ("--locked", "--frozen")),
+    "git pull": _Syntax("none", "qv", ("--ff-only", "--rebase", "--quiet")),
+    "git rev-parse": _Syntax("paths", options=("--abbrev-ref", "--short", "--show-toplevel", "--git-dir")),
+    "git show": _Syntax("paths", "pw", ("--no-color", *_READS_GIT)),
+    "git status": _Syntax("paths", "sbu", ("--short", "--branch", "--porcelain", "--ignored")),
+    "git switch": _Syntax("words", "q", values=("-c", "--create")),
+    "go build": _Syntax("paths", options=("-v", "-race")),
+    "go fmt": _Syntax("paths", options=("-n", "-x")),
+    "go list": _Syntax("paths", options=("-m", "-json", "-deps")),
+    "go test": _Syntax("paths", options=("-v", "-race", "-short", "-cover"), values=("-run", "-count")),
+    "go vet": _Syntax("paths", options=("-v",)),
+    "npm ci": _Syntax("none", "s", ("--silent", "--ignore-scripts")),
+    "npm install": _Syntax("none", "s", ("--silent", "--ignore-scripts")),
+    "npm ls": _Syntax("words", "al", ("--all", "--json")),
+    "npm outdated": _Syntax("none", "l", ("--json",)),
+    "npm test": _Syntax("none", "s", ("--silent",)),
+    "pip check": _Syntax("none"),
+    "pip freeze": _Syntax("none", "l", ("--local",)),
+    "pip list": _Syntax("none", "lo", ("--outdated", "--local")),
+    "pip show": _Syntax("words", "f", ("--files",)),
+    "uv lock": _Syntax("none", "qv", ("--check", "--locked")),
+    "uv sync": _Syntax("none", "qv", ("--locked", "--frozen", "--all-extras", "--all-groups")),
+    "uv tree": _Syntax("none", "qv", ("--locked", "--frozen")),
 }
 """Programs that stay what they are with these options, whatever they work on.
 
@@ -138,26 +138,26 @@ def permission_key(command: str, cwd: Path, jail: Jail) -> str:
         return exact
     for length in (1, 2):
         name = " ".join(words[:length])
-        if name.split() == words[:length] and (known := _KNOWN.get(name)) is not None:
-            return f"run:{name}" if _harmless(known, words[length:], cwd, jail) else exact
+        if name.split() == words[:length] and (syntax := _COMMANDS.get(name)) is not None:
+            return f"run:{name}" if _harmless(syntax, words[length:], cwd, jail) else exact
     return exact
 
 
-def _harmless(known: _Known, words: list[str], cwd: Path, jail: Jail) -> bool:
+def _harmless(syntax: _Syntax, words: list[str], cwd: Path, jail: Jail) -> bool:
     rest = iter(words)
     for word in rest:
-        if word in known.values:
+        if word in syntax.values:
             if next(rest, "-").startswith(
                 "-"
             ):  # some programs take the next option for the value, some do not
                 return False
         elif word.startswith("-"):
-            joined = len(word) > 1 and all(letter in known.letters for letter in word[1:])
-            if not joined and word not in known.options and not (known.number and _NUMBER.fullmatch(word)):
+            joined = len(word) > 1 and all(letter in syntax.letters for letter in word[1:])
+            if not joined and word not in syntax.options and not (syntax.number and _NUMBER.fullmatch(word)):
                 return False
-        elif known.operands == "none" or not word or word[0] in "@+:":  # a file with options, a forced ref
+        elif syntax.operands == "none" or not word or word[0] in "@+:":  # a file with options, a forced ref
             return False
-        elif known.operands == "paths" and not _inside(word, cwd, jail):
+        elif syntax.operands == "paths" and not _inside(word, cwd, jail):
             return False
     return True
 

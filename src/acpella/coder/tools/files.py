@@ -254,9 +254,9 @@ def replace_once(path: str, text: str, old: str, new: str) -> str:
 def _near(text: str, old: str) -> str:
     """What in the text looks most like what was looked for."""
     lines = text.splitlines()[:NEAR_LINES]
-    wanted = [line for line in old.splitlines() if line.strip()] or [old]
+    old_lines = [line for line in old.splitlines() if line.strip()] or [old]
     squeezed = [" ".join(line.split()) for line in lines]
-    first = " ".join(wanted[0].split())
+    first = " ".join(old_lines[0].split())
     if first in squeezed:
         at = squeezed.index(first)
         why = "Line {} is like its first line, but white space or the lines after it differ"
@@ -265,6 +265,6 @@ def _near(text: str, old: str) -> str:
         if not best:
             return "Nothing in it looks similar; read the file again."
         at, why = squeezed.index(best[0]), "Line {} looks similar to its first line"
-    start, end = max(at - 1, 0), min(at + len(wanted) + 1, at + 12, len(lines))
+    start, end = max(at - 1, 0), min(at + len(old_lines) + 1, at + 12, len(lines))
     excerpt = "\n".join(lines[start:end])
     return f"{why.format(at + 1)}; lines {start + 1} to {end} are:\n{excerpt}"

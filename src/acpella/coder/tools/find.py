@@ -246,7 +246,7 @@ def _batches(files: list[str], size: int = 1000) -> list[list[str]]:
     return [["./" + name for name in files[at : at + size]] for at in range(0, len(files), size)]
 
 
-async def _output(argv: list[str], cwd: Path, given: bytes = b"") -> tuple[int | None, bytes]:
+async def _output(argv: list[str], cwd: Path, stdin_data: bytes = b"") -> tuple[int | None, bytes]:
     """The exit code of a program, None if it had to be stopped, and what it wrote to stdout."""
     process = await asyncio.create_subprocess_exec(
         *argv,
@@ -259,7 +259,7 @@ async def _output(argv: list[str], cwd: Path, given: bytes = b"") -> tuple[int |
     )
     assert process.stdin is not None and process.stdout is not None
     output = bytearray()
-    feeding = asyncio.ensure_future(_feed(process.stdin, given))
+    feeding = asyncio.ensure_future(_feed(process.stdin, stdin_data))
     try:
         async with asyncio.timeout(SECONDS):
             while chunk := await process.stdout.read(65536):
@@ -278,9 +278,9 @@ async def _output(argv: list[str], cwd: Path, given: bytes = b"") -> tuple[int |
             await process.wait()
 
 
-async def _feed(stdin: asyncio.StreamWriter, given: bytes) -> None:
+async def _feed(stdin: asyncio.StreamWriter, data: bytes) -> None:
     with suppress(ConnectionError):
-        stdin.write(given)
+        stdin.write(data)
         await stdin.drain()
     stdin.close()
 

@@ -45,17 +45,17 @@ class MakePlan(BuiltIn):
         return Announcement(title="Plan")
 
     async def run(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> ToolOutput:
-        given = arguments.get("entries")
-        if not isinstance(given, list) or not given or len(cast("list[Any]", given)) > ENTRIES:
+        items = arguments.get("entries")
+        if not isinstance(items, list) or not items or len(cast("list[Any]", items)) > ENTRIES:
             raise ToolError(f"`entries` must be a list of 1 to {ENTRIES} entries")
-        entries = [_entry(each) for each in cast("list[Any]", given)]
+        entries = [_entry(each) for each in cast("list[Any]", items)]
         await turn.plan(*entries)
         done = sum(entry.status == "completed" for entry in entries)
         return say(f"the user sees the plan: {done} of {len(entries)} done")
 
 
-def _entry(given: object) -> PlanEntry:
-    entry = cast("dict[str, Any]", given) if isinstance(given, dict) else {"content": given}
+def _entry(item: object) -> PlanEntry:
+    entry = cast("dict[str, Any]", item) if isinstance(item, dict) else {"content": item}
     content, status = entry.get("content"), cast("PlanEntryStatus", entry.get("status", "pending"))
     if not isinstance(content, str) or not content.strip():
         raise ToolError("each entry needs a `content` that says what is to be done")

@@ -85,9 +85,9 @@ class ReplayedAgent:
         except NoMatch as error:
             self._start(self._refuse(request_id, str(error)), None, request_id)
             return
-        recorded, given = as_dict(exchange.params), as_dict(now)
-        self._map.add_directory(recorded.get("cwd"), given.get("cwd"))
-        self._map.add("sessionId", recorded.get("sessionId"), given.get("sessionId"))
+        recorded, current = as_dict(exchange.params), as_dict(now)
+        self._map.add_directory(recorded.get("cwd"), current.get("cwd"))
+        self._map.add("sessionId", recorded.get("sessionId"), current.get("sessionId"))
         self._start(self._play(exchange, request_id), exchange, request_id)
 
     def _start(self, work: Any, exchange: Exchange | None, request_id: Any) -> None:
@@ -184,18 +184,18 @@ class ReplayedAgent:
 
     def _branch(self, question: Frame, choice: str) -> "_Branch | None":
         """What the agent did where the same question was answered in this way."""
-        wanted = shape(question.message.get("params"))
+        params_shape = shape(question.message.get("params"))
         for script in self._branches:
             for exchange in script.exchanges:
-                asked: set[str] = set()
+                methods: set[str] = set()
                 for place, step in exchange.steps.places():
                     if isinstance(step, Answer):
-                        if step.id in asked and _choice(step.frame.message.get("result")) == choice:
+                        if step.id in methods and _choice(step.frame.message.get("result")) == choice:
                             return exchange, exchange.steps.after(place)
-                        asked.discard(step.id)
+                        methods.discard(step.id)
                     elif kind_of(step.frame.message) == "request" and step.frame != question:
-                        if shape(step.frame.message.get("params")) == wanted:
-                            asked.add(repr(step.frame.message["id"]))
+                        if shape(step.frame.message.get("params")) == params_shape:
+                            methods.add(repr(step.frame.message["id"]))
         return None
 
     async def _answer(self, request_id: Any, result: Any) -> None:

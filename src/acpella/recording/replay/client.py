@@ -67,7 +67,7 @@ class ReplayedClient:
         self._moved = asyncio.Event()
 
     def _look_through(self) -> None:
-        asked: dict[str, _Question] = {}
+        questions: dict[str, _Question] = {}
         for place, frame in enumerate(self._frames):
             kind = kind_of(frame.message)
             if kind == "request" and frame.direction == "out":
@@ -75,12 +75,12 @@ class ReplayedClient:
             elif kind == "request" and frame.direction == "in":
                 message = frame.message
                 question = _Question(message["method"], digest(message.get("params")), place)
-                asked[repr(message["id"])] = question
+                questions[repr(message["id"])] = question
                 self._questions.append(question)
             elif kind in ("response", "error") and frame.direction == "in":
                 self._recorded.setdefault(repr(frame.message["id"]), place)
             elif kind in ("response", "error") and frame.direction == "out":
-                if (question := asked.pop(repr(frame.message["id"]), None)) is not None:
+                if (question := questions.pop(repr(frame.message["id"]), None)) is not None:
                     question.answer = place
 
     async def run_on(self, channel: Channel) -> None:
@@ -94,13 +94,13 @@ class ReplayedClient:
         try:
             async with asyncio.TaskGroup() as self._group:
                 play = self._group.create_task(self._play())
-                gone = self._group.create_task(self._wire.ended_by())
-                await asyncio.wait([play, gone], return_when=asyncio.FIRST_COMPLETED)
+                ended = self._group.create_task(self._wire.ended_by())
+                await asyncio.wait([play, ended], return_when=asyncio.FIRST_COMPLETED)
                 if not play.done():
                     self.incomplete = True
-                    self._fail(f"the agent went away: {gone.result()}")
+                    self._fail(f"the agent went away: {ended.result()}")
                 play.cancel()
-                gone.cancel()
+                ended.cancel()
         finally:
             await self._wire.close()
 
@@ -214,8 +214,8 @@ class ReplayedClient:
         method = message["method"]
         params = self._map.to_recorded(message.get("params"))
         free = [q for q in self._questions if not q.used and q.method == method]
-        wanted = digest(params)
-        question = next((q for q in free if q.digest == wanted), None)
+        params_digest = digest(params)
+        question = next((q for q in free if q.digest == params_digest), None)
         if question is None and self._match != "exact":
             question = next(iter(free), None)
         if question is None or question.answer is None:

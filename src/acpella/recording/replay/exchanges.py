@@ -206,8 +206,8 @@ class Script:
         if how == "exact":
             exchange = next((e for e in free if not differences(e.params, params)), None)
         else:
-            wanted = digest(params)
-            exchange = next((e for e in free if e.digest == wanted), None) if how == "shape" else None
+            params_digest = digest(params)
+            exchange = next((e for e in free if e.digest == params_digest), None) if how == "shape" else None
             exchange = exchange or next(iter(free), None)
         if exchange is None:
             raise self._no_match(method, params, same, free, how)
@@ -218,8 +218,8 @@ class Script:
         self, method: str, params: Any, same: list[Exchange], free: list[Exchange], how: Match
     ) -> NoMatch:
         if not same:
-            known = ", ".join(dict.fromkeys(e.method for e in self.exchanges)) or "nothing"
-            return NoMatch(f"the recording has no `{method}` in this session; it has {known}")
+            method_names = ", ".join(dict.fromkeys(e.method for e in self.exchanges)) or "nothing"
+            return NoMatch(f"the recording has no `{method}` in this session; it has {method_names}")
         if not free:
             times = "once" if len(same) == 1 else f"{len(same)} times"
             return NoMatch(f"the recording has `{method}` {times}, and this is one more", same[-1])

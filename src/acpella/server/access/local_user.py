@@ -112,12 +112,12 @@ def _owner_in_table(local: _Plain, remote: _Plain) -> int | None:
     # an IPv4 connection is in the table of IPv6 at the end that listens to both
     files = {4: (("tcp", ""), ("tcp6", "0000000000000000FFFF0000")), 6: (("tcp6", ""),)}
     for name, prefix in files[local[0].version]:
-        wanted = [f"{prefix}{_in_table(address)}:{port:04X}" for address, port in (local, remote)]
+        addresses = [f"{prefix}{_in_table(address)}:{port:04X}" for address, port in (local, remote)]
         try:
             with open(f"/proc/self/net/{name}", encoding="ascii") as table:
                 for line in table:
                     words = line.split()
-                    if words[1:3] == wanted:
+                    if words[1:3] == addresses:
                         return _checked(int(words[3], 16), int(words[7]), int(words[9]))
         except (OSError, ValueError, IndexError):
             pass

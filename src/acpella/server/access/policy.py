@@ -189,9 +189,9 @@ def _check_names(present: dict[str, msgspec.Raw], names: tuple[str, ...]) -> Non
 class Owners:
     """Which user made which session, for commands that know no users."""
 
-    def __init__(self, file: str = "", *, known: Iterable[tuple[str, str]] = ()) -> None:
+    def __init__(self, file: str = "", *, owners: Iterable[tuple[str, str]] = ()) -> None:
         """`known` are sessions with their owners that somebody else remembered, the oldest first."""
-        self._owners: OrderedDict[str, str] = OrderedDict(known)
+        self._owners: OrderedDict[str, str] = OrderedDict(owners)
         self._file = Path(file).expanduser() if file else None
         if self._file is not None and self._file.exists():
             for line in self._file.read_text(encoding="utf-8").splitlines():

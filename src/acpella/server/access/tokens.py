@@ -191,8 +191,8 @@ class Tokens:
         self._refresh()
         digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
         match: Credential | None = None
-        for known, credential in self._credentials.items():
-            if hmac.compare_digest(known, digest):
+        for stored_digest, credential in self._credentials.items():
+            if hmac.compare_digest(stored_digest, digest):
                 match = credential
         return None if match is None or match.why_over() is not None else match
 

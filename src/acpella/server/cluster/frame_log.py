@@ -252,15 +252,15 @@ class FrameLog:
         if len(self._kept) < DROP_ENTRIES and sum(entry.size for entry in self._kept) < DROP_BYTES:
             return
         now = asyncio.get_running_loop().time()
-        gone = [entry for entry in self._kept if _is_done(entry, now)]
-        if len(gone) < DROP_ENTRIES / 2 and sum(entry.size for entry in gone) < DROP_BYTES / 2:
+        finished = [entry for entry in self._kept if _is_done(entry, now)]
+        if len(finished) < DROP_ENTRIES / 2 and sum(entry.size for entry in finished) < DROP_BYTES / 2:
             return
         assert self.lease is not None
-        for entry in gone:
+        for entry in finished:
             if entry.outbox is not None:
                 self.facts.numbers[entry.outbox.session or ""] = entry.outbox.base
         self.seq = await self._cluster.put(self.lease, self.seq, (), facts=encode(self.facts))
-        await self._cluster.drop(self.lease, 0, others=[entry.seq for entry in gone])
+        await self._cluster.drop(self.lease, 0, others=[entry.seq for entry in finished])
         self._kept = deque(entry for entry in self._kept if not _is_done(entry, now))
 
 

@@ -188,9 +188,9 @@ class ClusterHome:
 
     def _note_session(self, request: Message, response: Frame) -> None:
         if request.method in OPENING:
-            made = session_of(response.envelope.result) or request.session
-            if made is not None:
-                self.facts.sessions[made] = _workplace(request)
+            session_id = session_of(response.envelope.result) or request.session
+            if session_id is not None:
+                self.facts.sessions[session_id] = _workplace(request)
                 self.log.changed = True
         elif request.method in CLOSING and request.session in self.facts.sessions:
             del self.facts.sessions[request.session]

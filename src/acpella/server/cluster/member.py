@@ -116,9 +116,9 @@ class Member:
                     403, f"this connection needs a token with the scope {min(missing)!r}, as it began"
                 )
             if record.node is None or record.node == self.cluster.node:
-                taken = await self.take_over(connection_id, credential.principal)
-                if taken is not None:
-                    return taken
+                connection = await self.take_over(connection_id, credential.principal)
+                if connection is not None:
+                    return connection
         except SessionNotFound:
             return None
         return GatewayConnection(
@@ -140,8 +140,8 @@ class Member:
         door = self._doors.setdefault(connection_id, asyncio.Lock())
         try:
             async with door:
-                found = self._table.find(connection_id, principal)
-                return found or await self._take_over(connection_id, principal)
+                connection = self._table.find(connection_id, principal)
+                return connection or await self._take_over(connection_id, principal)
         finally:
             if not door.locked():
                 self._doors.pop(connection_id, None)

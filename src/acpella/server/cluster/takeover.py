@@ -63,7 +63,7 @@ def _know_messages(home: ClusterHome, names: list[str]) -> None:
 
 async def _restore_streams(cluster: Cluster, home: ClusterHome, lease: Lease) -> set[bytes]:
     """Fill the outboxes with what is kept; gives the ids of the requests that were answered."""
-    kept: dict[str | None, tuple[int, list[bytes]]] = {}
+    frames_by_stream: dict[str | None, tuple[int, list[bytes]]] = {}
     entries: list[tuple[int, int, str | None, int]] = []
     answered: set[bytes] = set()
     async for events in cluster.kept(lease):
@@ -72,9 +72,9 @@ async def _restore_streams(cluster: Cluster, home: ClusterHome, lease: Lease) ->
                 home.log.restored(event.seq, len(event.body), None, 0)
                 continue
             frames = decode(event.body, Frames)
-            first, messages = kept.setdefault(frames.session, (frames.first, []))
+            first, messages = frames_by_stream.setdefault(frames.session, (frames.first, []))
             if first + len(messages) != frames.first:  # a gap: what is before it is of no use
-                first, messages = kept[frames.session] = (frames.first, [])
+                first, messages = frames_by_stream[frames.session] = (frames.first, [])
             messages += frames.messages
             last = frames.first + len(frames.messages) - 1
             entries.append((event.seq, len(event.body), frames.session, last))
@@ -84,7 +84,7 @@ async def _restore_streams(cluster: Cluster, home: ClusterHome, lease: Lease) ->
                     if frame.kind == "response" and frame.id is not None:
                         answered.add(id_key(frame.id))
     streams = home.connection.streams
-    for session, (first, messages) in kept.items():
+    for session, (first, messages) in frames_by_stream.items():
         outbox = streams.main if session is None else streams.of_session(session)
         assert isinstance(outbox, KeptOutbox)
         outbox.restore(first - 1, messages, taken=home.facts.taken.get(session or ""))
@@ -107,12 +107,12 @@ async def _reopen_sessions(home: ClusterHome) -> None:
             params = {"sessionId": session, **msgspec.json.decode(workplace, type=dict[str, object])}
         except UNREADABLE:
             continue
-        answered: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
+        pending: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
         message = read_message(write_request(b'"acpella-resume-%d"' % number, "session/resume", params))
-        connection.pending.forward(message, answered.set_result)
+        connection.pending.forward(message, pending.set_result)
         try:
             async with asyncio.timeout(30):
-                response = await answered
+                response = await pending
         except TimeoutError:
             log.warning("connection %s: a session does not open again", connection.label)
             continue

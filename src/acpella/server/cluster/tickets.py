@@ -54,14 +54,20 @@ class SharedTickets:
         if body is None:
             return None
         try:
-            kept = decode(body, Ticket)
-            credential = Credential(kept.principal, scopes_of(kept.scopes), kept.until)
+            stored = decode(body, Ticket)
+            credential = Credential(stored.principal, scopes_of(stored.scopes), stored.until)
         except (msgspec.MsgspecError, ValueError):  # of another version
             return None
-        if kept.key:
+        if stored.key:
             # of this node's own table, which says when it is revoked
-            known = self._auth.by_key(kept.key) if isinstance(self._auth, Tokens) else None
-            if known is None or known.principal != kept.principal or not credential.scopes <= known.scopes:
+            current = self._auth.by_key(stored.key) if isinstance(self._auth, Tokens) else None
+            if (
+                current is None
+                or current.principal != stored.principal
+                or not credential.scopes <= current.scopes
+            ):
                 return None
-            credential = Credential(kept.principal, credential.scopes, kept.until, known.revoked, kept.key)
+            credential = Credential(
+                stored.principal, credential.scopes, stored.until, current.revoked, stored.key
+            )
         return None if credential.why_over() is not None else credential

@@ -102,10 +102,10 @@ class AgentOutput:
 
     def _may_ask(self, question: Frame, session_id: str | None) -> bool:
         """Whether a question goes to the client."""
-        asked = self._pending.ask(question, session_id)
-        if asked == "rejected":
+        accepted = self._pending.ask(question, session_id)
+        if accepted == "rejected":
             self._audit.permission_refused(session_id)
-        return asked == "open"
+        return accepted == "open"
 
     def _settle(self, response: Frame) -> None:
         pending = self._pending.answered(response)
@@ -113,11 +113,11 @@ class AgentOutput:
             self._streams.main.put((response.data,))  # an error without an id, or an answer nobody asked for
             return
         self._note_end(pending)
-        made = read_params(response.envelope.result).session if pending.method in MAKING else None
+        new_session = read_params(response.envelope.result).session if pending.method in MAKING else None
         self._audit.answered(
-            pending.method, made or pending.session, lambda: outcome_of_request(response.envelope)
+            pending.method, new_session or pending.session, lambda: outcome_of_request(response.envelope)
         )
-        pending.reply(self._noted(pending, with_id(response, pending.id), made))
+        pending.reply(self._noted(pending, with_id(response, pending.id), new_session))
 
     def _note_end(self, pending: Pending) -> None:
         if pending.method == PROMPT:
@@ -125,15 +125,15 @@ class AgentOutput:
         elif pending.method == "initialize":
             self._on_greeting()
 
-    def _noted(self, pending: Pending, response: Frame, made: str | None) -> Frame:
+    def _noted(self, pending: Pending, response: Frame, new_session: str | None) -> Frame:
         """Learn from an answer what the streams need to know; what is not for this client leaves it."""
         result = response.envelope.result
         if not result:
             return response
-        if made is not None:
-            self._policy.made(made, self._principal)
-            self._streams.know(made)
-            self.expect_stream(made)
+        if new_session is not None:
+            self._policy.made(new_session, self._principal)
+            self._streams.know(new_session)
+            self.expect_stream(new_session)
         elif pending.method in ("session/load", "session/resume") and pending.session is not None:
             self._streams.know(pending.session)
         elif pending.method in ("session/list", "_session/list") and self._policy.filters_lists:

@@ -22,8 +22,8 @@ class Cursor(NamedTuple):
 
 def read_cursor(text: str, generation: str) -> Cursor:
     """The cursor of such a text. Raises `OutOfWindow` for one of another server or time."""
-    told, _, position = text.strip().partition("-")
-    if told != generation:
+    epoch, _, position = text.strip().partition("-")
+    if epoch != generation:
         raise OutOfWindow
     stream, dot, number = position.partition(".")
     if not dot:

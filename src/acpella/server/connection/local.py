@@ -254,12 +254,12 @@ class LocalConnection:
         """
         self.initialized = True
         await self.start()
-        answered = asyncio.get_running_loop().create_future()
+        pending = asyncio.get_running_loop().create_future()
         for message in (greeting, *reopening):
-            answered = asyncio.get_running_loop().create_future()
-            self.pending.forward(message, answered.set_result)
-            await asyncio.wait([answered], timeout=self._services.settings.initialize_seconds)
-            if not answered.done():
+            pending = asyncio.get_running_loop().create_future()
+            self.pending.forward(message, pending.set_result)
+            await asyncio.wait([pending], timeout=self._services.settings.initialize_seconds)
+            if not pending.done():
                 raise ConnectionClosed("the agent did not answer when it was told of its sessions again")
 
     def _finish(self, reason: ConnectionClosed, code: int) -> None:

@@ -101,7 +101,7 @@ class Streams:
         self.known.pop(session_id, None)
         self.known[session_id] = None
         if len(self.known) > MAX_KNOWN * self._max_sessions:
-            oldest = next((known for known in self.known if known not in self.by_session), session_id)
+            oldest = next((session for session in self.known if session not in self.by_session), session_id)
             del self.known[oldest]
 
     def expect(self, session_id: str) -> None:

@@ -47,12 +47,12 @@ class Connections:
         """Changes with every start, so that earlier numbers are not taken for current ones."""
         self.rate: RateLimit = RateLimit(settings.requests_per_second, settings.request_burst)
         """Messages and requests, by user."""
-        known = getattr(target, "known_owners", ())  # of a target that shares sessions, as is_shared_with
+        owners = getattr(target, "known_owners", ())  # of a target that shares sessions, as is_shared_with
         policy = Policy(
             settings,
             one_user=lambda: gate.one_user,
             asks_for_credentials=gate.asks_for_credentials,
-            owners=None if target.checks_owners else Owners(settings.session_owners, known=known),
+            owners=None if target.checks_owners else Owners(settings.session_owners, owners=owners),
             is_shared=getattr(target, "is_shared_with", None),
         )
         self._target = target
@@ -163,8 +163,8 @@ class Connections:
 
     def find(self, connection_id: str, principal: str) -> LocalConnection | None:
         """A connection of this user's."""
-        found = self._connections.get(connection_id)
-        return found if found is not None and found.principal == principal else None
+        connection = self._connections.get(connection_id)
+        return connection if connection is not None and connection.principal == principal else None
 
     def has(self, connection_id: str) -> bool:
         """Whether there is a connection of this id here, whosever it is."""
@@ -176,12 +176,12 @@ class Connections:
         One that may less would take over its streams, or end its turns. Raises `Refusal`, and `StoreError` if
         it cannot be told where it is.
         """
-        found = self.find(connection_id, credential.principal)
-        if found is None and self.node is not None and not self.has(connection_id):
+        connection = self.find(connection_id, credential.principal)
+        if connection is None and self.node is not None and not self.has(connection_id):
             return await self.node.reach(connection_id, credential)
-        if found is not None and (missing := found.scopes - credential.scopes):
+        if connection is not None and (missing := connection.scopes - credential.scopes):
             raise Refusal(403, f"this connection needs a token with the scope {min(missing)!r}, as it began")
-        return found
+        return connection
 
     def has_turn(self, session_id: str, principal: str) -> bool:
         """Whether a turn of this user's runs in that session."""

@@ -30,15 +30,15 @@ def raise_file_limit() -> int:
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = WANTED_FILES if hard == resource.RLIM_INFINITY else min(hard, WANTED_FILES)
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
+    limit = WANTED_FILES if hard == resource.RLIM_INFINITY else min(hard, WANTED_FILES)
+    if soft == resource.RLIM_INFINITY or soft >= limit:
         return WANTED_FILES if soft == resource.RLIM_INFINITY else soft
     try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
     except (OSError, ValueError) as error:  # some systems allow less than they say
         log.debug("the limit of open files stays at %d: %s", soft, error)
         return soft
-    return wanted
+    return limit
 
 
 class Listener(socket.socket):

@@ -18,15 +18,15 @@ class ChatCompletions:
     """`POST …/chat/completions`."""
 
     def __init__(self, body: Json) -> None:
-        said, results = "", list[str]()
+        prompt, results = "", list[str]()
         for message in list_of_objects(body.get("messages")):
             if message.get("role") == "user" and (text := words_of_user(message.get("content"))):
-                said, results = text, []
+                prompt, results = text, []
             elif message.get("role") == "tool":
                 results.append(text_of(message.get("content")))
         functions = [as_dict(tool.get("function")) for tool in list_of_objects(body.get("tools"))]
         tools = [OfferedTool(str(f.get("name", "")), as_dict(f.get("parameters"))) for f in functions]
-        self.prompt: ModelPrompt = ModelPrompt(str(body.get("model", "fake")), said, results, tools)
+        self.prompt: ModelPrompt = ModelPrompt(str(body.get("model", "fake")), prompt, results, tools)
         self.streamed: bool = bool(body.get("stream"))
         self._id = f"chatcmpl-{next(answer_numbers)}"
 

@@ -23,19 +23,19 @@ class GenerateContent:
     """`POST …:generateContent` and `…:streamGenerateContent`."""
 
     def __init__(self, body: Json, *, streamed: bool) -> None:
-        said, results = "", list[str]()
+        prompt, results = "", list[str]()
         for content in list_of_objects(body.get("contents")):
             if content.get("role") == "model":
                 continue
             parts = list_of_objects(content.get("parts"))
-            answered = [
+            responses = [
                 json.dumps(as_dict(part["functionResponse"]).get("response"))
                 for part in parts
                 if "functionResponse" in part
             ]
-            results.extend(answered)
-            if not answered and (text := words_of_user(parts)):
-                said, results = text, []
+            results.extend(responses)
+            if not responses and (text := words_of_user(parts)):
+                prompt, results = text, []
         tools = [
             OfferedTool(
                 str(declared.get("name", "")),
@@ -44,10 +44,10 @@ class GenerateContent:
             for group in list_of_objects(body.get("tools"))
             for declared in list_of_objects(group.get("functionDeclarations"))
         ]
-        self.prompt: ModelPrompt = ModelPrompt("fake", said, results, tools)
+        self.prompt: ModelPrompt = ModelPrompt("fake", prompt, results, tools)
         self.streamed = streamed
-        wanted = as_dict(body.get("generationConfig")).get("responseMimeType")
-        self._asks_itself = wanted == "application/json"
+        mime_type = as_dict(body.get("generationConfig")).get("responseMimeType")
+        self._asks_itself = mime_type == "application/json"
 
     def stream(self, answer: ModelAnswer) -> Iterator[ServerEvent]:
         if answer.thought:

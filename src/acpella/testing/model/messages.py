@@ -15,7 +15,7 @@ class Messages:
     """`POST …/messages`."""
 
     def __init__(self, body: Json) -> None:
-        said, results = "", list[str]()
+        prompt, results = "", list[str]()
         for message in list_of_objects(body.get("messages")):
             if message.get("role") != "user":
                 continue
@@ -30,12 +30,12 @@ class Messages:
                 elif block.get("type") == "text":
                     texts.append(block)
             if text := words_of_user(texts):
-                said, results = text, []
+                prompt, results = text, []
         tools = [
             OfferedTool(str(tool.get("name", "")), as_dict(tool.get("input_schema")))
             for tool in list_of_objects(body.get("tools"))
         ]
-        self.prompt: ModelPrompt = ModelPrompt(str(body.get("model", "fake")), said, results, tools)
+        self.prompt: ModelPrompt = ModelPrompt(str(body.get("model", "fake")), prompt, results, tools)
         self.streamed: bool = bool(body.get("stream"))
         self._id = f"msg_{next(answer_numbers)}"
 

@@ -25,36 +25,36 @@ def follow_orders(prompt: ModelPrompt) -> ModelAnswer:
     orders = _ORDER.findall(prompt.said)
     if not orders and not prompt.results:
         return ModelAnswer(f"You said: {prompt.said[-_QUOTED:]}")
-    used, thought, said = 0, "", ""
+    used, thought, quote = 0, "", ""
     for order, rest in orders:
         if order in TOOL_ORDERS:
             if used == len(prompt.results):
-                return _use(prompt, order, rest, thought=thought, said=said)
-            used, thought, said = used + 1, "", ""
+                return _use(prompt, order, rest, thought=thought, text=quote)
+            used, thought, quote = used + 1, "", ""
         elif used < len(prompt.results):
             continue  # this was said before the tool that has answered meanwhile
         elif order == "think":
             thought += rest or "Let me think."
         elif order == "say":
-            said += rest.replace("\\n", "\n") + "\n"
+            quote += rest.replace("\\n", "\n") + "\n"
         elif order == "slow":
-            return ModelAnswer(said, thought, seconds=_number(rest, _SLOW_SECONDS))
+            return ModelAnswer(quote, thought, seconds=_number(rest, _SLOW_SECONDS))
         else:
             status, _, text = rest.partition(" ")
             return ModelAnswer(
                 text or "The model failed, as it was told to.", status=int(_number(status, 500))
             )
-    if not said and prompt.results:
-        said = f"The tool said: {prompt.results[-1].strip()[:_QUOTED]}"
-    return ModelAnswer(said.strip() or "Done.", thought)
+    if not quote and prompt.results:
+        quote = f"The tool said: {prompt.results[-1].strip()[:_QUOTED]}"
+    return ModelAnswer(quote.strip() or "Done.", thought)
 
 
-def _use(prompt: ModelPrompt, order: str, rest: str, *, thought: str, said: str) -> ModelAnswer:
+def _use(prompt: ModelPrompt, order: str, rest: str, *, thought: str, text: str) -> ModelAnswer:
     use = use_tool(order, rest, prompt.tools)
     if use is None:
         names = ", ".join(tool.name for tool in prompt.tools) or "none"
         return ModelAnswer(f"The agent offers no tool to {order} with. Its tools: {names}", thought)
-    return ModelAnswer(said.strip(), thought, use)
+    return ModelAnswer(text.strip(), thought, use)
 
 
 def _number(text: str, default: float) -> float:

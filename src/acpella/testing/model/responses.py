@@ -24,12 +24,16 @@ class Responses:
     """`POST …/responses`."""
 
     def __init__(self, body: Json) -> None:
-        given = body.get("input")
-        items = [{"role": "user", "content": given}] if isinstance(given, str) else list_of_objects(given)
-        said, results = "", list[str]()
+        body_input = body.get("input")
+        items = (
+            [{"role": "user", "content": body_input}]
+            if isinstance(body_input, str)
+            else list_of_objects(body_input)
+        )
+        prompt, results = "", list[str]()
         for item in items:
             if item.get("role") == "user" and (text := words_of_user(item.get("content"))):
-                said, results = text, []
+                prompt, results = text, []
             elif item.get("type") in ("function_call_output", "custom_tool_call_output"):
                 results.append(text_of(item.get("output")))
         tools = [
@@ -41,7 +45,7 @@ class Responses:
             for tool in list_of_objects(body.get("tools"))
             if tool.get("type") in ("function", "custom")
         ]
-        self.prompt: ModelPrompt = ModelPrompt(str(body.get("model", "fake")), said, results, tools)
+        self.prompt: ModelPrompt = ModelPrompt(str(body.get("model", "fake")), prompt, results, tools)
         self.streamed: bool = bool(body.get("stream"))
         self._number = next(answer_numbers)
 

@@ -50,8 +50,8 @@ class Conversation:
     @property
     def text(self) -> str:
         """What the agent said."""
-        said = [u for u in self.updates if u["sessionUpdate"] == "agent_message_chunk"]
-        return "".join(str(as_dict(update.get("content")).get("text", "")) for update in said)
+        chunks = [u for u in self.updates if u["sessionUpdate"] == "agent_message_chunk"]
+        return "".join(str(as_dict(update.get("content")).get("text", "")) for update in chunks)
 
 
 class ScriptedClient:

@@ -199,20 +199,20 @@ class AgentHost:
 
     def session(self, session_id: str, *, cwd: str = "") -> SharedSession:
         """A session, made if it is new here."""
-        found = self.sessions.get(session_id)
-        if found is None:
+        session = self.sessions.get(session_id)
+        if session is None:
             self._make_room()
             record = self._records.get(self.principal, session_id)
-            found = self.sessions[session_id] = SharedSession(
+            session = self.sessions[session_id] = SharedSession(
                 session_id,
                 owner=self.principal,
                 cwd=cwd or (record.cwd if record is not None else "") or self.about.cwd or os.getcwd(),
                 changed=self._on_change,
             )
             if record is not None:
-                found.guests = dict(record.guests)
-                found.title, found.is_named = record.name, bool(record.name)
-        return found
+                session.guests = dict(record.guests)
+                session.title, session.is_named = record.name, bool(record.name)
+        return session
 
     def new_session(self, session_id: str, *, cwd: str) -> SharedSession:
         """A session that the agent just made; nothing that is remembered under this id is about it."""
@@ -371,15 +371,15 @@ class AgentHost:
 
     def _on_update(self, frame: Frame) -> None:
         try:
-            told = _read_update.decode(frame.envelope.params)
+            notification = _read_update.decode(frame.envelope.params)
         except msgspec.DecodeError:
             log.warning("an update of the agent cannot be read")
             return
-        session = self.session(told.session_id)
-        session.note_update(told.update)
-        if b'"session_info_update"' in bytes(told.update):
+        session = self.session(notification.session_id)
+        session.note_update(notification.update)
+        if b'"session_info_update"' in bytes(notification.update):
             try:
-                info = _read_info.decode(told.update)
+                info = _read_info.decode(notification.update)
             except msgspec.DecodeError:
                 return
             if info.kind == "session_info_update" and info.title and not session.is_named:

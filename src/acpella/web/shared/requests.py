@@ -115,10 +115,10 @@ class Requests:
                 self._viewer.answer(frame.id, result)
 
     def _found(self, frame_session: str | None) -> tuple[AgentHost, SharedSession]:
-        found = self._shared.find(frame_session or "", self._viewer.principal)
-        if found is None:
+        session = self._shared.find(frame_session or "", self._viewer.principal)
+        if session is None:
             raise NO_SESSION
-        return found
+        return session
 
     def _controlled(self, session_id: str | None) -> tuple[AgentHost, SharedSession]:
         host, session = self._found(session_id)
@@ -152,15 +152,15 @@ class Requests:
         return {"sessions": [session.to_entry() for session in every], "names": names}
 
     async def _watch(self, frame: Frame) -> object:
-        wanted = msgspec.json.decode(frame.envelope.params, type=_Watch)
-        _, session = self._found(wanted.session_id)
+        params = msgspec.json.decode(frame.envelope.params, type=_Watch)
+        _, session = self._found(params.session_id)
         if not session.is_open and not session.log.last:
             raise NO_SESSION
         role: Role = session.role_of(self._viewer.principal) or "observer"
-        if wanted.role == "observer" or not self._viewer.may("prompt"):
+        if params.role == "observer" or not self._viewer.may("prompt"):
             role = "observer"
         log_ = session.log
-        after = wanted.after if wanted.epoch == log_.epoch and 0 <= wanted.after <= log_.last else 0
+        after = params.after if params.epoch == log_.epoch and 0 <= params.after <= log_.last else 0
         self._viewer.answer(
             frame.id or b"null",
             {
@@ -218,20 +218,20 @@ class Requests:
         return {}
 
     async def _find_files(self, frame: Frame) -> object:
-        wanted = msgspec.json.decode(frame.envelope.params, type=_Find)
-        cwd = self._controlled(wanted.session_id)[1].cwd if wanted.session_id else self._host.about.cwd
+        params = msgspec.json.decode(frame.envelope.params, type=_Find)
+        cwd = self._controlled(params.session_id)[1].cwd if params.session_id else self._host.about.cwd
         files = self._files.setdefault(cwd, Files(Path(cwd)))
-        names = await asyncio.to_thread(files.matching, wanted.query, 30) if cwd else []
+        names = await asyncio.to_thread(files.matching, params.query, 30) if cwd else []
         return {"files": [{"path": name, "uri": (Path(cwd) / name).as_uri()} for name in names]}
 
     # -- of the agent ----------------------------------------------------------------------------
 
     async def _open(self, frame: Frame) -> object:
         """`session/load`: unless the session is open here, the agent says again what was said."""
-        wanted = msgspec.json.decode(frame.envelope.params, type=_Opening)
-        found = self._shared.find(wanted.session_id, self._viewer.principal)
-        host = self._host if found is None else found[0]
-        session = host.session(wanted.session_id, cwd=wanted.cwd)
+        params = msgspec.json.decode(frame.envelope.params, type=_Opening)
+        open_session = self._shared.find(params.session_id, self._viewer.principal)
+        host = self._host if open_session is None else open_session[0]
+        session = host.session(params.session_id, cwd=params.cwd)
         if session.is_open:
             return {}
         is_new = session.log.last == 0
@@ -266,8 +266,8 @@ class Requests:
 
     def _on_made(self, host: AgentHost, frame: Frame, response: Frame) -> None:
         opened = msgspec.json.decode(frame.envelope.params or b"{}", type=_Opening)
-        made = msgspec.json.decode(response.envelope.result, type=_Opening)
-        session = host.new_session(made.session_id, cwd=opened.cwd)
+        opening = msgspec.json.decode(response.envelope.result, type=_Opening)
+        session = host.new_session(opening.session_id, cwd=opened.cwd)
         source = host.sessions.get(opened.session_id)
         if frame.method == "session/fork" and source is not None and not session.log.last:
             session.log.begin_with(source.log)

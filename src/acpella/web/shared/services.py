@@ -101,12 +101,12 @@ class LocalServices:
         in_shell = len(words) == 3 and words[1] in ("-c", "-lc")  # a shell, for the sake of what it runs
         command = words[2] if in_shell else " ".join(words)
         session.note("terminal", id=terminal_id, command=command)
-        shown = 0
+        position = 0
         while (terminal := self._terminals.find(session.id, terminal_id)) is not None:
             status, output = terminal.exit_status, terminal.output
-            if len(output) > shown and shown < MAX_SHOWN:
-                session.note("terminal", id=terminal_id, data=output[shown : shown + MAX_SHOWN])
-                shown = len(output)
+            if len(output) > position and position < MAX_SHOWN:
+                session.note("terminal", id=terminal_id, data=output[position : position + MAX_SHOWN])
+                position = len(output)
             if status is not None:
                 session.note(
                     "terminal", id=terminal_id, exit={"code": status.exit_code, "signal": status.signal}

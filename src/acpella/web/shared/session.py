@@ -131,10 +131,10 @@ class SharedSession:
 
     def people(self) -> list[dict[str, Any]]:
         """Everybody who is here, each once."""
-        found: dict[str, dict[str, Any]] = {}
+        people: dict[str, dict[str, Any]] = {}
         for viewer, role in self.viewers.items():
             controls = role == "controller" and viewer.may("prompt")
-            entry = found.setdefault(
+            entry = people.setdefault(
                 viewer.principal,
                 {
                     "name": viewer.principal,
@@ -146,7 +146,7 @@ class SharedSession:
             if controls:
                 entry["role"] = "controller"
             entry["approves"] = entry["approves"] or (controls and viewer.may("approve"))
-        return list(found.values())
+        return list(people.values())
 
     def tell_people(self) -> None:
         people = self.people()
