@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 PEERS := tests/peers/node_modules/.installed
 WEB := web/node_modules/.installed
 
-# One for each core; tests wait for a third of their time, so one more is quicker where nothing else runs.
-WORKERS ?= auto
+# Tests wait for a third of their time: three workers for two cores.
+WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) \* 3 / 2)
 
 NEXT := .venv-official-next
 FRAMEWORKS := .venv-adapters
@@ -78,7 +78,7 @@ test-all:  ## the tests on every Python from 3.11 to 3.14 that is here
 	[ -z "$$failed" ] || { echo "Failed on: Python$$failed"; exit 1; }
 
 unit: $(VENV)/.installed $(PEERS) $(WEB) $(NEXT)/.installed  ## the tests alone
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --durations 30 --durations-min 3
 
 # Frameworks warn about each other and about themselves; those are theirs to mend.
 FRAMEWORK_WARNINGS := -W ignore::DeprecationWarning -W ignore::UserWarning -W "ignore:Unclosed <Memory:ResourceWarning"
