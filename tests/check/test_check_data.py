@@ -1,9 +1,12 @@
 """Requirements as data: complete, well-formed, and each rule that can be seen from outside has one."""
 
+import base64
 import re
+import zlib
 from pathlib import Path
 
 from acpella.check import AGENT_AREAS, CLIENT_AREAS, NEEDS, Requirement, frozen_set, set_names
+from acpella.check.agent.prompting import PIXEL
 from acpella.check.excluded import EXCLUDED
 from acpella.check.requirement import LEVELS
 
@@ -49,3 +52,15 @@ def test_frozen_sets_name_requirements_that_exist() -> None:
     assert set_names()
     for name in set_names():
         assert frozen_set(name) <= {r.id for r in ALL}
+
+
+def test_the_picture_that_agents_get_is_whole() -> None:
+    """Agents that decode it refused one whose checksum was wrong, and were blamed for that."""
+    picture, place, pixels = base64.b64decode(PIXEL), 8, b""
+    while place < len(picture):
+        size = int.from_bytes(picture[place : place + 4])
+        chunk, checksum = picture[place + 4 : place + 8 + size], picture[place + 8 + size : place + 12 + size]
+        assert zlib.crc32(chunk).to_bytes(4) == checksum, chunk[:4]
+        pixels += chunk[4:] if chunk.startswith(b"IDAT") else b""
+        place += 12 + size
+    assert zlib.decompress(pixels) == b"\x00\xff\x00\x00"
