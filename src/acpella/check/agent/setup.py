@@ -72,10 +72,13 @@ async def null_servers(probe: Probe) -> None:
 async def mcp_stdio(probe: Probe) -> None:
     """The agent starts an MCP server that speaks stdio, at the latest with the first prompt."""
     seen = probe.new_path()
+    command = [sys.executable, "-I", "-S", mcp_server.__file__, str(seen)]  # a module takes long to load
+    if os.name == "posix":  # on a busy machine even Python takes long
+        command = ["/bin/sh", "-c", 'echo started >"$0"; exec "$@"', str(seen), *command]
     server = {
         "name": "acpella-check",
-        "command": sys.executable,
-        "args": ["-I", "-S", mcp_server.__file__, str(seen)],  # by its path: the package takes long to load
+        "command": command[0],
+        "args": command[1:],
         "env": [{"name": "CHECK_VALUE", "value": "1"}],
     }
     session = await probe.new_session(mcpServers=[server])
