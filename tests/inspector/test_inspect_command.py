@@ -149,6 +149,44 @@ def test_record_html_writes_the_same_page(recording: Path, tmp_path: Path) -> No
     assert recording.read_bytes() == kept
 
 
+def damage(recording: Path) -> list[int]:
+    """Put lines in between that nobody can read, and cut the last one off; gives their numbers."""
+    lines = recording.read_bytes().splitlines()
+    bad = [b"\x00\xff \x1b[2J", b'{"n":1,"dir":"sideways","msg":{}}', b"[]", b"[" * 100_000]
+    recording.write_bytes(b"\n".join([*lines[:3], *bad, *lines[3:]])[:-9])
+    return [*range(4, 8), len(lines) + len(bad)]
+
+
+def test_of_a_damaged_recording_the_rest_is_shown_and_what_is_left_out_is_named(
+    recording: Path, tmp_path: Path
+) -> None:
+    numbers = damage(recording)
+    views = {"--rows": " damaged ", "--stats": "session/prompt", "--times": "end_turn", "--findings": ""}
+    for view, word in views.items():
+        done = inspect(str(recording), view, home=tmp_path)
+        assert done.returncode == 0 and word in done.stdout, view
+        for number in numbers:
+            assert f"talk.jsonl, line {number} is left out: not " in done.stderr, view
+        assert "\x1b" not in done.stdout + done.stderr, view
+
+
+def test_a_damaged_recording_is_still_a_program_a_test_and_a_page(recording: Path, tmp_path: Path) -> None:
+    program, test = as_program(recording), as_test(recording)
+    damage(recording)
+    assert (as_program(recording), as_test(recording)) == (program, test)
+    assert "line 4: not JSON" in as_html(recording)
+
+
+def test_a_file_that_is_no_recording_is_not_listed_line_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "garbage.jsonl"
+    path.write_bytes(bytes(range(256)) * 100)
+    done = inspect(str(path), "--findings", home=tmp_path)
+    assert done.stderr.count("is left out") == 20 and "101 lines of garbage.jsonl are left out" in done.stderr
+    path.write_text('{"acpella":99}\n')
+    newer = inspect(str(path), "--stats", home=tmp_path)
+    assert newer.returncode == 2 and "format 99" in newer.stderr
+
+
 def test_nothing_to_look_at_says_what_to_do(tmp_path: Path) -> None:
     done = inspect(home=tmp_path)
     assert done.returncode != 0

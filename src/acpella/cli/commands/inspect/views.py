@@ -17,6 +17,9 @@ __all__ = ["show_view"]
 
 FOUND = 1
 
+MOST_NAMED = 20
+"""Lines that are named when they cannot be read. Of a file that is no recording, none can."""
+
 
 def show_view(arguments: argparse.Namespace, path: Path) -> int:
     """Show a view of a recording; gives the exit code."""
@@ -49,11 +52,17 @@ def _html(path: Path, out: Path) -> int:
 
 def _lines(path: Path) -> "Iterator[tuple[Row, Item]]":
     from acpella.inspector.rows import Rows
-    from acpella.recording import read
+    from acpella.recording import Damaged, read
 
-    rows = Rows()
+    rows, damaged = Rows(), 0
     for item in read(path):
+        if isinstance(item, Damaged):
+            damaged += 1
+            if damaged <= MOST_NAMED:
+                say(f"{path.name}, line {item.line} is left out: {one_line(item.reason, 200)}")
         yield rows.take(item), item
+    if damaged > MOST_NAMED:
+        say(f"{damaged} lines of {path.name} are left out")
 
 
 def _rows(path: Path, arguments: argparse.Namespace) -> int:
