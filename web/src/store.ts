@@ -3,7 +3,7 @@ import { empty, fold } from "./fold/fold";
 import type { Conversation } from "./fold/model";
 import { batch, computed, signal } from "./libraries";
 import { Connection, Lost, WireError, type Passed } from "./wire/connection";
-import { asList, asObj, asText, isObj, type Entry, type Json, type LogEvent, type Obj, type Person } from "./wire/types";
+import { asList, asObj, asText, isObj, type Entry, type Json, type LogEvent, type Obj, type Person, type Switch } from "./wire/types";
 
 export const connection = new Connection();
 export const entries = signal<Map<string, Entry>>(new Map());
@@ -143,6 +143,8 @@ connection.onNotification = (method, params) => {
     }
     for (const id of asList(params.deleted)) forget(next, asText(id));
     entries.value = next;
+  } else if (method === "_acpella/client_changed" && connection.welcome.value !== null) {
+    connection.welcome.value = { ...connection.welcome.value, switches: asList(params.switches) as unknown as Switch[] };
   }
 };
 
@@ -381,6 +383,17 @@ export async function remove(id: string): Promise<void> {
       forget(next, id);
       entries.value = next;
     });
+  } catch (error) {
+    tell(error);
+  }
+}
+
+/** Let the client do something, or not any more. The agent is started again and told so. */
+export async function switchClient(name: string, on: boolean): Promise<void> {
+  const switches = connection.welcome.value?.switches ?? [];
+  const off = switches.filter((one) => (one.name === name ? !on : !one.on)).map((one) => one.name);
+  try {
+    connection.takeWelcome(await connection.request("_acpella/client", { off }));
   } catch (error) {
     tell(error);
   }

@@ -96,7 +96,10 @@ class InspectorPage:
         if request.method != "GET" and (where != "hold" or request.method != "POST"):
             raise Refusal(405, "only GET is answered here", headers=[(b"allow", b"GET")])
         if where == "sources":
-            answer: object = {"sources": [_told(source) for source in self._sources()]}
+            sources = [_told(source) for source in self._sources()]
+            answer: object = {"sources": sources, "chat": self._chat is not None and self._chat.in_frames}
+        elif where == "rows" and not request.query("source") and not await self._any_source():
+            answer = _NOTHING
         else:
             view = self._view(request.query("source") or "")
             answers = {
@@ -118,6 +121,16 @@ class InspectorPage:
         await request.reply(200, body, kind=b"application/json", headers=headers)
         return True
 
+    async def _any_source(self) -> bool:
+        """Whether there is a conversation. Waits for a while if there is none yet."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + WAIT_SECONDS
+        while not self._sources():
+            if not self._live or loop.time() >= end:
+                return not self._live  # which says then that there is none
+            await asyncio.sleep(LOOK_SECONDS)
+        return True
+
     def _view(self, name: str) -> "_View":
         """The recording that is asked for; the latest if none is named."""
         sources = self._sources()
@@ -131,6 +144,7 @@ class InspectorPage:
                 view = _View(source, live=self._live)
             except OSError as error:
                 raise Refusal(404, f"the recording cannot be read: {error.strerror}") from None
+        view.hold_by(source.control)
         self._views[source.id] = view  # the one that was used last is at the end
         if len(self._views) > MAX_VIEWS:
             self._views.pop(next(iter(self._views))).close()
@@ -152,6 +166,20 @@ def _told(source: Source) -> dict[str, object]:
     }
 
 
+_NOTHING: dict[str, Any] = {
+    "rows": [],
+    "rules": {},
+    "total": 0,
+    "left_out": 0,
+    "live": True,
+    "header": {},
+    "name": "",
+    "source": "",
+    "can_hold": False,
+}
+"""To a page that waits for the first conversation."""
+
+
 class _View:
     """One recording."""
 
@@ -161,7 +189,16 @@ class _View:
         self._log = RecordingLog(source.path)
         self._live = live
         self._reading = asyncio.Lock()
-        self._control = Control(source.control) if source.control else None
+        self._socket = ""
+        self._control: Control | None = None
+
+    def hold_by(self, socket: str) -> None:
+        """Hold messages by this socket: another connection has another one."""
+        if socket != self._socket:
+            if self._control is not None:
+                self._control.drop()
+            self._socket = socket
+            self._control = Control(socket) if socket else None
 
     def close(self) -> None:
         self._log.close()
@@ -279,7 +316,7 @@ class _View:
 
     @property
     def _goes_on(self) -> bool:
-        return self._live and not self._log.ended
+        return self._live and (self._source.goes_on or not self._log.ended)
 
     async def _read(self) -> None:
         async with self._reading:

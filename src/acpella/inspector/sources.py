@@ -1,6 +1,7 @@
 """The conversations that a page can show: one recording, those that run now, or those of a server."""
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import msgspec
 
 from .taps import Tap
 
-__all__ = ["Source", "SourceList", "of_directory", "of_file", "of_taps"]
+__all__ = ["Source", "SourceList", "of_connections", "of_directory", "of_file", "of_taps"]
 
 MAX_SOURCES = 200
 """Conversations that are offered, the latest ones. Without it, a busy server would send endless lists."""
@@ -24,6 +25,8 @@ class Source(msgspec.Struct, frozen=True):
     """Seconds since 1970."""
     control: str = ""
     """The socket where its messages can be held; empty where they cannot be."""
+    goes_on: bool = False
+    """Whether another connection may follow in the same file."""
 
 
 SourceList = Callable[[], list[Source]]
@@ -46,6 +49,19 @@ def of_taps(live: Callable[[], list[Tap]]) -> SourceList:
             name = " ".join(os.path.basename(word) for word in tap.command)
             seen[str(tap.pid)] = Source(str(tap.pid), name, tap.path, tap.started, tap.control)
         return sorted(seen.values(), key=lambda source: source.started)[-MAX_SOURCES:]
+
+    return sources
+
+
+def of_connections(path: Path, name: str, live: Callable[[], list[Tap]]) -> SourceList:
+    """One file, to which connections are added while it is looked at, one after the other."""
+    started = time.time()
+
+    def sources() -> list[Source]:
+        if not path.exists():
+            return []
+        control = next((tap.control for tap in live() if tap.path == str(path)), "")
+        return [Source(path.name, name, str(path), started, control, goes_on=True)]
 
     return sources
 

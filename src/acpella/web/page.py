@@ -47,15 +47,23 @@ class Page:
         writes: bool = True,
         hidden: str = "/inspect",
         records: Path | None = None,
+        switches: bool = False,
+        off: frozenset[str] = frozenset(),
+        in_frames: bool = False,
     ) -> None:
         """`name` is what the agent is called, `cwd` where new sessions work. Without `writes`, agents get no
         more than files to read from this machine. `hidden` is the page that is not offered here.
-        `records` is a file that keeps whose sessions are whose, their names and invitations."""
+        `records` is a file that keeps whose sessions are whose, their names and invitations. With `switches`,
+        a person may switch off what the client declares to the agent, beginning with `off`. With `in_frames`,
+        the inspector shows the page beside the messages."""
         self._hidden = hidden
         self.codes: LaunchCodes = LaunchCodes()
-        self._files = StaticFiles()
+        self.in_frames: bool = in_frames
+        self._files = StaticFiles(in_frames=in_frames)
         self._records = records
-        self._about = About(name=name, cwd=cwd, writes=writes)
+        self._about = About(
+            name=name, cwd=cwd, writes=writes, inspector=hidden != "/inspect", switches=switches, off=off
+        )
 
     def around(self, target: Target) -> Target:
         """The target with its agents shared by the pages that are open."""

@@ -28,6 +28,9 @@ POLICY = "; ".join(
 )
 """Nothing runs but our own files, nothing is fetched from elsewhere, and no text can become markup."""
 
+BESIDE = POLICY.replace("frame-ancestors 'none'", "frame-ancestors 'self'; frame-src 'self'")
+"""The same, but the inspector's page may show the conversation in a frame. Nobody else may."""
+
 WORTH_IT = 1024
 """Bytes of a file from which on it is sent compressed."""
 
@@ -58,7 +61,9 @@ class StaticFile(NamedTuple):
 class StaticFiles:
     """Read once; names that the build did not make are not looked for on the disk."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, in_frames: bool = False) -> None:
+        """With `in_frames`, one page may show another one."""
+        policy = (b"content-security-policy", (BESIDE if in_frames else POLICY).encode())
         self._files: dict[str, StaticFile] = {}
         root = files("acpella.web") / "static"
         manifest: dict[str, str] = msgspec.json.decode(
@@ -73,7 +78,7 @@ class StaticFiles:
                 cache = (b"cache-control", b"public, max-age=31536000, immutable")
                 path = f"/static/{name}"
             small = gzip.compress(data, 9) if len(data) > WORTH_IT else b""
-            headers = [*HEADERS, cache, (b"vary", b"Accept-Encoding")]
+            headers = [policy, *HEADERS[1:], cache, (b"vary", b"Accept-Encoding")]
             self._files[path] = StaticFile(data, small, _kind_of(name), headers)
 
     def find(self, path: str) -> StaticFile | None:

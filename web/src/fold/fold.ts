@@ -39,6 +39,11 @@ export function fold(talk: Conversation, event: LogEvent): void {
       add(talk, { kind: "gone", reason: asText(event.reason), stderr: asText(event.stderr), ...base(talk, event.t) });
       talk.turn = null;
       return;
+    case "client": {
+      const off = asList(event.off).map(asText).join(", ");
+      add(talk, { kind: "note", text: `The agent was started again with a client ${off === "" ? "that can do everything" : `without ${off}`}`, ...base(talk, event.t) });
+      return;
+    }
     case "notice":
       add(talk, { kind: "unknown", name: asText(event.method), raw: event.params ?? null, ...base(talk, event.t) });
       return;

@@ -24,9 +24,11 @@ export function Detail() {
         <h2><span class="dim">{row.n}</span> <Visible text={row.method || row.kind} /> {row.update && <span class="badge accent"><Visible text={row.update} /></span>}</h2>
         <p class="num">{row.t.toFixed(3)} s{row.dir && <> · {row.dir === "out" ? "to the agent" : "from the agent"}</>} · {bytes(row.size ?? 0)}{row.session && <> · <Visible text={row.session} /></>}</p>
       </header>
-      <div class="detail-tabs" role="tablist">
-        <button type="button" role="tab" aria-selected={tab === "tree"} onClick={() => setTab("tree")}>Tree</button>
-        <button type="button" role="tab" aria-selected={tab === "raw"} onClick={() => setTab("raw")}>Raw</button>
+      <div class="detail-tabs">
+        <span role="tablist" aria-label="Message as">
+          <button type="button" role="tab" aria-selected={tab === "tree"} onClick={() => setTab("tree")}>Tree</button>
+          <button type="button" role="tab" aria-selected={tab === "raw"} onClick={() => setTab("raw")}>Raw</button>
+        </span>
         {pair > 0 && <button type="button" class="linkish" onClick={() => void select(pair)}>{row.kind === "req" ? "Answer" : "Request"} {pair}</button>}
         <span class="grow" />
         <CopyAs kind="python" n={row.n} /><CopyAs kind="pytest" n={row.n} />

@@ -69,7 +69,8 @@ export interface Source {
   /** The conversation up to a row, as a program or as a test. */
   copy(as: "python" | "pytest", n: number): Promise<string>;
   save?(): Promise<void>;
-  conversations?(): Promise<Conversation[]>;
+  /** Which there are, and whether there is a page to talk with the agent. */
+  conversations?(): Promise<{ sources: Conversation[]; chat: boolean }>;
   choose?(id: string): void;
   held?(after: number): Promise<HoldState>;
   order?(order: Order): Promise<HoldState>;

@@ -6,7 +6,7 @@ import { Detail } from "./detail";
 import { List } from "./list";
 import { rule, setting } from "./hold";
 import { Holding } from "./holding";
-import { about, canSave, choose, conversations, filter, folding, lockedOut, pairOf, paused, problem, query, rows, save, select, selected, setQuery, shown, source, start, step, times, toggleWord } from "./state";
+import { about, canSave, chat, choose, conversations, filter, folding, lockedOut, pairOf, paused, problem, query, rows, save, select, selected, setQuery, shown, source, start, step, times, toggleWord } from "./state";
 import { ServerSource } from "./sources";
 import { Waterfall } from "./waterfall";
 import { bytes } from "./words";
@@ -49,6 +49,8 @@ export function InspectorPage() {
   const { error } = filter.value;
   const count = times.value?.finding_count ?? 0;
   return (
+    <div class={chat.value ? "with-chat" : "alone"}>
+    {chat.value && <iframe class="chat-frame" src="/" title="Conversation" data-chat />}
     <main class={`insp${selected.value > 0 || count > 0 ? " with-detail" : ""}`}>
       <Bar />
       <div class="notices">
@@ -78,6 +80,7 @@ export function InspectorPage() {
         </div>
       )}
     </main>
+    </div>
   );
 }
 
@@ -124,6 +127,7 @@ function Bar() {
   return (
     <header class="bar">
       <span class="brand"><Icon name="logo" size={18} />acpella</span>
+      {chat.value && <a class="btn quiet chat-link" href="/">Conversation</a>}
       <span class="sep" />
       <h1 class="cut"><Visible text={name || told?.name || "Inspector"} /></h1>
       {told !== null && (told.live ? <span class="badge run">{paused.value ? "paused" : "live"}</span> : <span class="badge">recorded</span>)}

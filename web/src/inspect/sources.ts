@@ -24,8 +24,8 @@ export class ServerSource implements Source {
     sessionStorage.setItem(TOKEN, token.trim());
   }
 
-  async conversations(): Promise<Conversation[]> {
-    return (await this.#get<{ sources: Conversation[] }>("sources")).sources;
+  conversations(): Promise<{ sources: Conversation[]; chat: boolean }> {
+    return this.#get("sources");
   }
 
   choose(id: string): void {

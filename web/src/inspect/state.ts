@@ -22,6 +22,8 @@ export const selected = signal(0);
 export const line = signal<Line | null>(null);
 /** Whether the server wants to know who is asking. */
 export const lockedOut = signal(false);
+/** Whether the conversation itself is beside the messages. */
+export const chat = signal(false);
 export const conversations = signal<readonly Conversation[]>([]);
 const matches = signal<Set<number> | null>(null);
 const opened = signal(new Set<number>());
@@ -61,6 +63,8 @@ export async function start(from: Source): Promise<void> {
       if (mine !== run) return;
       problem.value = "";
       take(got);
+      if (got.live && got.source === "") continue; // nobody has said anything yet
+      source.choose?.(got.source);
       if (!got.live && rows.length >= got.total) {
         await look();
         return;
@@ -85,7 +89,11 @@ export const pause = (ms: number): Promise<void> => new Promise((resolve) => set
 async function list(mine: number): Promise<void> {
   while (mine === run && source.conversations) {
     try {
-      conversations.value = await source.conversations();
+      const got = await source.conversations();
+      batch(() => {
+        conversations.value = got.sources;
+        chat.value = got.chat;
+      });
     } catch {
       // the rows tell what is wrong
     }

@@ -4,6 +4,7 @@ import { connection, current, currentTalk, entries, problem, show, type Talk } f
 import { homely } from "../text/times";
 import { plain } from "../text/visible";
 import { nextWaiting, sessionActions, togglePanel } from "./actions";
+import { Client } from "./client";
 import { Composer, focusComposer } from "./composer";
 import { Dialogs } from "./dialogs";
 import { Icon } from "./icons";
@@ -36,6 +37,7 @@ export function Page() {
           <Head talk={talk} isEmpty={isEmpty} />
           <LostBanner />
           <ProblemBanner />
+          <Client />
           {view === "chat" || isEmpty ? (
             <>
               {talk !== null && !isEmpty && <PlanStrip talk={talk} />}

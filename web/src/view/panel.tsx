@@ -122,13 +122,19 @@ export function PeopleSection({ talk }: { talk: Talk }) {
   );
 }
 
+/** The inspector opens with what this tab knows, so that nobody logs in twice. In its frame, it is open already. */
+export function hasInspector(): boolean {
+  const welcome = connection.welcome.value;
+  return window === top && welcome !== null && welcome.inspector;
+}
+
 export function WireSection({ most = 6 }: { most?: number }) {
   useNow(1000);
   const lines = wire.value.slice(-most).reverse();
   const now = performance.now();
   return (
     <section class="sect">
-      <h2>Wire</h2>
+      <h2>Wire{hasInspector() && <span><a class="linkish" href="/inspect" target="_blank" rel="opener">Open inspector</a></span>}</h2>
       {lines.map((line, index) => (
         <div key={index} class="mini">
           <Icon name={line.out ? "right" : "left"} size={11} class={line.out ? "to-out" : "to-in"} />

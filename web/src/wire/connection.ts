@@ -2,7 +2,7 @@
 import { signal } from "../libraries";
 import { now, setNow } from "../text/clock";
 import { setHome } from "../text/times";
-import { asList, asNumber, asObj, asText, isObj, type Json, type Obj, type Scope, type Welcome } from "./types";
+import { asList, asNumber, asObj, asText, isObj, type Json, type Obj, type Scope, type Switch, type Welcome } from "./types";
 
 const TOKEN = "acpella.token";
 const HANDSHAKE_MS = 10_000;
@@ -159,7 +159,7 @@ export class Connection {
 
   async #greet(socket: WebSocket): Promise<void> {
     try {
-      const result = asObj(
+      this.takeWelcome(
         await this.request("initialize", {
           protocolVersion: 1,
           clientCapabilities: {},
@@ -167,19 +167,6 @@ export class Connection {
           _meta: { acpella: { page: true } },
         }),
       );
-      const mine = asObj(asObj(result._meta).acpella);
-      this.welcome.value = {
-        agentCapabilities: asObj(result.agentCapabilities),
-        agentInfo: asObj(result.agentInfo),
-        authMethods: asList(result.authMethods),
-        user: asText(mine.user),
-        scopes: asList(mine.scopes) as Scope[],
-        agent: asText(mine.agent) || asText(asObj(result.agentInfo).title) || asText(asObj(result.agentInfo).name) || "the agent",
-        cwd: asText(mine.cwd),
-      };
-      setHome(asText(mine.home));
-      const time = asNumber(mine.now);
-      if (time !== null) setNow(time);
       this.#attempting = false;
       this.link.value = { state: "live" };
       this.#steady = setTimeout(() => (this.#delay = FIRST_DELAY), STEADY_MS);
@@ -190,6 +177,26 @@ export class Connection {
         socket.close();
       }
     }
+  }
+
+  /** What the agent can do, and what the server says beside it. */
+  takeWelcome(answer: Json): void {
+    const result = asObj(answer);
+    const mine = asObj(asObj(result._meta).acpella);
+    this.welcome.value = {
+      agentCapabilities: asObj(result.agentCapabilities),
+      agentInfo: asObj(result.agentInfo),
+      authMethods: asList(result.authMethods),
+      user: asText(mine.user),
+      scopes: asList(mine.scopes) as Scope[],
+      agent: asText(mine.agent) || asText(asObj(result.agentInfo).title) || asText(asObj(result.agentInfo).name) || "the agent",
+      cwd: asText(mine.cwd),
+      inspector: mine.inspector === true,
+      switches: asList(mine.switches) as unknown as Switch[],
+    };
+    setHome(asText(mine.home));
+    const time = asNumber(mine.now);
+    if (time !== null) setNow(time);
   }
 
   #lost(why: string): void {

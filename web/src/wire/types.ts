@@ -42,6 +42,16 @@ export interface Welcome {
   scopes: Scope[];
   agent: string;
   cwd: string;
+  /** Whether the inspector is beside this page, and lets its user in. */
+  inspector: boolean;
+  switches: Switch[];
+}
+
+/** Something that the client can do, which a person may switch off. */
+export interface Switch {
+  name: string;
+  words: string;
+  on: boolean;
 }
 
 export const isObj = (value: unknown): value is Obj => typeof value === "object" && value !== null && !Array.isArray(value);

@@ -2,26 +2,18 @@
 
 import argparse
 import asyncio
-import getpass
 import os
-import secrets
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import exits
-from ..session.browser import open_browser
 from ..terminal.output import say
 
 if TYPE_CHECKING:
-    from acpella.rpc import Channel, Receiver
-    from acpella.server.targets import RunningAgent
+    from acpella.rpc import Channel
 
-__all__ = ["ChannelTarget", "declare", "run"]
-
-PRINTED_SECONDS = 600.0
-"""That a link is good for which a person has to copy."""
+__all__ = ["declare", "run"]
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -80,44 +72,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _run(arguments: argparse.Namespace, cwd: Path) -> int:
-    from acpella.server import Runner, ServerSettings, Tokens
-    from acpella.server.logs import set_up_logging
     from acpella.web import Page, records_of
 
-    set_up_logging("text", level="INFO" if arguments.verbose else "WARNING")
+    from ..session.own_page import ChannelTarget, serve_own_page
+
     name, opened, is_remote = _agent(arguments, cwd)
-    token = secrets.token_hex(32)
     records = records_of([name, *arguments.target], "" if is_remote else str(cwd))
     page = Page(name=name, cwd=str(cwd), writes=arguments.write or not is_remote, records=records)
-    runner = Runner(
+    return await serve_own_page(
+        page,
         ChannelTarget(opened),
+        name,
         port=arguments.port,
-        settings=ServerSettings.load(),
-        auth=Tokens({token: _user()}),
-        pages=page,
+        opens=not arguments.no_open,
+        verbose=arguments.verbose,
     )
-    runner.bind()
-    home = runner.url.removesuffix(runner.app.settings.path)
-
-    def link(seconds: float = PRINTED_SECONDS) -> str:
-        return f"{home}/#{page.codes.issue(token, seconds=seconds)}"
-
-    if arguments.no_open or not open_browser(link(60.0)):
-        say(f"{name} is at {link()}")
-    else:
-        say(f"{name} is open in your browser; Enter gives another link, Ctrl-C stops")
-    if sys.stdin.isatty():
-        loop = asyncio.get_running_loop()
-        loop.add_reader(sys.stdin, lambda: sys.stdin.readline() and say(link()))
-    await runner.run()
-    return exits.DONE
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "you"
 
 
 def _agent(arguments: argparse.Namespace, cwd: Path) -> "tuple[str, Callable[[], Channel], bool]":
@@ -145,31 +114,3 @@ def _agent(arguments: argparse.Namespace, cwd: Path) -> "tuple[str, Callable[[],
 
     name, _ = open_target(target, settings=settings, token=bearer)  # says now what is wrong with it
     return name, opened, remote
-
-
-class ChannelTarget:
-    """An agent behind any channel, opened anew for each connection."""
-
-    checks_owners = True  # there is one user
-
-    def __init__(self, opened: "Callable[[], Channel]") -> None:
-        self._opened = opened
-
-    async def start(
-        self, receiver: "Receiver", principal: str, is_detached: Callable[[], bool]
-    ) -> "RunningAgent":
-        """Open a channel; the agent is what it leads to."""
-        channel = self._opened()
-        await channel.open(receiver, write_high=256 * 1024)
-        return _Opened(channel)
-
-    async def close(self) -> None:
-        """Nothing is shared."""
-
-
-class _Opened:
-    def __init__(self, channel: "Channel") -> None:
-        self.channel = channel
-
-    async def close(self) -> None:
-        await self.channel.close()

@@ -66,6 +66,7 @@ class LocalConnection:
         self.principal: str = credential.principal
         self.scopes: frozenset[Scope] = credential.scopes - {"admin"}
         """What may be done on it; whoever comes back to it needs as much."""
+        self.is_admin: bool = "admin" in credential.scopes
         self.profile = profile
         self.resumable: bool = resumable
         self.initialized: bool = False

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw
 
 from acpella._version import __version__
-from acpella.errors import AcpellaError, ConnectionClosed, RpcError
+from acpella.errors import AcpellaError, ConnectionClosed, MethodNotFound, RpcError
 from acpella.rpc.framing import Broken, Framer
 from acpella.rpc.message import write_error
 from acpella.rpc.relay import Frame, Side, read_frame
@@ -22,6 +22,7 @@ from .json_values import as_object
 from .records import SessionRecord, SessionRecords
 from .services import LocalServices, as_error
 from .session import Prompt, SharedSession
+from .switches import switch_of, switches_of, without
 
 __all__ = ["About", "AgentHost"]
 
@@ -47,6 +48,12 @@ class About:
     name: str = ""
     cwd: str = ""
     writes: bool = True
+    inspector: bool = False
+    """Whether the inspector is at `/inspect` beside the page."""
+    switches: bool = False
+    """Whether a person may switch off what the client declares to the agent."""
+    off: frozenset[str] = frozenset()
+    """What is switched off at first."""
 
 
 class _Update(msgspec.Struct):
@@ -93,6 +100,7 @@ class AgentHost:
         self._side = Side(self._write, own_ids=True)
         self._framer = Framer(framing="lines")
         self._services = LocalServices(writes=about.writes)
+        self._off = about.off
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
 
@@ -110,15 +118,9 @@ class AgentHost:
         self._framer = Framer(framing="lines")
         agent = await self._target.start(self, self.principal, lambda: False)
         self._agent = agent
-        capabilities: dict[str, Any] = {
-            **self._services.capabilities(),
-            "session": {"configOptions": {"boolean": {}}, "notices": {}},
-            "elicitation": {"form": {}, "url": {}},
-            "_meta": {"terminal_output": True, "prompt_usage": True},
-        }
         params: dict[str, Any] = {
             "protocolVersion": 1,
-            "clientCapabilities": capabilities,
+            "clientCapabilities": without(self._able, self._off),
             "clientInfo": {"name": "acpella-web", "title": "acpella", "version": __version__},
         }
         try:
@@ -129,6 +131,38 @@ class AgentHost:
             await agent.close()
             raise
         self.initialized = as_object(result)
+
+    @property
+    def _able(self) -> dict[str, Any]:
+        """What the client can do, with nothing switched off."""
+        return {
+            **self._services.capabilities(),
+            "session": {"configOptions": {"boolean": {}}, "notices": {}},
+            "elicitation": {"form": {}, "url": {}},
+            "_meta": {"terminal_output": True, "prompt_usage": True},
+        }
+
+    @property
+    def switches(self) -> list[dict[str, Any]]:
+        """What can be switched, and what is on."""
+        return switches_of(self._able, self._off) if self.about.switches else []
+
+    async def switch_off(self, names: frozenset[str]) -> None:
+        """Start the agent again with a client that can do all but this. Raises `RpcError`: a turn runs."""
+        if any(session.state in ("running", "waiting") for session in self.sessions.values()):
+            raise RpcError("a turn runs; stop it before you change what the client can do", code=-32600)
+        if self._starting is not None and not self._starting.done():
+            await asyncio.wait([self._starting])
+        self._off = names
+        agent, self._agent = self._agent, None
+        watched = [session for session in self.sessions.values() if session.is_open]
+        for session in watched:
+            session.is_open = False
+        if agent is not None:
+            await agent.close()
+        await self.ready()
+        for session in watched:
+            session.note("client", off=sorted(names))
 
     async def close(self) -> None:
         """Let the agent go."""
@@ -391,6 +425,8 @@ class AgentHost:
         session = self.sessions.get(frame.session or "")
         if session is None:
             self._side.refuse(frame.id, RpcError("no such session", code=-32002))
+        elif self._off and switch_of(frame.method, frame.envelope.params) in self._off:
+            self._side.refuse(frame.id, MethodNotFound(f"the client did not offer {frame.method}"))
         elif frame.method in PEOPLE_ANSWER:
             session.ask(frame)
         else:

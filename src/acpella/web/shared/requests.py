@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from acpella.errors import AcpellaError, InvalidParams, RpcError
+from acpella.errors import AcpellaError, InvalidParams, MethodNotFound, RpcError
 from acpella.local.listing import Files
 from acpella.rpc.relay import Frame
 
@@ -19,6 +19,7 @@ from .clock import now
 from .host import AgentHost
 from .json_values import as_object
 from .session import Prompt, SharedSession
+from .switches import names_of
 from .viewer import Role, Viewer
 
 __all__ = ["Requests"]
@@ -60,6 +61,10 @@ class _Find(msgspec.Struct):
     session_id: str = msgspec.field(name="sessionId", default="")
 
 
+class _Switches(msgspec.Struct):
+    off: list[str]
+
+
 class _Opening(msgspec.Struct):
     session_id: str = msgspec.field(name="sessionId", default="")
     cwd: str = ""
@@ -82,6 +87,7 @@ class Requests:
             "_acpella/session/invite": self._invite,
             "_acpella/session/rename": self._rename,
             "_acpella/files": self._find_files,
+            "_acpella/client": self._switch,
             "session/load": self._open,
             "session/resume": self._open,
         }
@@ -130,6 +136,9 @@ class Requests:
 
     async def _initialize(self, frame: Frame) -> object:
         await self._host.ready()
+        return self._welcome()
+
+    def _welcome(self) -> object:
         answer = dict(self._host.initialized)
         about = self._host.about
         mine = {
@@ -139,9 +148,25 @@ class Requests:
             "cwd": about.cwd,
             "home": str(Path.home()),
             "now": int(now() * 1000),
+            "inspector": about.inspector and self._viewer.is_admin,
+            "switches": self._host.switches,
         }
         answer["_meta"] = {**as_object(answer.get("_meta")), "acpella": mine}
         return answer
+
+    async def _switch(self, frame: Frame) -> object:
+        """The client shall declare less to the agent, or more again."""
+        if not self._host.about.switches:
+            raise MethodNotFound("what the client declares cannot be changed here")
+        try:
+            names = names_of(msgspec.json.decode(frame.envelope.params, type=_Switches).off)
+        except ValueError as error:
+            raise InvalidParams(str(error)) from None
+        await self._host.switch_off(names)
+        for viewer in self._shared.viewers:
+            if viewer.principal == self._viewer.principal and viewer is not self._viewer:
+                viewer.notify("_acpella/client_changed", {"switches": self._host.switches})
+        return self._welcome()
 
     async def _list(self, frame: Frame) -> object:
         """The sessions that are open here. What the agent knows besides, a page asks with `session/list`:

@@ -38,6 +38,8 @@ class Viewer:
     def __init__(self, receiver: Receiver, principal: str, scopes: frozenset[Scope]) -> None:
         self.principal = principal
         self.scopes = scopes
+        self.is_admin: bool = getattr(receiver, "is_admin", False)
+        """Whether the inspector would let them in; the scope is none of a connection's."""
         self.watched: dict[Watched, int] = {}
         """Sessions, each with the number of the last event that was sent."""
         self._receiver = receiver

@@ -2,7 +2,7 @@
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +41,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "acpella inspect [options] FILE\n"
         "       acpella inspect [-o FILE] -- COMMAND [ARG...]\n"
         "       acpella inspect [-o FILE] URL\n"
+        "       acpella inspect --chat [options] [URL | -- COMMAND [ARG...]]\n"
         "       acpella inspect"
     )
     parser.epilog = _EPILOG
@@ -69,6 +70,20 @@ def declare(parser: argparse.ArgumentParser) -> None:
     page = parser.add_argument_group("the page")
     page.add_argument("--no-open", action="store_true", help="print the link instead of opening the browser")
     page.add_argument("--port", type=int, default=0, help="port to listen on; default: any free one")
+    chat = parser.add_argument_group("a conversation beside the messages")
+    chat.add_argument(
+        "--chat",
+        action="store_true",
+        help="talk with the agent in the page, with a client whose capabilities can be switched off",
+    )
+    chat.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        metavar="CAPABILITY",
+        help="begin with this one switched off, such as terminal or fs.writeTextFile; may be repeated",
+    )
+    chat.add_argument("--cwd", default=".", metavar="PATH", help="the directory that new sessions work in")
     tap = parser.add_argument_group("between an editor and an agent")
     tap.add_argument(
         "-o", "--output", metavar="FILE", help="record to this file; default: in the state directory"
@@ -89,6 +104,10 @@ def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Nam
     arguments = parser.parse_args(options)
     if command and (arguments.what or arguments.view or arguments.html):
         parser.error("either look at a recording, or stand before an agent")
+    if arguments.chat and not (command or "://" in (arguments.what or "")):
+        parser.error("say which agent to talk with: acpella inspect --chat -- AGENT [ARG...]")
+    if arguments.without and not arguments.chat:
+        parser.error("--without goes with --chat")
     if arguments.filter and arguments.view != "rows":
         parser.error("--filter goes with --rows")
     return argparse.Namespace(command=command, **vars(arguments))
@@ -97,6 +116,8 @@ def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Nam
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; gives the exit code."""
     what: str | None = arguments.what
+    if arguments.chat:
+        return _shown(lambda: _talk(arguments))
     if arguments.command or (what is not None and "://" in what):
         from .tap import stand_between
 
@@ -155,8 +176,19 @@ def _look_at_live(arguments: argparse.Namespace) -> int:
 def _open_page(arguments: argparse.Namespace, sources: "SourceList", name: str) -> int:
     from .server import show_page
 
+    return _shown(lambda: show_page(sources, name, port=arguments.port, opens=not arguments.no_open))
+
+
+def _talk(arguments: argparse.Namespace) -> int:
+    from .chat import talk_and_look
+
+    return talk_and_look(arguments)
+
+
+def _shown(serve: Callable[[], int]) -> int:
+    """Serve a page; gives the exit code."""
     try:
-        return show_page(sources, name, port=arguments.port, opens=not arguments.no_open)
+        return serve()
     except KeyboardInterrupt:
         return exits.DONE
     except ImportError as error:

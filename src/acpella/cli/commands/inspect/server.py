@@ -1,24 +1,18 @@
 """Serves the inspector's page, on this machine only."""
 
 import asyncio
-import secrets
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ... import exits
-from ...session.browser import open_browser
-from ...terminal.output import say
+from ...session.own_page import serve_own_page
 
 if TYPE_CHECKING:
+    from acpella.inspector.page import InspectorPage
     from acpella.inspector.sources import SourceList
     from acpella.rpc import Receiver
-    from acpella.server.targets import RunningAgent
+    from acpella.server.targets import RunningAgent, Target
 
-__all__ = ["show_page"]
-
-PRINTED_SECONDS = 600.0
-"""That a link is good for which a person has to copy."""
+__all__ = ["show_page", "show_pages"]
 
 
 def show_page(sources: "SourceList", name: str, *, port: int, opens: bool) -> int:
@@ -27,37 +21,21 @@ def show_page(sources: "SourceList", name: str, *, port: int, opens: bool) -> in
     Raises:
         OSError: the port is taken.
     """
-    return asyncio.run(_serve(sources, name, port, opens))
-
-
-async def _serve(sources: "SourceList", name: str, port: int, opens: bool) -> int:
     from acpella.inspector.page import InspectorPage
-    from acpella.server import Runner, ServerSettings, Tokens
-    from acpella.server.logs import set_up_logging
 
-    set_up_logging("text", level="WARNING")
-    token = secrets.token_hex(32)
-    page = InspectorPage(sources, live=True)
-    runner = Runner(
-        _NoAgent(), port=port, settings=ServerSettings.load(), auth=Tokens({token: "inspector"}), pages=page
-    )
-    runner.bind()
-    home = runner.url.removesuffix(runner.app.settings.path)
+    return show_pages(InspectorPage(sources, live=True), _NoAgent(), name, port=port, opens=opens)
 
-    def link(seconds: float = PRINTED_SECONDS) -> str:
-        return f"{home}/inspect#{page.codes.issue(token, seconds=seconds)}"
 
-    if opens and open_browser(link(60.0)):
-        say(f"{name} is open in your browser; Enter gives another link, Ctrl-C stops")
-    else:
-        say(f"{name} is at {link()}")
-    if sys.stdin.isatty():
-        asyncio.get_running_loop().add_reader(sys.stdin, lambda: sys.stdin.readline() and say(link()))
-    try:
-        await runner.run()
-    finally:
-        await page.close()
-    return exits.DONE
+def show_pages(page: "InspectorPage", target: "Target", name: str, *, port: int, opens: bool) -> int:
+    """The same for a page with a conversation beside it. Raises OSError."""
+
+    async def serve() -> int:
+        try:
+            return await serve_own_page(page, target, name, path="inspect", port=port, opens=opens)
+        finally:
+            await page.close()
+
+    return asyncio.run(serve())
 
 
 class _NoAgent:

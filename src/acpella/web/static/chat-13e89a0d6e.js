@@ -54,6 +54,11 @@ function fold(talk, event) {
       add(talk, { kind: "gone", reason: asText(event.reason), stderr: asText(event.stderr), ...base(talk, event.t) });
       talk.turn = null;
       return;
+    case "client": {
+      const off = asList(event.off).map(asText).join(", ");
+      add(talk, { kind: "note", text: `The agent was started again with a client ${off === "" ? "that can do everything" : `without ${off}`}`, ...base(talk, event.t) });
+      return;
+    }
     case "notice":
       add(talk, { kind: "unknown", name: asText(event.method), raw: event.params ?? null, ...base(talk, event.t) });
       return;
@@ -546,7 +551,7 @@ var Connection = class {
   }
   async #greet(socket) {
     try {
-      const result = asObj(
+      this.takeWelcome(
         await this.request("initialize", {
           protocolVersion: 1,
           clientCapabilities: {},
@@ -554,19 +559,6 @@ var Connection = class {
           _meta: { acpella: { page: true } }
         })
       );
-      const mine = asObj(asObj(result._meta).acpella);
-      this.welcome.value = {
-        agentCapabilities: asObj(result.agentCapabilities),
-        agentInfo: asObj(result.agentInfo),
-        authMethods: asList(result.authMethods),
-        user: asText(mine.user),
-        scopes: asList(mine.scopes),
-        agent: asText(mine.agent) || asText(asObj(result.agentInfo).title) || asText(asObj(result.agentInfo).name) || "the agent",
-        cwd: asText(mine.cwd)
-      };
-      setHome(asText(mine.home));
-      const time = asNumber(mine.now);
-      if (time !== null) setNow(time);
       this.#attempting = false;
       this.link.value = { state: "live" };
       this.#steady = setTimeout(() => this.#delay = FIRST_DELAY, STEADY_MS);
@@ -577,6 +569,25 @@ var Connection = class {
         socket.close();
       }
     }
+  }
+  /** What the agent can do, and what the server says beside it. */
+  takeWelcome(answer2) {
+    const result = asObj(answer2);
+    const mine = asObj(asObj(result._meta).acpella);
+    this.welcome.value = {
+      agentCapabilities: asObj(result.agentCapabilities),
+      agentInfo: asObj(result.agentInfo),
+      authMethods: asList(result.authMethods),
+      user: asText(mine.user),
+      scopes: asList(mine.scopes),
+      agent: asText(mine.agent) || asText(asObj(result.agentInfo).title) || asText(asObj(result.agentInfo).name) || "the agent",
+      cwd: asText(mine.cwd),
+      inspector: mine.inspector === true,
+      switches: asList(mine.switches)
+    };
+    setHome(asText(mine.home));
+    const time = asNumber(mine.now);
+    if (time !== null) setNow(time);
   }
   #lost(why) {
     this.#attempting = false;
@@ -724,6 +735,8 @@ connection.onNotification = (method, params) => {
     }
     for (const id of asList(params.deleted)) forget(next, asText(id));
     entries.value = next;
+  } else if (method === "_acpella/client_changed" && connection.welcome.value !== null) {
+    connection.welcome.value = { ...connection.welcome.value, switches: asList(params.switches) };
   }
 };
 function forget(from, id) {
@@ -927,6 +940,15 @@ async function remove(id) {
       forget(next, id);
       entries.value = next;
     });
+  } catch (error) {
+    tell(error);
+  }
+}
+async function switchClient(name2, on) {
+  const switches = connection.welcome.value?.switches ?? [];
+  const off = switches.filter((one) => one.name === name2 ? !on : !one.on).map((one) => one.name);
+  try {
+    connection.takeWelcome(await connection.request("_acpella/client", { off }));
   } catch (error) {
     tell(error);
   }
@@ -1466,9 +1488,44 @@ var KEYS = [
   ["Questions", [["Choose an answer", ["1", "…", "9"]], ["Move", ["↑", "↓"]], ["Reject", ["Esc"]]]]
 ];
 
+// src/view/client.tsx
+import { useState as useState4 } from "./libraries-c0a40985b0.js";
+import { jsx as jsx6, jsxs as jsxs5 } from "./libraries-c0a40985b0.js";
+function Client() {
+  const [busy, setBusy] = useState4("");
+  const switches = connection.welcome.value?.switches ?? [];
+  if (switches.length === 0) return null;
+  const off = switches.filter((one) => !one.on);
+  const flip = async (name2, on) => {
+    setBusy(name2);
+    await switchClient(name2, on);
+    setBusy("");
+  };
+  return jsxs5("details", { class: "client", "data-client": true, children: [
+    jsxs5("summary", { children: [
+      jsx6(Icon, { name: "plug", size: 14 }),
+      jsx6("b", { children: "Client" }),
+      jsx6("span", { class: "cut grow", children: off.length === 0 ? "can do everything" : `without ${off.map((one) => one.name).join(", ")}` }),
+      jsx6(Icon, { name: "down", size: 12 })
+    ] }),
+    jsxs5("fieldset", { disabled: busy !== "", "aria-busy": busy !== "", children: [
+      jsx6("legend", { class: "hide", children: "What the client can do" }),
+      switches.map((one) => jsxs5("label", { class: "pick", children: [
+        jsx6("input", { type: "checkbox", checked: one.on !== (busy === one.name), onChange: (event) => void flip(one.name, event.currentTarget.checked) }),
+        jsxs5("span", { children: [
+          plain(one.words),
+          " ",
+          jsx6("code", { children: one.name })
+        ] })
+      ] }, one.name)),
+      jsx6("p", { class: "dim", children: "The agent is started again at each change: a client says once what it can do." })
+    ] })
+  ] });
+}
+
 // src/view/composer.tsx
-import { useEffect as useEffect3, useLayoutEffect as useLayoutEffect3, useRef as useRef4, useState as useState4 } from "./libraries-c0a40985b0.js";
-import { Fragment as Fragment4, jsx as jsx6, jsxs as jsxs5 } from "./libraries-c0a40985b0.js";
+import { useEffect as useEffect3, useLayoutEffect as useLayoutEffect3, useRef as useRef4, useState as useState5 } from "./libraries-c0a40985b0.js";
+import { Fragment as Fragment4, jsx as jsx7, jsxs as jsxs6 } from "./libraries-c0a40985b0.js";
 var MOST_IMAGE = 10 * 1024 * 1024;
 var TWICE = 1500;
 function Composer({ talk }) {
@@ -1479,15 +1536,15 @@ function Composer({ talk }) {
     written.value = next;
   };
   const area = useRef4(null);
-  const [chosen, setChosen] = useState4(0);
-  const [place, setPlace] = useState4(0);
-  const [closed, setClosed] = useState4("");
-  const [files, setFiles] = useState4({ query: null, found: [] });
+  const [chosen, setChosen] = useState5(0);
+  const [place, setPlace] = useState5(0);
+  const [closed, setClosed] = useState5("");
+  const [files, setFiles] = useState5({ query: null, found: [] });
   const wanted = useRef4(null);
   const early = useRef4(null);
   const links = useRef4(/* @__PURE__ */ new Map());
   const escaped = useRef4(0);
-  const [hint, setHint] = useState4("");
+  const [hint, setHint] = useState5("");
   const running = talk !== null && talk.conversation.turn !== null;
   const capabilities = asObj(connection.welcome.value?.agentCapabilities.promptCapabilities);
   const canWrite = may("prompt") && (talk === null || talk.role.value === "controller");
@@ -1618,7 +1675,7 @@ function Composer({ talk }) {
   const lost = connection.link.value.state !== "live";
   const words = !canWrite ? "You watch this session" : running ? "Add to the queue. The agent is working." : innerWidth > 720 ? `Message ${agent}: / for commands, @ for files` : `Message ${agent}`;
   const all = talk === null ? [] : settings(talk.conversation);
-  return jsx6("div", { class: "dock", children: jsxs5(
+  return jsx7("div", { class: "dock", children: jsxs6(
     "div",
     {
       class: "composer",
@@ -1628,28 +1685,28 @@ function Composer({ talk }) {
         if (event.dataTransfer !== null) void attach(event.dataTransfer.files);
       },
       children: [
-        suggestions.length > 0 && jsx6(Choices, { label: slash !== null ? "Commands" : "Files", choices: suggestions, at: picked, onPick: (index) => insert(suggestions[index]), id: "suggestions", foot: [["Tab", "complete"], ["Esc", "close"]] }),
-        talk?.queue.value.map((queued2) => jsxs5("div", { class: "queue", children: [
-          jsx6(Icon, { name: "clock", size: 14 }),
-          jsxs5("span", { class: "cut grow", children: [
+        suggestions.length > 0 && jsx7(Choices, { label: slash !== null ? "Commands" : "Files", choices: suggestions, at: picked, onPick: (index) => insert(suggestions[index]), id: "suggestions", foot: [["Tab", "complete"], ["Esc", "close"]] }),
+        talk?.queue.value.map((queued2) => jsxs6("div", { class: "queue", children: [
+          jsx7(Icon, { name: "clock", size: 14 }),
+          jsxs6("span", { class: "cut grow", children: [
             "Queued: ",
             plain(queued2.blocks.map((one) => asText(one.text)).join(" "))
           ] }),
-          jsx6("button", { type: "button", class: "btn quiet small", onClick: () => {
+          jsx7("button", { type: "button", class: "btn quiet small", onClick: () => {
             talk.queue.value = talk.queue.value.filter((one) => one !== queued2);
             setDraft({ text: queued2.blocks.map((one) => asText(one.text)).join(""), attached: queued2.blocks.filter((one) => one.type === "image" || one.type === "audio") });
           }, children: "Edit" }),
-          jsx6(IconButton, { icon: "cross", size: 14, label: "Do not send it", onClick: () => talk.queue.value = talk.queue.value.filter((one) => one !== queued2) })
+          jsx7(IconButton, { icon: "cross", size: 14, label: "Do not send it", onClick: () => talk.queue.value = talk.queue.value.filter((one) => one !== queued2) })
         ] }, queued2.key)),
-        draft.attached.length > 0 && jsx6("div", { class: "attach in-composer", children: draft.attached.map((one, index) => jsxs5("span", { class: "shot", children: [
-          jsx6(Icon, { name: "image", size: 14 }),
-          jsxs5("span", { children: [
-            jsx6("b", { children: plain(asText(asObj(one._meta).name)) || asText(one.type) }),
-            jsx6("small", { children: bytes(asNumber(asObj(one._meta).size) ?? 0) })
+        draft.attached.length > 0 && jsx7("div", { class: "attach in-composer", children: draft.attached.map((one, index) => jsxs6("span", { class: "shot", children: [
+          jsx7(Icon, { name: "image", size: 14 }),
+          jsxs6("span", { children: [
+            jsx7("b", { children: plain(asText(asObj(one._meta).name)) || asText(one.type) }),
+            jsx7("small", { children: bytes(asNumber(asObj(one._meta).size) ?? 0) })
           ] }),
-          jsx6(IconButton, { icon: "cross", size: 12, label: "Remove", onClick: () => setDraft({ ...draft, attached: draft.attached.filter((other) => other !== one) }) })
+          jsx7(IconButton, { icon: "cross", size: 12, label: "Remove", onClick: () => setDraft({ ...draft, attached: draft.attached.filter((other) => other !== one) }) })
         ] }, index)) }),
-        jsx6(
+        jsx7(
           "textarea",
           {
             ref: area,
@@ -1679,13 +1736,13 @@ function Composer({ talk }) {
             }
           }
         ),
-        jsxs5("div", { class: "composer-row", children: [
-          capabilities.image === true && jsx6(AttachButton, { onFiles: (list2) => void attach(list2) }),
-          all.map((setting) => jsx6(SettingChip, { setting, disabled: !canWrite || !may("approve") }, `${setting.how}-${setting.id}`)),
-          jsx6("span", { class: "grow" }),
-          jsx6("span", { class: "composer-hint", role: "status", children: hint }),
-          talk !== null && jsx6(UsageChip, { usage: talk.conversation.usage }),
-          running && draft.text.trim() === "" && draft.attached.length === 0 ? jsx6("button", { type: "button", class: "send stop", "aria-label": "Stop the agent", title: "Stop the agent", onClick: stop, disabled: !canWrite, children: jsx6(Icon, { name: "stop" }) }) : jsx6("button", { type: "button", class: "send", "aria-label": running ? "Add to the queue" : "Send", title: running ? "Add to the queue" : "Send", onClick: submit, disabled: !canWrite || lost || draft.text.trim() === "" && draft.attached.length === 0, children: jsx6(Icon, { name: "send" }) })
+        jsxs6("div", { class: "composer-row", children: [
+          capabilities.image === true && jsx7(AttachButton, { onFiles: (list2) => void attach(list2) }),
+          all.map((setting) => jsx7(SettingChip, { setting, disabled: !canWrite || !may("approve") }, `${setting.how}-${setting.id}`)),
+          jsx7("span", { class: "grow" }),
+          jsx7("span", { class: "composer-hint", role: "status", children: hint }),
+          talk !== null && jsx7(UsageChip, { usage: talk.conversation.usage }),
+          running && draft.text.trim() === "" && draft.attached.length === 0 ? jsx7("button", { type: "button", class: "send stop", "aria-label": "Stop the agent", title: "Stop the agent", onClick: stop, disabled: !canWrite, children: jsx7(Icon, { name: "stop" }) }) : jsx7("button", { type: "button", class: "send", "aria-label": running ? "Add to the queue" : "Send", title: running ? "Add to the queue" : "Send", onClick: submit, disabled: !canWrite || lost || draft.text.trim() === "" && draft.attached.length === 0, children: jsx7(Icon, { name: "send" }) })
         ] })
       ]
     }
@@ -1709,9 +1766,9 @@ function suggestCommands(commands, query) {
 }
 function AttachButton({ onFiles }) {
   const input = useRef4(null);
-  return jsxs5(Fragment4, { children: [
-    jsx6(IconButton, { icon: "image", label: "Attach an image", onClick: () => input.current?.click() }),
-    jsx6("input", { ref: input, type: "file", accept: "image/*", multiple: true, hidden: true, onChange: (event) => {
+  return jsxs6(Fragment4, { children: [
+    jsx7(IconButton, { icon: "image", label: "Attach an image", onClick: () => input.current?.click() }),
+    jsx7("input", { ref: input, type: "file", accept: "image/*", multiple: true, hidden: true, onChange: (event) => {
       if (event.currentTarget.files !== null) onFiles(event.currentTarget.files);
       event.currentTarget.value = "";
     } })
@@ -1727,13 +1784,13 @@ function UsageChip({ usage }) {
   if (used !== null && size !== null && size > 0) parts2.push(`${Math.round(used / size * 100)} %`);
   else if (used !== null) parts2.push(`${amount(used)} tokens`);
   if (spent !== null) parts2.push(money(spent, asText(cost.currency) || "USD"));
-  return jsxs5("span", { class: "usage only-wide", children: [
-    used !== null && size !== null && size > 0 && jsx6(Meter, { share: used / size, small: true }),
+  return jsxs6("span", { class: "usage only-wide", children: [
+    used !== null && size !== null && size > 0 && jsx7(Meter, { share: used / size, small: true }),
     parts2.join(" · ")
   ] });
 }
 function SettingChip({ setting, disabled }) {
-  const [open2, setOpen] = useState4(false);
+  const [open2, setOpen] = useState5(false);
   const chip = useRef4(null);
   const set = (value) => {
     setOpen(false);
@@ -1743,25 +1800,25 @@ function SettingChip({ setting, disabled }) {
     else void change("session/set_config_option", setting.type === "boolean" ? { configId: setting.id, type: "boolean", value } : { configId: setting.id, value });
   };
   if (setting.type === "boolean") {
-    return jsx6("button", { type: "button", class: "chip switch", role: "switch", "aria-checked": setting.value === true, disabled, title: plain(setting.description), onClick: () => set(setting.value !== true), children: plain(setting.name) });
+    return jsx7("button", { type: "button", class: "chip switch", role: "switch", "aria-checked": setting.value === true, disabled, title: plain(setting.description), onClick: () => set(setting.value !== true), children: plain(setting.name) });
   }
   const current2 = setting.choices.find((one) => one.id === setting.value);
   const isMain = setting.category === "mode" || setting.category === "model";
-  return jsxs5("span", { class: `chip-box${isMain ? "" : " only-wide"}`, children: [
-    jsxs5("button", { ref: chip, type: "button", class: "chip", "aria-haspopup": "listbox", "aria-expanded": open2, disabled, "aria-label": `${plain(setting.name)}: ${plain(current2?.name ?? String(setting.value))}`, onClick: () => setOpen(!open2), children: [
-      setting.category === "mode" && jsx6(Icon, { name: "shield", size: 14 }),
-      !isMain && jsx6("span", { class: "key", children: plain(setting.name) }),
-      jsx6("span", { class: "cut", children: plain(current2?.name ?? String(setting.value)) }),
-      jsx6(Icon, { name: "down", size: 11 })
+  return jsxs6("span", { class: `chip-box${isMain ? "" : " only-wide"}`, children: [
+    jsxs6("button", { ref: chip, type: "button", class: "chip", "aria-haspopup": "listbox", "aria-expanded": open2, disabled, "aria-label": `${plain(setting.name)}: ${plain(current2?.name ?? String(setting.value))}`, onClick: () => setOpen(!open2), children: [
+      setting.category === "mode" && jsx7(Icon, { name: "shield", size: 14 }),
+      !isMain && jsx7("span", { class: "key", children: plain(setting.name) }),
+      jsx7("span", { class: "cut", children: plain(current2?.name ?? String(setting.value)) }),
+      jsx7(Icon, { name: "down", size: 11 })
     ] }),
-    open2 && jsx6(SettingList, { setting, onPick: set, onClose: () => {
+    open2 && jsx7(SettingList, { setting, onPick: set, onClose: () => {
       setOpen(false);
       chip.current?.focus();
     } })
   ] });
 }
 function SettingList({ setting, onPick, onClose }) {
-  const [at, setAt] = useState4(Math.max(0, setting.choices.findIndex((one) => one.id === setting.value)));
+  const [at, setAt] = useState5(Math.max(0, setting.choices.findIndex((one) => one.id === setting.value)));
   const box = useRef4(null);
   useLayoutEffect3(() => {
     box.current?.focus();
@@ -1772,7 +1829,7 @@ function SettingList({ setting, onPick, onClose }) {
     return () => document.removeEventListener("pointerdown", outside, true);
   }, []);
   const choices = setting.choices.map((one) => ({ title: one.name, detail: one.description, group: one.group, icon: "ring", isSet: one.id === setting.value }));
-  return jsx6(
+  return jsx7(
     "div",
     {
       ref: box,
@@ -1791,17 +1848,17 @@ function SettingList({ setting, onPick, onClose }) {
           onClose();
         }
       },
-      children: jsx6(Choices, { label: plain(setting.name), choices, at, onPick: (index) => onPick(setting.choices[index].id), id: `set-${setting.id}`, title: plain(setting.name) })
+      children: jsx7(Choices, { label: plain(setting.name), choices, at, onPick: (index) => onPick(setting.choices[index].id), id: `set-${setting.id}`, title: plain(setting.name) })
     }
   );
 }
 var focusComposer = () => document.querySelector(".composer textarea")?.focus();
 
 // src/view/dialogs.tsx
-import { useState as useState6 } from "./libraries-c0a40985b0.js";
+import { useState as useState7 } from "./libraries-c0a40985b0.js";
 
 // src/view/diff.tsx
-import { diffLines as diffLines2, diffWordsWithSpace, useMemo, useState as useState5 } from "./libraries-c0a40985b0.js";
+import { diffLines as diffLines2, diffWordsWithSpace, useMemo, useState as useState6 } from "./libraries-c0a40985b0.js";
 
 // src/fold/changes.ts
 import { diffLines } from "./libraries-c0a40985b0.js";
@@ -1843,7 +1900,7 @@ var waitingEdits = (talk) => [...talk.calls.values()].filter((call) => call.ques
 
 // src/view/code.tsx
 import { signal as signal4 } from "./libraries-c0a40985b0.js";
-import { Fragment as Fragment5, jsx as jsx7, jsxs as jsxs6 } from "./libraries-c0a40985b0.js";
+import { Fragment as Fragment5, jsx as jsx8, jsxs as jsxs7 } from "./libraries-c0a40985b0.js";
 var loaded = signal4(null);
 var loading = false;
 var MOST2 = 6e4;
@@ -1897,20 +1954,20 @@ function pieceLines(text, language) {
   }
   return lines3;
 }
-var Pieces = ({ of }) => jsx7(Fragment5, { children: of.map((piece, index) => piece.kind ? jsx7("span", { class: piece.kind, children: piece.text }, index) : piece.text) });
+var Pieces = ({ of }) => jsx8(Fragment5, { children: of.map((piece, index) => piece.kind ? jsx8("span", { class: piece.kind, children: piece.text }, index) : piece.text) });
 function Code({ text, language, settled }) {
-  return jsxs6("div", { class: "code", children: [
-    jsxs6("div", { class: "code-head", children: [
-      jsx7("span", { children: language || "text" }),
-      jsx7("span", { class: "grow" }),
-      jsx7(CopyButton, { text: () => text })
+  return jsxs7("div", { class: "code", children: [
+    jsxs7("div", { class: "code-head", children: [
+      jsx8("span", { children: language || "text" }),
+      jsx8("span", { class: "grow" }),
+      jsx8(CopyButton, { text: () => text })
     ] }),
-    jsx7("pre", { tabIndex: 0, children: jsx7("code", { children: settled ? jsx7(Pieces, { of: pieces(text, language.toLowerCase()) }) : text }) })
+    jsx8("pre", { tabIndex: 0, children: jsx8("code", { children: settled ? jsx8(Pieces, { of: pieces(text, language.toLowerCase()) }) : text }) })
   ] });
 }
 
 // src/view/diff.tsx
-import { Fragment as Fragment6, jsx as jsx8, jsxs as jsxs7 } from "./libraries-c0a40985b0.js";
+import { Fragment as Fragment6, jsx as jsx9, jsxs as jsxs8 } from "./libraries-c0a40985b0.js";
 var CONTEXT = 3;
 var MOST_SHOWN = 400;
 var MOST_COMPARED = 4e5;
@@ -2008,8 +2065,8 @@ function folded(rows) {
   return shown;
 }
 function Diff({ path, before, after, sides, whole = false }) {
-  const [opened, setOpened] = useState5(/* @__PURE__ */ new Set());
-  const [all, setAll] = useState5(whole);
+  const [opened, setOpened] = useState6(/* @__PURE__ */ new Set());
+  const [all, setAll] = useState6(whole);
   const rows = useMemo(() => rowsOf(before, after), [before, after]);
   const language = languageOf(path);
   const colours = useMemo(() => ({ before: pieceLines(before, language), after: pieceLines(after, language) }), [before, after, language, highlighter() !== null]);
@@ -2018,22 +2075,22 @@ function Diff({ path, before, after, sides, whole = false }) {
   if (hidden > 0) shown = shown.slice(0, MOST_SHOWN);
   const open2 = (key) => setOpened(/* @__PURE__ */ new Set([...opened, key]));
   const text = (row) => marked((row.kind === "del" ? colours.before[(row.before ?? 1) - 1] : colours.after[(row.after ?? 1) - 1]) ?? [{ text: row.text, kind: "" }], row.marks);
-  return jsxs7("div", { class: "diff-wrap", tabIndex: 0, role: "region", "aria-label": `Change of ${path}`, children: [
-    jsx8("table", { class: sides ? "diff sides" : "diff", children: jsx8("tbody", { children: sides ? sideRows(shown, text, open2) : shown.map((row, index) => jsx8(UnifiedRow, { row, text, open: open2 }, index)) }) }),
-    hidden > 0 && jsx8("button", { type: "button", class: "linkish more-rows", onClick: () => setAll(true), children: `Show ${hidden} more lines` })
+  return jsxs8("div", { class: "diff-wrap", tabIndex: 0, role: "region", "aria-label": `Change of ${path}`, children: [
+    jsx9("table", { class: sides ? "diff sides" : "diff", children: jsx9("tbody", { children: sides ? sideRows(shown, text, open2) : shown.map((row, index) => jsx9(UnifiedRow, { row, text, open: open2 }, index)) }) }),
+    hidden > 0 && jsx9("button", { type: "button", class: "linkish more-rows", onClick: () => setAll(true), children: `Show ${hidden} more lines` })
   ] });
 }
 function GapRow({ gap, open: open2, span }) {
-  return jsx8("tr", { class: "h", children: jsx8("td", { colSpan: span, children: jsx8("button", { type: "button", class: "linkish", onClick: () => open2(gap.key), children: `${gap.count} equal ${gap.count === 1 ? "line" : "lines"}` }) }) });
+  return jsx9("tr", { class: "h", children: jsx9("td", { colSpan: span, children: jsx9("button", { type: "button", class: "linkish", onClick: () => open2(gap.key), children: `${gap.count} equal ${gap.count === 1 ? "line" : "lines"}` }) }) });
 }
 function UnifiedRow({ row, text, open: open2 }) {
-  if (row.kind === "gap") return jsx8(GapRow, { gap: row, open: open2, span: 4 });
+  if (row.kind === "gap") return jsx9(GapRow, { gap: row, open: open2, span: 4 });
   const sign = row.kind === "add" ? "+" : row.kind === "del" ? "−" : "";
-  return jsxs7("tr", { class: row.kind === "add" ? "a" : row.kind === "del" ? "r" : void 0, children: [
-    jsx8("td", { class: "ln", "data-n": row.before ?? "" }),
-    jsx8("td", { class: "ln", "data-n": row.after ?? "" }),
-    jsx8("td", { class: "sg", "data-s": sign, children: sign !== "" && jsx8("span", { class: "hide", children: sign === "+" ? "added" : "removed" }) }),
-    jsx8("td", { class: "tx", children: jsx8(Marked, { of: text(row) }) })
+  return jsxs8("tr", { class: row.kind === "add" ? "a" : row.kind === "del" ? "r" : void 0, children: [
+    jsx9("td", { class: "ln", "data-n": row.before ?? "" }),
+    jsx9("td", { class: "ln", "data-n": row.after ?? "" }),
+    jsx9("td", { class: "sg", "data-s": sign, children: sign !== "" && jsx9("span", { class: "hide", children: sign === "+" ? "added" : "removed" }) }),
+    jsx9("td", { class: "tx", children: jsx9(Marked, { of: text(row) }) })
   ] });
 }
 function sideRows(rows, text, open2) {
@@ -2041,28 +2098,28 @@ function sideRows(rows, text, open2) {
   for (let at = 0; at < rows.length; ) {
     const row = rows[at];
     if (row.kind === "gap") {
-      made.push(jsx8(GapRow, { gap: row, open: open2, span: 4 }, at));
+      made.push(jsx9(GapRow, { gap: row, open: open2, span: 4 }, at));
       at++;
     } else if (row.kind === "same") {
-      made.push(jsx8(SideRow, { left: row, right: row, text }, at));
+      made.push(jsx9(SideRow, { left: row, right: row, text }, at));
       at++;
     } else {
       const start = at;
       const removed = [];
       const added = [];
       for (let one = rows[at]; one !== void 0 && (one.kind === "del" || one.kind === "add"); one = rows[++at]) (one.kind === "del" ? removed : added).push(one);
-      for (let n = 0; n < Math.max(removed.length, added.length); n++) made.push(jsx8(SideRow, { left: removed[n], right: added[n], text }, `${start}.${n}`));
+      for (let n = 0; n < Math.max(removed.length, added.length); n++) made.push(jsx9(SideRow, { left: removed[n], right: added[n], text }, `${start}.${n}`));
     }
   }
   return made;
 }
 function SideRow({ left, right, text }) {
   const kind = (row) => row === void 0 ? "z" : row.kind === "del" ? "r" : row.kind === "add" ? "a" : "";
-  return jsxs7("tr", { children: [
-    jsx8("td", { class: `ln ${kind(left)}`, "data-n": left?.before ?? "" }),
-    jsx8("td", { class: `tx ${kind(left)}`, children: left !== void 0 && jsx8(Marked, { of: text(left) }) }),
-    jsx8("td", { class: `ln mid ${kind(right)}`, "data-n": right?.after ?? "" }),
-    jsx8("td", { class: `tx ${kind(right)}`, children: right !== void 0 && jsx8(Marked, { of: text(right) }) })
+  return jsxs8("tr", { children: [
+    jsx9("td", { class: `ln ${kind(left)}`, "data-n": left?.before ?? "" }),
+    jsx9("td", { class: `tx ${kind(left)}`, children: left !== void 0 && jsx9(Marked, { of: text(left) }) }),
+    jsx9("td", { class: `ln mid ${kind(right)}`, "data-n": right?.after ?? "" }),
+    jsx9("td", { class: `tx ${kind(right)}`, children: right !== void 0 && jsx9(Marked, { of: text(right) }) })
   ] });
 }
 function marked(of, marks) {
@@ -2084,35 +2141,35 @@ function marked(of, marks) {
   return cut;
 }
 function Marked({ of }) {
-  return jsxs7(Fragment6, { children: [
-    of.map((piece, index) => piece.kind.endsWith("!") ? jsx8("mark", { class: piece.kind.slice(0, -1), children: piece.text }, index) : jsx8(Pieces, { of: [piece] }, index)),
+  return jsxs8(Fragment6, { children: [
+    of.map((piece, index) => piece.kind.endsWith("!") ? jsx9("mark", { class: piece.kind.slice(0, -1), children: piece.text }, index) : jsx9(Pieces, { of: [piece] }, index)),
     "\n"
   ] });
 }
 
 // src/view/dialogs.tsx
-import { Fragment as Fragment7, jsx as jsx9, jsxs as jsxs8 } from "./libraries-c0a40985b0.js";
+import { Fragment as Fragment7, jsx as jsx10, jsxs as jsxs9 } from "./libraries-c0a40985b0.js";
 function Dialogs() {
-  return jsxs8(Fragment7, { children: [
-    panels.keys.value && jsx9(KeyList, {}),
-    panels.renaming.value && jsx9(Rename, {}),
-    panels.inviting.value && jsx9(Invite, {}),
-    panels.deleting.value && jsx9(Delete, {}),
-    panels.review.value && jsx9(Review, {})
+  return jsxs9(Fragment7, { children: [
+    panels.keys.value && jsx10(KeyList, {}),
+    panels.renaming.value && jsx10(Rename, {}),
+    panels.inviting.value && jsx10(Invite, {}),
+    panels.deleting.value && jsx10(Delete, {}),
+    panels.review.value && jsx10(Review, {})
   ] });
 }
 function KeyList() {
-  return jsx9(Modal, { label: "Keys", class: "keys-dialog", onClose: () => panels.keys.value = false, children: jsx9("div", { class: "keys", children: KEYS.map(([title, keys]) => jsxs8("div", { children: [
-    jsx9("h2", { children: title }),
-    jsx9("ul", { children: keys.map(([word, combination]) => jsxs8("li", { children: [
+  return jsx10(Modal, { label: "Keys", class: "keys-dialog", onClose: () => panels.keys.value = false, children: jsx10("div", { class: "keys", children: KEYS.map(([title, keys]) => jsxs9("div", { children: [
+    jsx10("h2", { children: title }),
+    jsx10("ul", { children: keys.map(([word, combination]) => jsxs9("li", { children: [
       word,
-      jsx9(Keys, { keys: combination })
+      jsx10(Keys, { keys: combination })
     ] }, word)) })
   ] }, title)) }) });
 }
 function Rename() {
   const id = current.value ?? "";
-  const [title, setTitle] = useState6(titleOf(entries.value.get(id)));
+  const [title, setTitle] = useState7(titleOf(entries.value.get(id)));
   const close = () => {
     panels.renaming.value = false;
   };
@@ -2121,19 +2178,19 @@ function Rename() {
     void rename(id, title);
     close();
   };
-  return jsx9(Modal, { label: "Rename the session", class: "small", onClose: close, children: jsxs8("form", { onSubmit: submit, class: "dialog-form", children: [
-    jsx9("label", { for: "new-title", children: "Name of the session" }),
-    jsx9("input", { id: "new-title", class: "field", value: title, maxLength: 200, onInput: (event) => setTitle(event.currentTarget.value) }),
-    jsxs8("footer", { class: "row-end", children: [
-      jsx9("button", { type: "button", class: "btn quiet", onClick: close, children: "Cancel" }),
-      jsx9("button", { type: "submit", class: "btn primary", children: "Rename" })
+  return jsx10(Modal, { label: "Rename the session", class: "small", onClose: close, children: jsxs9("form", { onSubmit: submit, class: "dialog-form", children: [
+    jsx10("label", { for: "new-title", children: "Name of the session" }),
+    jsx10("input", { id: "new-title", class: "field", value: title, maxLength: 200, onInput: (event) => setTitle(event.currentTarget.value) }),
+    jsxs9("footer", { class: "row-end", children: [
+      jsx10("button", { type: "button", class: "btn quiet", onClick: close, children: "Cancel" }),
+      jsx10("button", { type: "submit", class: "btn primary", children: "Rename" })
     ] })
   ] }) });
 }
 function Invite() {
-  const [user, setUser] = useState6("");
-  const [role, setRole] = useState6("observer");
-  const [done, setDone] = useState6("");
+  const [user, setUser] = useState7("");
+  const [role, setRole] = useState7("observer");
+  const [done, setDone] = useState7("");
   const close = () => {
     panels.inviting.value = false;
   };
@@ -2147,24 +2204,24 @@ function Invite() {
       tell(error);
     }
   };
-  return jsx9(Modal, { label: "Invite somebody", class: "small", onClose: close, children: jsxs8("form", { onSubmit: (event) => void submit(event), class: "dialog-form", children: [
-    jsx9("label", { for: "invited", children: "User name on this server" }),
-    jsx9("input", { id: "invited", class: "field", value: user, required: true, autoComplete: "off", onInput: (event) => setUser(event.currentTarget.value) }),
-    jsx9("p", { class: "hint", children: "The name that stands in the server's token file. The session then shows in their list." }),
-    jsxs8("fieldset", { children: [
-      jsx9("legend", { children: "They may" }),
-      [["observer", "watch"], ["controller", "prompt, and approve if their token allows it"]].map(([value, words]) => jsxs8("label", { class: "pick", children: [
-        jsx9("input", { type: "radio", name: "role", checked: role === value, onChange: () => setRole(value) }),
-        jsx9("span", { children: words })
+  return jsx10(Modal, { label: "Invite somebody", class: "small", onClose: close, children: jsxs9("form", { onSubmit: (event) => void submit(event), class: "dialog-form", children: [
+    jsx10("label", { for: "invited", children: "User name on this server" }),
+    jsx10("input", { id: "invited", class: "field", value: user, required: true, autoComplete: "off", onInput: (event) => setUser(event.currentTarget.value) }),
+    jsx10("p", { class: "hint", children: "The name that stands in the server's token file. The session then shows in their list." }),
+    jsxs9("fieldset", { children: [
+      jsx10("legend", { children: "They may" }),
+      [["observer", "watch"], ["controller", "prompt, and approve if their token allows it"]].map(([value, words]) => jsxs9("label", { class: "pick", children: [
+        jsx10("input", { type: "radio", name: "role", checked: role === value, onChange: () => setRole(value) }),
+        jsx10("span", { children: words })
       ] }, value))
     ] }),
-    done !== "" && jsxs8("p", { class: "hint", role: "status", children: [
+    done !== "" && jsxs9("p", { class: "hint", role: "status", children: [
       done,
       " is invited."
     ] }),
-    jsxs8("footer", { class: "row-end", children: [
-      jsx9("button", { type: "button", class: "btn quiet", onClick: close, children: "Close" }),
-      jsx9("button", { type: "submit", class: "btn primary", children: "Invite" })
+    jsxs9("footer", { class: "row-end", children: [
+      jsx10("button", { type: "button", class: "btn quiet", onClick: close, children: "Close" }),
+      jsx10("button", { type: "submit", class: "btn primary", children: "Invite" })
     ] })
   ] }) });
 }
@@ -2173,20 +2230,20 @@ function Delete() {
   const close = () => {
     panels.deleting.value = false;
   };
-  return jsx9(Modal, { label: "Delete the session", class: "small", onClose: close, children: jsxs8("div", { class: "dialog-form", children: [
-    jsxs8("h2", { children: [
+  return jsx10(Modal, { label: "Delete the session", class: "small", onClose: close, children: jsxs9("div", { class: "dialog-form", children: [
+    jsxs9("h2", { children: [
       "Delete “",
       titleOf(entries.value.get(id)),
       "”?"
     ] }),
-    jsx9("p", { class: "dim", children: "The agent deletes the conversation. Files that it changed stay as they are." }),
-    jsxs8("footer", { class: "row-end", children: [
-      jsx9("button", { type: "button", class: "btn quiet", onClick: close, children: "Keep it" }),
-      jsxs8("button", { type: "button", class: "btn danger", onClick: () => {
+    jsx10("p", { class: "dim", children: "The agent deletes the conversation. Files that it changed stay as they are." }),
+    jsxs9("footer", { class: "row-end", children: [
+      jsx10("button", { type: "button", class: "btn quiet", onClick: close, children: "Keep it" }),
+      jsxs9("button", { type: "button", class: "btn danger", onClick: () => {
         close();
         void remove(id);
       }, children: [
-        jsx9(Icon, { name: "delete", size: 14 }),
+        jsx10(Icon, { name: "delete", size: 14 }),
         "Delete"
       ] })
     ] })
@@ -2194,7 +2251,7 @@ function Delete() {
 }
 function Review() {
   const talk = currentTalk.value;
-  const [sides, setSides] = useState6(innerWidth > 1e3);
+  const [sides, setSides] = useState7(innerWidth > 1e3);
   const close = () => {
     panels.review.value = false;
   };
@@ -2202,20 +2259,20 @@ function Review() {
   talk.version.value;
   const cwd = entries.value.get(talk.id)?.cwd ?? "";
   const diffs = talk.conversation.items.flatMap((item) => item.kind === "tool" && item.status === "completed" ? diffsOf(item) : []);
-  return jsxs8(Modal, { label: "Changes of this session", class: "wide", onClose: close, children: [
-    jsxs8("header", { class: "dialog-head plain-head", children: [
-      jsx9("h2", { children: "Changes of this session" }),
-      jsxs8("span", { class: "tabs", role: "group", "aria-label": "Layout", children: [
-        jsx9("button", { type: "button", "aria-pressed": !sides, onClick: () => setSides(false), children: "Unified" }),
-        jsx9("button", { type: "button", "aria-pressed": sides, onClick: () => setSides(true), children: "Split" })
+  return jsxs9(Modal, { label: "Changes of this session", class: "wide", onClose: close, children: [
+    jsxs9("header", { class: "dialog-head plain-head", children: [
+      jsx10("h2", { children: "Changes of this session" }),
+      jsxs9("span", { class: "tabs", role: "group", "aria-label": "Layout", children: [
+        jsx10("button", { type: "button", "aria-pressed": !sides, onClick: () => setSides(false), children: "Unified" }),
+        jsx10("button", { type: "button", "aria-pressed": sides, onClick: () => setSides(true), children: "Split" })
       ] }),
-      jsx9("button", { type: "button", class: "icon", "aria-label": "Close", onClick: close, children: jsx9(Icon, { name: "cross" }) })
+      jsx10("button", { type: "button", class: "icon", "aria-label": "Close", onClick: close, children: jsx10(Icon, { name: "cross" }) })
     ] }),
-    jsxs8("div", { class: "dialog-body", children: [
-      diffs.length === 0 && jsx9("p", { class: "dim", children: "Nothing was changed through the agent's edits." }),
-      diffs.map((diff, index) => jsxs8("div", { class: "what", children: [
-        jsx9("div", { class: "file-head mono", children: shortPath(asText(diff.path), cwd) }),
-        jsx9(Diff, { path: asText(diff.path), before: asText(diff.oldText), after: asText(diff.newText), sides })
+    jsxs9("div", { class: "dialog-body", children: [
+      diffs.length === 0 && jsx10("p", { class: "dim", children: "Nothing was changed through the agent's edits." }),
+      diffs.map((diff, index) => jsxs9("div", { class: "what", children: [
+        jsx10("div", { class: "file-head mono", children: shortPath(asText(diff.path), cwd) }),
+        jsx10(Diff, { path: asText(diff.path), before: asText(diff.oldText), after: asText(diff.newText), sides })
       ] }, index))
     ] })
   ] });
@@ -2254,10 +2311,10 @@ function useNotices() {
 import { useMemo as useMemo4 } from "./libraries-c0a40985b0.js";
 
 // src/view/tool.tsx
-import { Component as Component2, useState as useState10 } from "./libraries-c0a40985b0.js";
+import { Component as Component2, useState as useState11 } from "./libraries-c0a40985b0.js";
 
 // src/view/content.tsx
-import { useEffect as useEffect5, useMemo as useMemo2, useState as useState8 } from "./libraries-c0a40985b0.js";
+import { useEffect as useEffect5, useMemo as useMemo2, useState as useState9 } from "./libraries-c0a40985b0.js";
 
 // src/text/links.ts
 var SCHEMES = ["http:", "https:", "mailto:"];
@@ -2288,8 +2345,8 @@ function filePath(uri) {
 }
 
 // src/view/markdown.tsx
-import { Component, lexer, useState as useState7 } from "./libraries-c0a40985b0.js";
-import { Fragment as Fragment8, jsx as jsx10, jsxs as jsxs9 } from "./libraries-c0a40985b0.js";
+import { Component, lexer, useState as useState8 } from "./libraries-c0a40985b0.js";
+import { Fragment as Fragment8, jsx as jsx11, jsxs as jsxs10 } from "./libraries-c0a40985b0.js";
 var MOST3 = 4e5;
 var ENDS = 1e4;
 var CHUNK = 24;
@@ -2305,7 +2362,7 @@ var Markdown = class extends Component {
     return next.text !== this.props.text || next.done !== this.props.done;
   }
   render({ text, done }) {
-    if (text.length > MOST3) return jsx10(Long, { text });
+    if (text.length > MOST3) return jsx11(Long, { text });
     if (!text.startsWith(this.#seen.slice(0, 64)) || text.length < this.#at) this.#reset();
     this.#seen = text;
     const tail = read(text.slice(this.#at));
@@ -2315,9 +2372,9 @@ var Markdown = class extends Component {
       this.#settled.at(-1).push(block3);
       this.#at += block3.raw.length;
     }
-    return jsxs9(Fragment8, { children: [
-      this.#settled.map((tokens, index) => jsx10(Settled, { tokens, count: tokens.length }, index)),
-      tail.map((token, index) => jsx10(Block, { token, settled: done }, `t${index}`))
+    return jsxs10(Fragment8, { children: [
+      this.#settled.map((tokens, index) => jsx11(Settled, { tokens, count: tokens.length }, index)),
+      tail.map((token, index) => jsx11(Block, { token, settled: done }, `t${index}`))
     ] });
   }
   #reset() {
@@ -2326,15 +2383,15 @@ var Markdown = class extends Component {
   }
 };
 function Long({ text }) {
-  const [all, setAll] = useState7(false);
-  if (all) return jsx10("pre", { class: "plain", children: text });
-  return jsxs9(Fragment8, { children: [
-    jsx10("pre", { class: "plain", children: text.slice(0, ENDS) }),
-    jsxs9("div", { class: "term-cut", children: [
-      jsx10("span", { children: `${amount(text.length - 2 * ENDS)} characters are not shown` }),
-      jsx10("button", { type: "button", class: "linkish", onClick: () => setAll(true), children: "Show all" })
+  const [all, setAll] = useState8(false);
+  if (all) return jsx11("pre", { class: "plain", children: text });
+  return jsxs10(Fragment8, { children: [
+    jsx11("pre", { class: "plain", children: text.slice(0, ENDS) }),
+    jsxs10("div", { class: "term-cut", children: [
+      jsx11("span", { children: `${amount(text.length - 2 * ENDS)} characters are not shown` }),
+      jsx11("button", { type: "button", class: "linkish", onClick: () => setAll(true), children: "Show all" })
     ] }),
-    jsx10("pre", { class: "plain", children: text.slice(-ENDS) })
+    jsx11("pre", { class: "plain", children: text.slice(-ENDS) })
   ] });
 }
 var Settled = class extends Component {
@@ -2342,8 +2399,8 @@ var Settled = class extends Component {
     return next.count !== this.props.count;
   }
   render({ tokens }) {
-    const blocks2 = tokens.map((token, index) => jsx10(Block, { token, settled: true }, index));
-    return tokens.length < CHUNK ? blocks2 : jsx10("div", { class: "settled", children: blocks2 });
+    const blocks2 = tokens.map((token, index) => jsx11(Block, { token, settled: true }, index));
+    return tokens.length < CHUNK ? blocks2 : jsx11("div", { class: "settled", children: blocks2 });
   }
 };
 function read(text) {
@@ -2368,75 +2425,75 @@ function block2(token, settled) {
       return null;
     case "heading": {
       const inside = inline(token.tokens);
-      return token.depth <= 2 ? jsx10("h2", { children: inside }) : jsx10("h3", { children: inside });
+      return token.depth <= 2 ? jsx11("h2", { children: inside }) : jsx11("h3", { children: inside });
     }
     case "paragraph":
-      return jsx10("p", { children: inline(token.tokens) });
+      return jsx11("p", { children: inline(token.tokens) });
     case "text":
-      return jsx10("p", { children: inline(token.tokens ?? [token]) });
+      return jsx11("p", { children: inline(token.tokens ?? [token]) });
     case "code": {
       const code = token;
-      return jsx10(Code, { text: code.text, language: (code.lang ?? "").split(/\s/)[0] ?? "", settled });
+      return jsx11(Code, { text: code.text, language: (code.lang ?? "").split(/\s/)[0] ?? "", settled });
     }
     case "blockquote":
-      return jsx10("blockquote", { children: blocks(token.tokens, settled) });
+      return jsx11("blockquote", { children: blocks(token.tokens, settled) });
     case "hr":
-      return jsx10("hr", {});
+      return jsx11("hr", {});
     case "list":
       return list(token, settled);
     case "table":
       return table(token);
     case "html":
-      return jsx10("p", { class: "as-is", children: token.raw.trim() });
+      return jsx11("p", { class: "as-is", children: token.raw.trim() });
     default:
-      return jsx10("p", { children: token.raw });
+      return jsx11("p", { children: token.raw });
   }
 }
-var blocks = (tokens, settled) => tokens.map((token, index) => jsx10(Block, { token, settled }, index));
+var blocks = (tokens, settled) => tokens.map((token, index) => jsx11(Block, { token, settled }, index));
 function list(token, settled) {
-  const items = token.items.map((item, index) => jsxs9("li", { class: item.task ? "task" : void 0, children: [
-    item.task && jsx10("span", { class: "task-box", role: "img", "aria-label": item.checked ? "done" : "open", children: item.checked && jsx10(Icon, { name: "check", size: 11 }) }),
-    item.tokens.filter((one) => one.type !== "checkbox").map((one, at) => one.type === "text" ? jsx10("span", { children: inline(one.tokens ?? [one]) }, at) : jsx10(Block, { token: one, settled }, at))
+  const items = token.items.map((item, index) => jsxs10("li", { class: item.task ? "task" : void 0, children: [
+    item.task && jsx11("span", { class: "task-box", role: "img", "aria-label": item.checked ? "done" : "open", children: item.checked && jsx11(Icon, { name: "check", size: 11 }) }),
+    item.tokens.filter((one) => one.type !== "checkbox").map((one, at) => one.type === "text" ? jsx11("span", { children: inline(one.tokens ?? [one]) }, at) : jsx11(Block, { token: one, settled }, at))
   ] }, index));
-  return token.ordered ? jsx10("ol", { start: typeof token.start === "number" ? token.start : 1, children: items }) : jsx10("ul", { children: items });
+  return token.ordered ? jsx11("ol", { start: typeof token.start === "number" ? token.start : 1, children: items }) : jsx11("ul", { children: items });
 }
 function table(token) {
   const side = (index) => token.align[index] === "right" ? "end" : token.align[index] === "center" ? "mid" : void 0;
-  return jsx10("div", { class: "scroll-x", tabIndex: 0, role: "region", "aria-label": "Table", children: jsxs9("table", { children: [
-    jsx10("thead", { children: jsx10("tr", { children: token.header.map((cell, index) => jsx10("th", { class: side(index), children: inline(cell.tokens) }, index)) }) }),
-    jsx10("tbody", { children: token.rows.map((row, at) => jsx10("tr", { children: row.map((cell, index) => jsx10("td", { class: side(index), children: inline(cell.tokens) }, index)) }, at)) })
+  return jsx11("div", { class: "scroll-x", tabIndex: 0, role: "region", "aria-label": "Table", children: jsxs10("table", { children: [
+    jsx11("thead", { children: jsx11("tr", { children: token.header.map((cell, index) => jsx11("th", { class: side(index), children: inline(cell.tokens) }, index)) }) }),
+    jsx11("tbody", { children: token.rows.map((row, at) => jsx11("tr", { children: row.map((cell, index) => jsx11("td", { class: side(index), children: inline(cell.tokens) }, index)) }, at)) })
   ] }) });
 }
 function inline(tokens) {
-  return (tokens ?? []).map((token, index) => jsx10(Inline, { token }, index));
+  return (tokens ?? []).map((token, index) => jsx11(Inline, { token }, index));
 }
 function Inline({ token }) {
   switch (token.type) {
     case "text":
     case "escape": {
       const inner = token.tokens;
-      return inner !== void 0 && inner.length > 0 ? inline(inner) : jsx10(Visible, { text: unescape(token.text) });
+      return inner !== void 0 && inner.length > 0 ? inline(inner) : jsx11(Visible, { text: unescape(token.text) });
     }
     case "strong":
-      return jsx10("strong", { children: inline(token.tokens) });
+      return jsx11("strong", { children: inline(token.tokens) });
     case "em":
-      return jsx10("em", { children: inline(token.tokens) });
+      return jsx11("em", { children: inline(token.tokens) });
     case "del":
-      return jsx10("s", { children: inline(token.tokens) });
+      return jsx11("s", { children: inline(token.tokens) });
     case "codespan":
-      return jsx10("code", { children: jsx10(Visible, { text: unescape(token.text) }) });
+      return jsx11("code", { children: jsx11(Visible, { text: unescape(token.text) }) });
     case "br":
-      return jsx10("br", {});
+      return jsx11("br", {});
     case "link": {
       const link = token;
-      return jsx10(Anchor, { href: link.href, text: link.text, children: inline(link.tokens) });
+      return jsx11(Anchor, { href: link.href, text: link.text, children: inline(link.tokens) });
     }
     case "image": {
       const image = token;
-      return jsx10(Elsewhere, { what: "image", href: image.href, text: image.text });
+      return jsx11(Elsewhere, { what: "image", href: image.href, text: image.text });
     }
     default:
-      return jsx10(Visible, { text: token.raw });
+      return jsx11(Visible, { text: token.raw });
   }
 }
 function unescape(text) {
@@ -2444,26 +2501,26 @@ function unescape(text) {
 }
 function Anchor({ href, text, children }) {
   const link = linkOf(href, text);
-  if (link === null) return jsx10("span", { class: "no-link", title: href, children });
-  return jsxs9(Fragment8, { children: [
-    jsx10("a", { href: link.href, target: "_blank", rel: "noopener noreferrer", title: link.href, children }),
-    (link.deceives || !text.includes(link.host)) && jsxs9("span", { class: link.deceives ? "leads wrong" : "leads", children: [
-      link.deceives && jsx10(Icon, { name: "alert", size: 12 }),
+  if (link === null) return jsx11("span", { class: "no-link", title: href, children });
+  return jsxs10(Fragment8, { children: [
+    jsx11("a", { href: link.href, target: "_blank", rel: "noopener noreferrer", title: link.href, children }),
+    (link.deceives || !text.includes(link.host)) && jsxs10("span", { class: link.deceives ? "leads wrong" : "leads", children: [
+      link.deceives && jsx11(Icon, { name: "alert", size: 12 }),
       link.host
     ] })
   ] });
 }
 function Elsewhere({ what, href, text }) {
-  return jsxs9("span", { class: "elsewhere", children: [
-    jsx10(Icon, { name: "image", size: 14 }),
-    jsx10("span", { children: text || what }),
+  return jsxs10("span", { class: "elsewhere", children: [
+    jsx11(Icon, { name: "image", size: 14 }),
+    jsx11("span", { children: text || what }),
     " ",
-    jsx10(Anchor, { href, text: "", children: "open" })
+    jsx11(Anchor, { href, text: "", children: "open" })
   ] });
 }
 
 // src/view/content.tsx
-import { Fragment as Fragment9, jsx as jsx11, jsxs as jsxs10 } from "./libraries-c0a40985b0.js";
+import { Fragment as Fragment9, jsx as jsx12, jsxs as jsxs11 } from "./libraries-c0a40985b0.js";
 var IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp", "image/svg+xml"];
 function useBlob(data, kind) {
   const made = useMemo2(() => {
@@ -2483,20 +2540,20 @@ function useBlob(data, kind) {
 }
 function Picture({ data, kind, name: name2 }) {
   const blob = useBlob(data, kind);
-  const [size, setSize] = useState8("");
-  const [large, setLarge] = useState8(false);
-  const [broken, setBroken] = useState8(false);
-  if (!IMAGES.includes(kind) || blob === null || broken) return jsxs10("p", { class: "note warn", children: [
-    jsx11(Icon, { name: "alert", size: 14 }),
-    jsxs10("span", { children: [
+  const [size, setSize] = useState9("");
+  const [large, setLarge] = useState9(false);
+  const [broken, setBroken] = useState9(false);
+  if (!IMAGES.includes(kind) || blob === null || broken) return jsxs11("p", { class: "note warn", children: [
+    jsx12(Icon, { name: "alert", size: 14 }),
+    jsxs11("span", { children: [
       "An image that cannot be shown (",
       plain(kind) || "no type",
       ")."
     ] })
   ] });
-  return jsxs10(Fragment9, { children: [
-    jsxs10("button", { type: "button", class: "shot", onClick: () => setLarge(true), "aria-label": `Show ${name2} larger`, children: [
-      jsx11(
+  return jsxs11(Fragment9, { children: [
+    jsxs11("button", { type: "button", class: "shot", onClick: () => setLarge(true), "aria-label": `Show ${name2} larger`, children: [
+      jsx12(
         "img",
         {
           src: blob.url,
@@ -2507,23 +2564,23 @@ function Picture({ data, kind, name: name2 }) {
           onLoad: (event) => setSize(`${event.currentTarget.naturalWidth} × ${event.currentTarget.naturalHeight} · `)
         }
       ),
-      jsxs10("span", { children: [
-        jsx11("b", { children: name2 }),
-        jsxs10("small", { children: [
+      jsxs11("span", { children: [
+        jsx12("b", { children: name2 }),
+        jsxs11("small", { children: [
           size,
           bytes(blob.size)
         ] })
       ] })
     ] }),
-    large && jsx11(Modal, { label: name2, class: "picture", onClose: () => setLarge(false), children: jsx11("img", { src: blob.url, alt: name2 }) })
+    large && jsx12(Modal, { label: name2, class: "picture", onClose: () => setLarge(false), children: jsx12("img", { src: blob.url, alt: name2 }) })
   ] });
 }
 function Sound({ data, kind }) {
   const blob = useBlob(data, kind);
-  if (blob === null) return jsx11("p", { class: "note warn", children: "A sound that cannot be played." });
-  return jsxs10("figure", { class: "sound", children: [
-    jsx11("audio", { controls: true, src: blob.url }),
-    jsxs10("figcaption", { children: [
+  if (blob === null) return jsx12("p", { class: "note warn", children: "A sound that cannot be played." });
+  return jsxs11("figure", { class: "sound", children: [
+    jsx12("audio", { controls: true, src: blob.url }),
+    jsxs11("figcaption", { children: [
       plain(kind),
       " · ",
       bytes(blob.size)
@@ -2534,27 +2591,27 @@ function ContentBlock({ block: block3, done = true }) {
   const raw = block3.raw;
   switch (block3.type) {
     case "text":
-      return jsx11("div", { class: "prose", children: jsx11(Markdown, { text: asText(raw.text), done }) });
+      return jsx12("div", { class: "prose", children: jsx12(Markdown, { text: asText(raw.text), done }) });
     case "image":
-      if (typeof raw.data !== "string" || raw.data === "") return jsx11(FileLink, { uri: asText(raw.uri), name: "image", size: null });
-      return jsx11(Picture, { data: raw.data, kind: asText(raw.mimeType), name: nameOf(asText(raw.uri)) || "image" });
+      if (typeof raw.data !== "string" || raw.data === "") return jsx12(FileLink, { uri: asText(raw.uri), name: "image", size: null });
+      return jsx12(Picture, { data: raw.data, kind: asText(raw.mimeType), name: nameOf(asText(raw.uri)) || "image" });
     case "audio":
-      return jsx11(Sound, { data: asText(raw.data), kind: asText(raw.mimeType) });
+      return jsx12(Sound, { data: asText(raw.data), kind: asText(raw.mimeType) });
     case "resource_link":
-      return jsx11(FileLink, { uri: asText(raw.uri), name: asText(raw.title) || asText(raw.name), size: asNumber(raw.size) });
+      return jsx12(FileLink, { uri: asText(raw.uri), name: asText(raw.title) || asText(raw.name), size: asNumber(raw.size) });
     case "resource": {
       const resource = asObj(raw.resource);
-      if (typeof resource.blob === "string" && IMAGES.includes(asText(resource.mimeType))) return jsx11(Picture, { data: resource.blob, kind: asText(resource.mimeType), name: nameOf(asText(resource.uri)) });
-      return jsxs10("details", { class: "fold", children: [
-        jsxs10("summary", { children: [
-          jsx11(Icon, { name: "chevron", size: 12, class: "chev" }),
-          jsx11("span", { class: "mono", children: nameOf(asText(resource.uri)) || "resource" })
+      if (typeof resource.blob === "string" && IMAGES.includes(asText(resource.mimeType))) return jsx12(Picture, { data: resource.blob, kind: asText(resource.mimeType), name: nameOf(asText(resource.uri)) });
+      return jsxs11("details", { class: "fold", children: [
+        jsxs11("summary", { children: [
+          jsx12(Icon, { name: "chevron", size: 12, class: "chev" }),
+          jsx12("span", { class: "mono", children: nameOf(asText(resource.uri)) || "resource" })
         ] }),
-        jsx11("pre", { class: "raw", children: jsx11(Visible, { text: asText(resource.text) || "(not text)" }) })
+        jsx12("pre", { class: "raw", children: jsx12(Visible, { text: asText(resource.text) || "(not text)" }) })
       ] });
     }
     default:
-      return jsx11(Raw, { value: raw });
+      return jsx12(Raw, { value: raw });
   }
 }
 var nameOf = (uri) => plain(decode(uri.split(/[/\\]/).at(-1) ?? ""));
@@ -2568,11 +2625,11 @@ function decode(text) {
 function FileLink({ uri, name: name2, size }) {
   const path = filePath(uri);
   const link = linkOf(uri, "");
-  return jsxs10("span", { class: "file-link", children: [
-    jsx11(Icon, { name: link === null ? "read" : "fetch", size: 14 }),
-    link === null ? jsx11("span", { class: "mono", children: plain(path ?? (name2 || uri)) }) : jsx11(Anchor, { href: uri, text: name2, children: plain(name2 || uri) }),
-    size !== null && jsx11("small", { children: bytes(size) }),
-    link === null && jsx11(CopyButton, { text: () => path ?? uri, label: "Copy the path" })
+  return jsxs11("span", { class: "file-link", children: [
+    jsx12(Icon, { name: link === null ? "read" : "fetch", size: 14 }),
+    link === null ? jsx12("span", { class: "mono", children: plain(path ?? (name2 || uri)) }) : jsx12(Anchor, { href: uri, text: name2, children: plain(name2 || uri) }),
+    size !== null && jsx12("small", { children: bytes(size) }),
+    link === null && jsx12(CopyButton, { text: () => path ?? uri, label: "Copy the path" })
   ] });
 }
 function Raw({ value, name: name2 }) {
@@ -2581,17 +2638,17 @@ function Raw({ value, name: name2 }) {
     return whole.length > 2e5 ? `${whole.slice(0, 2e5)}
 … ${whole.length - 2e5} more characters` : whole;
   }, [value]);
-  return jsxs10("pre", { class: "raw", tabIndex: 0, "aria-label": name2 ?? "Raw data", children: [
-    name2 !== void 0 && jsxs10("span", { class: "c", children: [
+  return jsxs11("pre", { class: "raw", tabIndex: 0, "aria-label": name2 ?? "Raw data", children: [
+    name2 !== void 0 && jsxs11("span", { class: "c", children: [
       name2,
       " "
     ] }),
-    jsx11(Visible, { text })
+    jsx12(Visible, { text })
   ] });
 }
 
 // src/view/terminal.tsx
-import { useMemo as useMemo3, useState as useState9 } from "./libraries-c0a40985b0.js";
+import { useMemo as useMemo3, useState as useState10 } from "./libraries-c0a40985b0.js";
 
 // src/text/terminal.ts
 import { Anser } from "./libraries-c0a40985b0.js";
@@ -2647,43 +2704,43 @@ function kindOf(one) {
 }
 
 // src/view/terminal.tsx
-import { Fragment as Fragment10, jsx as jsx12, jsxs as jsxs11 } from "./libraries-c0a40985b0.js";
+import { Fragment as Fragment10, jsx as jsx13, jsxs as jsxs12 } from "./libraries-c0a40985b0.js";
 var LAST = 24;
 var MOST4 = 5e3;
 function TerminalOutput({ output, command, whole = false }) {
-  const [all, setAll] = useState9(whole);
+  const [all, setAll] = useState10(whole);
   const lines3 = useMemo3(() => terminalLines(output.replace(/\n$/, "")), [output]);
   const long = lines3.length > LAST + 4;
   const shown = all || !long ? lines3.slice(-MOST4) : lines3.slice(-LAST);
-  return jsxs11(Fragment10, { children: [
-    long && jsxs11("div", { class: "term-cut", children: [
-      jsx12("span", { children: shown.length < lines3.length ? `Last ${shown.length} of ${lines3.length} lines` : `${lines3.length} lines` }),
-      jsx12("button", { type: "button", class: "linkish", "aria-expanded": all, onClick: () => setAll(!all), children: all ? "Show the end" : "Show all" })
+  return jsxs12(Fragment10, { children: [
+    long && jsxs12("div", { class: "term-cut", children: [
+      jsx13("span", { children: shown.length < lines3.length ? `Last ${shown.length} of ${lines3.length} lines` : `${lines3.length} lines` }),
+      jsx13("button", { type: "button", class: "linkish", "aria-expanded": all, onClick: () => setAll(!all), children: all ? "Show the end" : "Show all" })
     ] }),
-    jsxs11("pre", { class: "term", tabIndex: 0, "aria-label": "Output", children: [
-      command !== "" && jsxs11("span", { class: "cmd", children: [
-        jsx12(Visible, { text: command }),
+    jsxs12("pre", { class: "term", tabIndex: 0, "aria-label": "Output", children: [
+      command !== "" && jsxs12("span", { class: "cmd", children: [
+        jsx13(Visible, { text: command }),
         "\n"
       ] }),
-      shown.map((line2, index) => jsx12(Line, { runs: line2, last: index === shown.length - 1 }, index))
+      shown.map((line2, index) => jsx13(Line, { runs: line2, last: index === shown.length - 1 }, index))
     ] })
   ] });
 }
 function Line({ runs, last }) {
-  return jsxs11(Fragment10, { children: [
-    runs.map((run, index) => run.kind ? jsx12("span", { class: run.kind, children: run.text }, index) : run.text),
+  return jsxs12(Fragment10, { children: [
+    runs.map((run, index) => run.kind ? jsx13("span", { class: run.kind, children: run.text }, index) : run.text),
     last ? "" : "\n"
   ] });
 }
 
 // src/view/tool.tsx
-import { Fragment as Fragment11, jsx as jsx13, jsxs as jsxs12 } from "./libraries-c0a40985b0.js";
+import { Fragment as Fragment11, jsx as jsx14, jsxs as jsxs13 } from "./libraries-c0a40985b0.js";
 var ToolCard = class extends Component2 {
   shouldComponentUpdate(next) {
     return next.version !== this.props.version || next.call !== this.props.call || next.cwd !== this.props.cwd;
   }
   render(props) {
-    return jsx13(Card, { ...props });
+    return jsx14(Card, { ...props });
   }
 };
 function outputs(call, terminals) {
@@ -2703,9 +2760,9 @@ function Card({ call, cwd, terminals, compact = false }) {
   const commands = outputs(call, terminals);
   const others = call.content.filter((one) => one.type !== "terminal" && !(one.type === "diff" && typeof one.newText === "string"));
   const isCard = !compact && (diffs.length > 0 || commands.length > 0 || call.question !== null || call.tool === "execute" || call.status === "failed");
-  const [opened, setOpened] = useState10(null);
-  const [raw, setRaw] = useState10(false);
-  const [sides, setSides] = useState10(false);
+  const [opened, setOpened] = useState11(null);
+  const [raw, setRaw] = useState11(false);
+  const [sides, setSides] = useState11(false);
   const bySelf = isCard && call.status !== "pending" && (diffs.length > 0 || commands.some((one) => one.output !== ""));
   const open2 = opened ?? bySelf;
   const location2 = call.locations[0];
@@ -2713,49 +2770,49 @@ function Card({ call, cwd, terminals, compact = false }) {
   const title = plain(call.title) || plain(call.name) || "Tool call";
   const command = commandOf(call.rawInput);
   const beside = command !== "" && call.tool === "execute" && commands.length === 0 ? command : where;
-  return jsxs12("details", { class: `tool${isCard ? " card" : ""}`, "data-kind": call.tool, "data-status": call.question === null ? call.status : "waiting", "data-call": call.id, open: open2, onToggle: (event) => setOpened(event.currentTarget.open), children: [
-    jsxs12("summary", { children: [
-      jsx13(Icon, { name: kindIcon(call.tool) }),
-      jsx13("span", { class: "tool-name", children: title }),
-      beside !== "" && !title.includes(beside) && jsx13("span", { class: "tool-loc", children: plain(beside) }),
-      jsxs12("span", { class: "tool-end", children: [
-        jsx13(End, { call, diffs, commands }),
-        jsx13(Icon, { name: "chevron", size: 12, class: "chev" })
+  return jsxs13("details", { class: `tool${isCard ? " card" : ""}`, "data-kind": call.tool, "data-status": call.question === null ? call.status : "waiting", "data-call": call.id, open: open2, onToggle: (event) => setOpened(event.currentTarget.open), children: [
+    jsxs13("summary", { children: [
+      jsx14(Icon, { name: kindIcon(call.tool) }),
+      jsx14("span", { class: "tool-name", children: title }),
+      beside !== "" && !title.includes(beside) && jsx14("span", { class: "tool-loc", children: plain(beside) }),
+      jsxs13("span", { class: "tool-end", children: [
+        jsx14(End, { call, diffs, commands }),
+        jsx14(Icon, { name: "chevron", size: 12, class: "chev" })
       ] })
     ] }),
-    open2 && jsxs12("div", { class: "tool-body", children: [
-      diffs.map((diff, index) => jsxs12("div", { children: [
-        diffs.length > 1 && jsx13("div", { class: "file-head mono", children: shortPath(asText(diff.path), cwd) }),
-        jsx13(Diff, { path: asText(diff.path), before: asText(diff.oldText), after: asText(diff.newText), sides })
+    open2 && jsxs13("div", { class: "tool-body", children: [
+      diffs.map((diff, index) => jsxs13("div", { children: [
+        diffs.length > 1 && jsx14("div", { class: "file-head mono", children: shortPath(asText(diff.path), cwd) }),
+        jsx14(Diff, { path: asText(diff.path), before: asText(diff.oldText), after: asText(diff.newText), sides })
       ] }, index)),
-      commands.map((one) => jsx13(TerminalOutput, { output: one.output, command: one.command || command }, one.key)),
-      others.map((one, index) => jsx13("div", { class: "tool-content", children: one.type === "content" ? jsx13(ToolText, { content: asObj(one.content) }) : jsx13(Raw, { value: one }) }, index)),
-      call.locations.length > 1 && jsx13("ul", { class: "places", children: call.locations.map((one, index) => jsxs12("li", { class: "mono", children: [
+      commands.map((one) => jsx14(TerminalOutput, { output: one.output, command: one.command || command }, one.key)),
+      others.map((one, index) => jsx14("div", { class: "tool-content", children: one.type === "content" ? jsx14(ToolText, { content: asObj(one.content) }) : jsx14(Raw, { value: one }) }, index)),
+      call.locations.length > 1 && jsx14("ul", { class: "places", children: call.locations.map((one, index) => jsxs13("li", { class: "mono", children: [
         plain(shortPath(asText(one.path), cwd)),
         asNumber(one.line) === null ? "" : `:${String(one.line)}`
       ] }, index)) }),
-      raw && call.rawInput !== void 0 && jsx13(Raw, { name: "rawInput", value: call.rawInput }),
-      raw && call.rawOutput !== void 0 && jsx13(Raw, { name: "rawOutput", value: call.rawOutput }),
-      (call.decision !== null || diffs.length > 0 || call.rawInput !== void 0 || call.rawOutput !== void 0) && jsxs12("div", { class: "tool-foot", children: [
-        call.decision !== null && jsxs12(Fragment11, { children: [
-          jsx13(Icon, { name: "shield", size: 14 }),
-          jsx13("span", { children: decided(call.decision) })
+      raw && call.rawInput !== void 0 && jsx14(Raw, { name: "rawInput", value: call.rawInput }),
+      raw && call.rawOutput !== void 0 && jsx14(Raw, { name: "rawOutput", value: call.rawOutput }),
+      (call.decision !== null || diffs.length > 0 || call.rawInput !== void 0 || call.rawOutput !== void 0) && jsxs13("div", { class: "tool-foot", children: [
+        call.decision !== null && jsxs13(Fragment11, { children: [
+          jsx14(Icon, { name: "shield", size: 14 }),
+          jsx14("span", { children: decided(call.decision) })
         ] }),
-        jsx13("span", { class: "grow" }),
-        (call.rawInput !== void 0 || call.rawOutput !== void 0) && jsx13("button", { type: "button", class: "btn quiet small", "aria-expanded": raw, onClick: () => setRaw(!raw), children: "Raw data" }),
-        diffs.length > 0 && jsxs12("span", { class: "tabs", role: "group", "aria-label": "Layout of the change", children: [
-          jsx13("button", { type: "button", "aria-pressed": !sides, onClick: () => setSides(false), children: "Unified" }),
-          jsx13("button", { type: "button", "aria-pressed": sides, onClick: () => setSides(true), children: "Split" })
+        jsx14("span", { class: "grow" }),
+        (call.rawInput !== void 0 || call.rawOutput !== void 0) && jsx14("button", { type: "button", class: "btn quiet small", "aria-expanded": raw, onClick: () => setRaw(!raw), children: "Raw data" }),
+        diffs.length > 0 && jsxs13("span", { class: "tabs", role: "group", "aria-label": "Layout of the change", children: [
+          jsx14("button", { type: "button", "aria-pressed": !sides, onClick: () => setSides(false), children: "Unified" }),
+          jsx14("button", { type: "button", "aria-pressed": sides, onClick: () => setSides(true), children: "Split" })
         ] })
       ] })
     ] })
   ] });
 }
 function ToolText({ content }) {
-  if (content.type !== "text") return jsx13(ContentBlock, { block: { type: asText(content.type), raw: content } });
+  if (content.type !== "text") return jsx14(ContentBlock, { block: { type: asText(content.type), raw: content } });
   const text = asText(content.text);
   const fenced = /^```[^\n]*\n([\s\S]*?)\n?```\s*$/.exec(text);
-  return jsx13(TerminalOutput, { output: fenced?.[1] ?? text, command: "" });
+  return jsx14(TerminalOutput, { output: fenced?.[1] ?? text, command: "" });
 }
 function End({ call, diffs, commands }) {
   const running = isOpen(call) && call.question === null;
@@ -2768,28 +2825,28 @@ function End({ call, diffs, commands }) {
     added += plus;
     removed += minus;
   }
-  return jsxs12(Fragment11, { children: [
-    diffs.length > 0 && jsx13(PlusMinus, { added, removed }),
-    call.question !== null && jsx13("span", { class: "wait", children: "waits for you" }),
-    running && jsxs12(Fragment11, { children: [
-      jsx13(StateGlyph, { state: "running" }),
-      jsx13("span", { class: "go", children: call.status === "pending" ? "pending" : "running" })
+  return jsxs13(Fragment11, { children: [
+    diffs.length > 0 && jsx14(PlusMinus, { added, removed }),
+    call.question !== null && jsx14("span", { class: "wait", children: "waits for you" }),
+    running && jsxs13(Fragment11, { children: [
+      jsx14(StateGlyph, { state: "running" }),
+      jsx14("span", { class: "go", children: call.status === "pending" ? "pending" : "running" })
     ] }),
-    exit !== null && jsx13("span", { class: exit.ok ? "ok" : "bad", children: exit.text }),
-    call.status === "failed" && (exit === null || exit.ok) && jsx13("span", { class: "bad", children: call.decision !== null && call.decision.optionKind.startsWith("reject") ? "rejected" : "failed" }),
-    (call.status === "cancelled" || call.status === "unfinished") && jsx13("span", { children: call.status }),
-    call.status === "completed" && exit === null && diffs.length === 0 && jsx13(Icon, { name: "check", size: 13, class: "ok" }),
-    jsx13("span", { class: "num took", children: duration((call.until || now2) - call.at) })
+    exit !== null && jsx14("span", { class: exit.ok ? "ok" : "bad", children: exit.text }),
+    call.status === "failed" && (exit === null || exit.ok) && jsx14("span", { class: "bad", children: call.decision !== null && call.decision.optionKind.startsWith("reject") ? "rejected" : "failed" }),
+    (call.status === "cancelled" || call.status === "unfinished") && jsx14("span", { children: call.status }),
+    call.status === "completed" && exit === null && diffs.length === 0 && jsx14(Icon, { name: "check", size: 13, class: "ok" }),
+    jsx14("span", { class: "num took", children: duration((call.until || now2) - call.at) })
   ] });
 }
 function PlusMinus({ added, removed }) {
-  return jsxs12("span", { class: "plusminus", children: [
-    (added > 0 || removed === 0) && jsxs12("ins", { children: [
+  return jsxs13("span", { class: "plusminus", children: [
+    (added > 0 || removed === 0) && jsxs13("ins", { children: [
       "+",
       added
     ] }),
     added > 0 && removed > 0 && " ",
-    removed > 0 && jsxs12("del", { children: [
+    removed > 0 && jsxs13("del", { children: [
       "−",
       removed
     ] })
@@ -2798,11 +2855,11 @@ function PlusMinus({ added, removed }) {
 function decided(decision) {
   if (decision.cancelled) return "Nobody answered; the turn was stopped";
   const words = { allow_once: "Allowed once", allow_always: "Always allowed", reject_once: "Rejected", reject_always: "Always rejected" };
-  return jsxs12(Fragment11, { children: [
+  return jsxs13(Fragment11, { children: [
     words[decision.optionKind] ?? `“${plain(decision.name)}”`,
-    decision.by !== null && jsxs12(Fragment11, { children: [
+    decision.by !== null && jsxs13(Fragment11, { children: [
       " by ",
-      jsx13("b", { children: plain(decision.by) })
+      jsx14("b", { children: plain(decision.by) })
     ] }),
     " after ",
     duration(decision.ms)
@@ -2810,23 +2867,23 @@ function decided(decision) {
 }
 
 // src/view/panel.tsx
-import { Fragment as Fragment12, jsx as jsx14, jsxs as jsxs13 } from "./libraries-c0a40985b0.js";
+import { Fragment as Fragment12, jsx as jsx15, jsxs as jsxs14 } from "./libraries-c0a40985b0.js";
 function Panel({ talk }) {
-  return jsxs13("aside", { class: "panel", "aria-label": "Plan, files, usage, people, wire", children: [
-    jsx14(PlanSection, { talk }),
-    jsx14(FilesSection, { talk }),
-    jsx14(UsageSection, { talk }),
-    jsx14(PeopleSection, { talk }),
-    jsx14(WireSection, {})
+  return jsxs14("aside", { class: "panel", "aria-label": "Plan, files, usage, people, wire", children: [
+    jsx15(PlanSection, { talk }),
+    jsx15(FilesSection, { talk }),
+    jsx15(UsageSection, { talk }),
+    jsx15(PeopleSection, { talk }),
+    jsx15(WireSection, {})
   ] });
 }
 var doneOf = (plan) => `${plan.filter((one) => one.status === "completed").length} of ${plan.length}`;
 function Plan({ plan }) {
-  return jsx14("ol", { class: "plan", children: plan.map((one, index) => jsxs13("li", { "data-status": one.status, children: [
-    jsx14(Icon, { name: one.status === "completed" ? "check" : one.status === "in_progress" ? "half" : "ring", size: 15 }),
-    jsxs13("span", { children: [
+  return jsx15("ol", { class: "plan", children: plan.map((one, index) => jsxs14("li", { "data-status": one.status, children: [
+    jsx15(Icon, { name: one.status === "completed" ? "check" : one.status === "in_progress" ? "half" : "ring", size: 15 }),
+    jsxs14("span", { children: [
       plain(one.content),
-      jsxs13("span", { class: "hide", children: [
+      jsxs14("span", { class: "hide", children: [
         ", ",
         plain(one.status.replace("_", " "))
       ] })
@@ -2837,12 +2894,12 @@ function PlanSection({ talk }) {
   talk.version.value;
   const plan = talk.conversation.plan;
   if (plan.length === 0) return null;
-  return jsxs13("section", { class: "sect", children: [
-    jsxs13("h2", { children: [
+  return jsxs14("section", { class: "sect", children: [
+    jsxs14("h2", { children: [
       "Plan",
-      jsx14("span", { class: "num", children: doneOf(plan) })
+      jsx15("span", { class: "num", children: doneOf(plan) })
     ] }),
-    jsx14(Plan, { plan })
+    jsx15(Plan, { plan })
   ] });
 }
 function PlanStrip({ talk }) {
@@ -2850,14 +2907,14 @@ function PlanStrip({ talk }) {
   const plan = talk.conversation.plan;
   if (plan.length === 0) return null;
   const now2 = plan.find((one) => one.status === "in_progress") ?? plan.find((one) => one.status !== "completed") ?? plan.at(-1);
-  return jsxs13("details", { class: "plan-strip", children: [
-    jsxs13("summary", { children: [
-      jsx14("span", { class: "dots", "aria-hidden": "true", children: plan.slice(0, 8).map((one, index) => jsx14("i", { class: one.status === "completed" ? "d" : one.status === "in_progress" ? "g" : "" }, index)) }),
-      jsx14("b", { class: "cut grow", children: plain(now2.content) }),
-      jsx14("span", { class: "dim num", children: doneOf(plan) }),
-      jsx14(Icon, { name: "down", size: 12 })
+  return jsxs14("details", { class: "plan-strip", children: [
+    jsxs14("summary", { children: [
+      jsx15("span", { class: "dots", "aria-hidden": "true", children: plan.slice(0, 8).map((one, index) => jsx15("i", { class: one.status === "completed" ? "d" : one.status === "in_progress" ? "g" : "" }, index)) }),
+      jsx15("b", { class: "cut grow", children: plain(now2.content) }),
+      jsx15("span", { class: "dim num", children: doneOf(plan) }),
+      jsx15(Icon, { name: "down", size: 12 })
     ] }),
-    jsx14(Plan, { plan })
+    jsx15(Plan, { plan })
   ] });
 }
 function FilesSection({ talk }) {
@@ -2865,18 +2922,18 @@ function FilesSection({ talk }) {
   const changes = useMemo4(() => changesOf(talk.conversation.items), [talk.version.value, talk]);
   const waiting = waitingEdits(talk.conversation);
   const cwd = entries.value.get(talk.id)?.cwd ?? "";
-  return jsxs13("section", { class: "sect", children: [
-    jsxs13("h2", { children: [
+  return jsxs14("section", { class: "sect", children: [
+    jsxs14("h2", { children: [
       "Files changed",
-      jsx14("span", { children: changes.length > 0 ? jsx14("button", { type: "button", class: "linkish", onClick: () => panels.review.value = true, children: "Review" }) : "0" })
+      jsx15("span", { children: changes.length > 0 ? jsx15("button", { type: "button", class: "linkish", onClick: () => panels.review.value = true, children: "Review" }) : "0" })
     ] }),
-    changes.length === 0 && jsxs13("p", { class: "dim", children: [
+    changes.length === 0 && jsxs14("p", { class: "dim", children: [
       "None yet.",
       waiting > 0 && ` ${waiting === 1 ? "One edit waits" : `${waiting} edits wait`} for an answer.`
     ] }),
-    changes.map((one) => jsxs13("div", { class: "file", children: [
-      jsx14("span", { class: "cut", children: plain(shortPath(one.path, cwd)) }),
-      jsx14(PlusMinus, { added: one.added, removed: one.removed })
+    changes.map((one) => jsxs14("div", { class: "file", children: [
+      jsx15("span", { class: "cut", children: plain(shortPath(one.path, cwd)) }),
+      jsx15(PlusMinus, { added: one.added, removed: one.removed })
     ] }, one.path))
   ] });
 }
@@ -2893,25 +2950,25 @@ function UsageSection({ talk }) {
   const counts2 = COUNTS.map(([name2, word]) => [word, asNumber(turn[name2])]).filter(([, value]) => value !== null && value > 0);
   if (used === null && spent === null && counts2.length === 0) return null;
   const share = used !== null && size !== null && size > 0 ? used / size : null;
-  return jsxs13("section", { class: "sect", children: [
-    jsxs13("h2", { children: [
+  return jsxs14("section", { class: "sect", children: [
+    jsxs14("h2", { children: [
       "Usage",
-      spent !== null && jsx14("span", { class: "num", children: money(spent, asText(cost.currency) || "USD") })
+      spent !== null && jsx15("span", { class: "num", children: money(spent, asText(cost.currency) || "USD") })
     ] }),
-    share !== null && jsx14(Meter, { share, label: `${Math.round(share * 100)} % of the context used` }),
-    jsxs13("dl", { class: "pairs", children: [
-      used !== null && jsxs13(Fragment12, { children: [
-        jsx14("dt", { children: "Context" }),
-        jsxs13("dd", { children: [
+    share !== null && jsx15(Meter, { share, label: `${Math.round(share * 100)} % of the context used` }),
+    jsxs14("dl", { class: "pairs", children: [
+      used !== null && jsxs14(Fragment12, { children: [
+        jsx15("dt", { children: "Context" }),
+        jsxs14("dd", { children: [
           amount(used),
           size !== null && ` of ${amount(size)}`,
           share !== null && ` · ${Math.round(share * 100)} %`
         ] })
       ] }),
-      counts2.map(([word, value]) => [jsxs13("dt", { children: [
+      counts2.map(([word, value]) => [jsxs14("dt", { children: [
         word,
         ", last turn"
-      ] }, word), jsx14("dd", { children: amount(value ?? 0) }, `${word}v`)])
+      ] }, word), jsx15("dd", { children: amount(value ?? 0) }, `${word}v`)])
     ] })
   ] });
 }
@@ -2920,16 +2977,16 @@ function PeopleSection({ talk }) {
   const me = connection.welcome.value?.user;
   const isOwner = entries.value.get(talk.id)?.owner === me;
   if (people.length === 0) return null;
-  return jsxs13("section", { class: "sect", children: [
-    jsxs13("h2", { children: [
+  return jsxs14("section", { class: "sect", children: [
+    jsxs14("h2", { children: [
       "People",
-      jsx14("span", { children: isOwner ? jsx14("button", { type: "button", class: "linkish", onClick: () => panels.inviting.value = true, children: "Invite" }) : people.length })
+      jsx15("span", { children: isOwner ? jsx15("button", { type: "button", class: "linkish", onClick: () => panels.inviting.value = true, children: "Invite" }) : people.length })
     ] }),
-    people.map((one) => jsxs13("div", { class: "who", children: [
-      jsx14(Avatar, { name: one.name || "?", big: true }),
-      jsxs13("span", { children: [
-        jsx14("b", { children: plain(one.name) || "You" }),
-        jsxs13("small", { children: [
+    people.map((one) => jsxs14("div", { class: "who", children: [
+      jsx15(Avatar, { name: one.name || "?", big: true }),
+      jsxs14("span", { children: [
+        jsx15("b", { children: plain(one.name) || "You" }),
+        jsxs14("small", { children: [
           one.role === "observer" ? "watches" : one.approves ? one.owner ? "controls" : "may prompt and approve" : "may prompt",
           one.name === me && " · you"
         ] })
@@ -2937,26 +2994,33 @@ function PeopleSection({ talk }) {
     ] }, one.name))
   ] });
 }
+function hasInspector() {
+  const welcome = connection.welcome.value;
+  return window === top && welcome !== null && welcome.inspector;
+}
 function WireSection({ most = 6 }) {
   useNow(1e3);
   const lines3 = wire.value.slice(-most).reverse();
   const now2 = performance.now();
-  return jsxs13("section", { class: "sect", children: [
-    jsx14("h2", { children: "Wire" }),
-    lines3.map((line2, index) => jsxs13("div", { class: "mini", children: [
-      jsx14(Icon, { name: line2.out ? "right" : "left", size: 11, class: line2.out ? "to-out" : "to-in" }),
-      jsxs13("b", { children: [
+  return jsxs14("section", { class: "sect", children: [
+    jsxs14("h2", { children: [
+      "Wire",
+      hasInspector() && jsx15("span", { children: jsx15("a", { class: "linkish", href: "/inspect", target: "_blank", rel: "opener", children: "Open inspector" }) })
+    ] }),
+    lines3.map((line2, index) => jsxs14("div", { class: "mini", children: [
+      jsx15(Icon, { name: line2.out ? "right" : "left", size: 11, class: line2.out ? "to-out" : "to-in" }),
+      jsxs14("b", { children: [
         plain(line2.name),
         line2.count > 1 && ` ×${line2.count}`
       ] }),
-      jsx14("span", { children: duration(now2 - line2.at) })
+      jsx15("span", { children: duration(now2 - line2.at) })
     ] }, index))
   ] });
 }
 
 // src/view/questions.tsx
-import { signal as signal5, useEffect as useEffect6, useLayoutEffect as useLayoutEffect4, useMemo as useMemo5, useRef as useRef5, useState as useState11 } from "./libraries-c0a40985b0.js";
-import { Fragment as Fragment13, jsx as jsx15, jsxs as jsxs14 } from "./libraries-c0a40985b0.js";
+import { signal as signal5, useEffect as useEffect6, useLayoutEffect as useLayoutEffect4, useMemo as useMemo5, useRef as useRef5, useState as useState12 } from "./libraries-c0a40985b0.js";
+import { Fragment as Fragment13, jsx as jsx16, jsxs as jsxs15 } from "./libraries-c0a40985b0.js";
 var ARMED_AFTER = 400;
 var later = signal5(/* @__PURE__ */ new Set());
 var keyOf = (talk, question) => `${talk.id}/${talk.epoch}/${question.number}`;
@@ -2970,16 +3034,16 @@ function Questions({ talk }) {
     later.value = /* @__PURE__ */ new Set([...later.value, keyOf(talk, question)]);
   };
   const props = { talk, question, putAside, more: waiting.length - 1 };
-  if (question.method === "session/request_permission") return jsx15(Permission, { ...props }, question.number);
-  if (question.method === "elicitation/create" && question.params.mode === "url") return jsx15(PageToOpen, { ...props }, question.number);
-  if (question.method === "elicitation/create") return jsx15(Form, { ...props }, question.number);
+  if (question.method === "session/request_permission") return jsx16(Permission, { ...props }, question.number);
+  if (question.method === "elicitation/create" && question.params.mode === "url") return jsx16(PageToOpen, { ...props }, question.number);
+  if (question.method === "elicitation/create") return jsx16(Form, { ...props }, question.number);
   return null;
 }
 function takeUp(talk) {
   later.value = new Set([...later.value].filter((key) => !key.startsWith(`${talk.id}/`)));
 }
 function useArmed() {
-  const [armed, setArmed] = useState11(false);
+  const [armed, setArmed] = useState12(false);
   useEffect6(() => {
     const timer = setTimeout(() => setArmed(true), ARMED_AFTER);
     return () => clearTimeout(timer);
@@ -3004,7 +3068,7 @@ var MEANINGS = {
 function Permission({ talk, question, putAside, more }) {
   const armed = useArmed();
   const box = useRef5(null);
-  const [raw, setRaw] = useState11(false);
+  const [raw, setRaw] = useState12(false);
   const asked = asObj(question.params.toolCall);
   const call = talk.conversation.calls.get(asText(asked.toolCallId));
   const options = asList(question.params.options).filter(isObj);
@@ -3029,32 +3093,32 @@ function Permission({ talk, question, putAside, more }) {
       buttons[(at + (event.key === "ArrowDown" ? 1 : -1) + buttons.length) % buttons.length]?.focus();
     }
   };
-  return jsx15(Modal, { label: titleOf2(call, cwd), class: "question", onClose: () => rejects !== void 0 ? choose2(rejects) : putAside(), children: jsxs14("div", { ref: box, onKeyDown: onKey, "data-question": question.number, children: [
-    jsx15(Head, { icon: kindIcon(call?.tool ?? "other"), title: titleOf2(call, cwd), question, badge: call?.tool ?? "" }),
-    jsxs14("div", { class: "dialog-body", children: [
-      call !== void 0 && jsx15(What, { call, cwd }),
-      raw && jsx15(Raw, { name: "request", value: question.params }),
-      jsx15("div", { class: "answers", children: options.map((option, index) => {
+  return jsx16(Modal, { label: titleOf2(call, cwd), class: "question", onClose: () => rejects !== void 0 ? choose2(rejects) : putAside(), children: jsxs15("div", { ref: box, onKeyDown: onKey, "data-question": question.number, children: [
+    jsx16(Head, { icon: kindIcon(call?.tool ?? "other"), title: titleOf2(call, cwd), question, badge: call?.tool ?? "" }),
+    jsxs15("div", { class: "dialog-body", children: [
+      call !== void 0 && jsx16(What, { call, cwd }),
+      raw && jsx16(Raw, { name: "request", value: question.params }),
+      jsx16("div", { class: "answers", children: options.map((option, index) => {
         const kind = asText(option.kind);
         const allows = kind.startsWith("allow");
-        return jsxs14("button", { type: "button", class: "answer", "data-kind": kind, "data-reject": option === rejects ? "" : void 0, "aria-disabled": !armed, onClick: () => choose2(option), children: [
-          index < 9 ? jsx15("kbd", { children: index + 1 }) : jsx15("span", {}),
-          jsx15(Icon, { name: allows ? "check" : kind.startsWith("reject") ? "cross" : "right", class: allows ? "yes" : "no" }),
-          jsx15("b", { children: jsx15(Visible, { text: asText(option.name) || kind }) }),
-          jsx15("span", { children: MEANINGS[kind] ?? plain(kind) })
+        return jsxs15("button", { type: "button", class: "answer", "data-kind": kind, "data-reject": option === rejects ? "" : void 0, "aria-disabled": !armed, onClick: () => choose2(option), children: [
+          index < 9 ? jsx16("kbd", { children: index + 1 }) : jsx16("span", {}),
+          jsx16(Icon, { name: allows ? "check" : kind.startsWith("reject") ? "cross" : "right", class: allows ? "yes" : "no" }),
+          jsx16("b", { children: jsx16(Visible, { text: asText(option.name) || kind }) }),
+          jsx16("span", { children: MEANINGS[kind] ?? plain(kind) })
         ] }, index);
       }) })
     ] }),
-    jsxs14(Foot, { talk, children: [
-      more > 0 && jsxs14("span", { class: "dim", children: [
+    jsxs15(Foot, { talk, children: [
+      more > 0 && jsxs15("span", { class: "dim", children: [
         more,
         " more ",
         more === 1 ? "question" : "questions"
       ] }),
-      jsx15("button", { type: "button", class: "btn quiet", onClick: putAside, children: "Later" }),
-      jsx15("button", { type: "button", class: "btn quiet", "aria-expanded": raw, onClick: () => setRaw(!raw), children: "Raw data" }),
-      rejects !== void 0 && jsxs14("span", { class: "only-wide esc", children: [
-        jsx15("kbd", { children: "Esc" }),
+      jsx16("button", { type: "button", class: "btn quiet", onClick: putAside, children: "Later" }),
+      jsx16("button", { type: "button", class: "btn quiet", "aria-expanded": raw, onClick: () => setRaw(!raw), children: "Raw data" }),
+      rejects !== void 0 && jsxs15("span", { class: "only-wide esc", children: [
+        jsx16("kbd", { children: "Esc" }),
         " reject"
       ] })
     ] })
@@ -3079,71 +3143,71 @@ function What({ call, cwd }) {
   const hidden = useMemo5(() => countHidden(everything), [everything]);
   const paths = [.../* @__PURE__ */ new Set([...diffs.map((diff) => asText(diff.path)), ...call.locations.map((one) => asText(one.path))])].filter((path) => path !== "");
   const outside = cwd !== "" && paths.some((path) => path.startsWith("/") && path !== cwd && !path.startsWith(cwd.endsWith("/") ? cwd : `${cwd}/`));
-  return jsxs14(Fragment13, { children: [
-    jsxs14("div", { class: "what", children: [
-      diffs.map((diff, index) => jsx15(Diff, { path: asText(diff.path), before: asText(diff.oldText), after: asText(diff.newText), sides: false, whole: true }, index)),
-      command !== "" && jsx15("pre", { tabIndex: 0, children: jsx15(Visible, { text: command }) }),
-      command === "" && diffs.length === 0 && jsx15("p", { class: "what-title", children: jsx15(Visible, { text: call.title }) }),
+  return jsxs15(Fragment13, { children: [
+    jsxs15("div", { class: "what", children: [
+      diffs.map((diff, index) => jsx16(Diff, { path: asText(diff.path), before: asText(diff.oldText), after: asText(diff.newText), sides: false, whole: true }, index)),
+      command !== "" && jsx16("pre", { tabIndex: 0, children: jsx16(Visible, { text: command }) }),
+      command === "" && diffs.length === 0 && jsx16("p", { class: "what-title", children: jsx16(Visible, { text: call.title }) }),
       others.map((one, index) => {
         const content = asObj(one.content);
-        return content.type === "text" ? jsx15("pre", { class: "what-text", children: jsx15(Visible, { text: asText(content.text) }) }, index) : jsx15(ContentBlock, { block: { type: asText(content.type), raw: content } }, index);
+        return content.type === "text" ? jsx16("pre", { class: "what-text", children: jsx16(Visible, { text: asText(content.text) }) }, index) : jsx16(ContentBlock, { block: { type: asText(content.type), raw: content } }, index);
       }),
-      jsxs14("dl", { class: "facts", children: [
-        Object.entries(rest).map(([name2, value]) => jsx15(Fact, { name: plain(name2), children: jsx15(Visible, { text: wordsOf(value) }) }, name2)),
-        paths.map((path, index) => jsx15(Fact, { name: index === 0 ? "File" : "", children: jsx15(Visible, { text: path }) }, `at ${path}`)),
-        command !== "" && place !== "" && jsx15(Fact, { name: "In", children: jsx15(Visible, { text: place }) }),
+      jsxs15("dl", { class: "facts", children: [
+        Object.entries(rest).map(([name2, value]) => jsx16(Fact, { name: plain(name2), children: jsx16(Visible, { text: wordsOf(value) }) }, name2)),
+        paths.map((path, index) => jsx16(Fact, { name: index === 0 ? "File" : "", children: jsx16(Visible, { text: path }) }, `at ${path}`)),
+        command !== "" && place !== "" && jsx16(Fact, { name: "In", children: jsx16(Visible, { text: place }) }),
         diffs.map((diff, index) => {
           const [added, removed] = count(diff);
-          return jsxs14(Fact, { name: "Change", words: true, children: [
-            jsx15(PlusMinus, { added, removed }),
+          return jsxs15(Fact, { name: "Change", words: true, children: [
+            jsx16(PlusMinus, { added, removed }),
             outside ? ", outside the working directory" : ", inside the working directory"
           ] }, index);
         })
       ] })
     ] }),
-    hidden > 0 && jsxs14("p", { class: "note warn", children: [
-      jsx15(Icon, { name: "alert", size: 14 }),
-      jsxs14("span", { children: [
-        jsx15("b", { children: hidden === 1 ? "One character, or gap, is invisible." : `${hidden} characters, or gaps, are invisible.` }),
+    hidden > 0 && jsxs15("p", { class: "note warn", children: [
+      jsx16(Icon, { name: "alert", size: 14 }),
+      jsxs15("span", { children: [
+        jsx16("b", { children: hidden === 1 ? "One character, or gap, is invisible." : `${hidden} characters, or gaps, are invisible.` }),
         " A character is shown by its number, such as U+200B; a gap by its length."
       ] })
     ] })
   ] });
 }
 var wordsOf = (value) => typeof value === "string" ? value : JSON.stringify(value ?? null);
-var Fact = ({ name: name2, words = false, children }) => jsxs14(Fragment13, { children: [
-  jsx15("dt", { children: name2 }),
-  jsx15("dd", { class: words ? void 0 : "mono", children })
+var Fact = ({ name: name2, words = false, children }) => jsxs15(Fragment13, { children: [
+  jsx16("dt", { children: name2 }),
+  jsx16("dd", { class: words ? void 0 : "mono", children })
 ] });
 function Head({ icon, title, question, badge, plainTile = false }) {
   const now2 = useNow(1e3);
   const agent = connection.welcome.value?.agent ?? "the agent";
   const waited = now2 - question.at;
-  return jsxs14("header", { class: "dialog-head", children: [
-    jsx15("span", { class: `tile${plainTile ? " plain" : ""}`, children: jsx15(Icon, { name: icon, size: 20 }) }),
-    jsxs14("div", { children: [
-      jsx15("h2", { children: title }),
-      jsxs14("p", { children: [
+  return jsxs15("header", { class: "dialog-head", children: [
+    jsx16("span", { class: `tile${plainTile ? " plain" : ""}`, children: jsx16(Icon, { name: icon, size: 20 }) }),
+    jsxs15("div", { children: [
+      jsx16("h2", { children: title }),
+      jsxs15("p", { children: [
         plain(agent),
         " asks",
         waited > 3e3 ? ` · ${duration(waited).replace(/\.\d/, "")} ago` : ""
       ] })
     ] }),
-    badge !== "" && jsx15("span", { class: "badge", children: plain(badge) })
+    badge !== "" && jsx16("span", { class: "badge", children: plain(badge) })
   ] });
 }
 function Foot({ talk, children }) {
   const me = connection.welcome.value?.user;
   const others = talk.people.value.filter((one) => one.approves && one.name !== me);
-  return jsxs14("footer", { class: "dialog-foot", children: [
-    others.length > 0 && jsxs14(Fragment13, { children: [
-      jsx15(Avatar, { name: others[0].name }),
-      jsxs14("span", { children: [
+  return jsxs15("footer", { class: "dialog-foot", children: [
+    others.length > 0 && jsxs15(Fragment13, { children: [
+      jsx16(Avatar, { name: others[0].name }),
+      jsxs15("span", { children: [
         plain(others.map((one) => one.name).join(", ")),
         " may answer too. The first answer counts."
       ] })
     ] }),
-    jsx15("span", { class: "grow" }),
+    jsx16("span", { class: "grow" }),
     children
   ] });
 }
@@ -3152,8 +3216,8 @@ function Form({ talk, question, putAside }) {
   const schema = asObj(question.params.requestedSchema);
   const fields = Object.entries(asObj(schema.properties)).map(([name2, field]) => ({ name: name2, field: asObj(field) }));
   const required = asList(schema.required).map(String);
-  const [values, setValues] = useState11(() => Object.fromEntries(fields.map(({ name: name2, field }) => [name2, initial(field)])));
-  const [shown, setShown] = useState11(false);
+  const [values, setValues] = useState12(() => Object.fromEntries(fields.map(({ name: name2, field }) => [name2, initial(field)])));
+  const [shown, setShown] = useState12(false);
   const form = useRef5(null);
   useLayoutEffect4(() => form.current?.querySelector("input, select, textarea")?.focus(), []);
   const faults = Object.fromEntries(fields.map(({ name: name2, field }) => [name2, fault(field, values[name2] ?? "", required.includes(name2))]));
@@ -3167,16 +3231,16 @@ function Form({ talk, question, putAside }) {
     if (wrong !== void 0) form.current?.querySelector(`[name="${CSS.escape(wrong.name)}"]`)?.focus();
     else reply({ action: "accept", content: contentOf(fields, values) });
   };
-  return jsx15(Modal, { label: plain(asText(question.params.message)) || "The agent asks", class: "question", onClose: putAside, children: jsxs14("form", { ref: form, onSubmit: submit, noValidate: true, "data-question": question.number, children: [
-    jsx15(Head, { icon: "plan", plainTile: true, title: plain(asText(question.params.message)) || "The agent asks", question, badge: "" }),
-    jsx15("div", { class: "dialog-body", children: jsxs14("div", { class: "form", children: [
-      asText(schema.description) !== "" && jsx15("p", { class: "dim", children: jsx15(Visible, { text: asText(schema.description) }) }),
-      fields.map(({ name: name2, field }) => jsx15(Field, { name: name2, field, value: values[name2] ?? "", optional: !required.includes(name2), fault: shown ? faults[name2] ?? "" : "", set: (value) => setValues({ ...values, [name2]: value }) }, name2))
+  return jsx16(Modal, { label: plain(asText(question.params.message)) || "The agent asks", class: "question", onClose: putAside, children: jsxs15("form", { ref: form, onSubmit: submit, noValidate: true, "data-question": question.number, children: [
+    jsx16(Head, { icon: "plan", plainTile: true, title: plain(asText(question.params.message)) || "The agent asks", question, badge: "" }),
+    jsx16("div", { class: "dialog-body", children: jsxs15("div", { class: "form", children: [
+      asText(schema.description) !== "" && jsx16("p", { class: "dim", children: jsx16(Visible, { text: asText(schema.description) }) }),
+      fields.map(({ name: name2, field }) => jsx16(Field, { name: name2, field, value: values[name2] ?? "", optional: !required.includes(name2), fault: shown ? faults[name2] ?? "" : "", set: (value) => setValues({ ...values, [name2]: value }) }, name2))
     ] }) }),
-    jsxs14("footer", { class: "dialog-foot", children: [
-      jsx15("span", { class: "grow", children: "Answers go to the agent, and into the conversation." }),
-      jsx15("button", { type: "button", class: "btn quiet", onClick: () => reply({ action: "decline" }), children: "Decline" }),
-      jsx15("button", { type: "submit", class: "btn primary", children: "Send" })
+    jsxs15("footer", { class: "dialog-foot", children: [
+      jsx16("span", { class: "grow", children: "Answers go to the agent, and into the conversation." }),
+      jsx16("button", { type: "button", class: "btn quiet", onClick: () => reply({ action: "decline" }), children: "Decline" }),
+      jsx16("button", { type: "submit", class: "btn primary", children: "Send" })
     ] })
   ] }) });
 }
@@ -3230,17 +3294,17 @@ function contentOf(fields, values) {
 }
 function Field({ name: name2, field, value, optional, fault: wrong, set }) {
   const id = `f-${name2}`;
-  const title = jsxs14(Fragment13, { children: [
-    jsx15(Visible, { text: asText(field.title) || name2 }),
-    optional && field.type !== "boolean" && jsx15("span", { class: "dim", children: " optional" })
+  const title = jsxs15(Fragment13, { children: [
+    jsx16(Visible, { text: asText(field.title) || name2 }),
+    optional && field.type !== "boolean" && jsx16("span", { class: "dim", children: " optional" })
   ] });
   const options = optionsOf(field);
-  const hint = wrong !== "" ? jsx15("p", { class: "hint bad", id: `${id}-hint`, children: wrong }) : asText(field.description) !== "" ? jsx15("p", { class: "hint", id: `${id}-hint`, children: jsx15(Visible, { text: asText(field.description) }) }) : null;
+  const hint = wrong !== "" ? jsx16("p", { class: "hint bad", id: `${id}-hint`, children: wrong }) : asText(field.description) !== "" ? jsx16("p", { class: "hint", id: `${id}-hint`, children: jsx16(Visible, { text: asText(field.description) }) }) : null;
   if (field.type === "boolean") {
-    return jsxs14("div", { children: [
-      jsxs14("label", { class: "pick", children: [
-        jsx15("input", { type: "checkbox", name: name2, checked: value === true, onChange: (event) => set(event.currentTarget.checked) }),
-        jsx15("span", { children: title })
+    return jsxs15("div", { children: [
+      jsxs15("label", { class: "pick", children: [
+        jsx16("input", { type: "checkbox", name: name2, checked: value === true, onChange: (event) => set(event.currentTarget.checked) }),
+        jsx16("span", { children: title })
       ] }),
       hint
     ] });
@@ -3248,21 +3312,21 @@ function Field({ name: name2, field, value, optional, fault: wrong, set }) {
   if (options.length > 0 && (field.type === "array" || options.length <= 6)) {
     const many = field.type === "array";
     const chosen = Array.isArray(value) ? value : [String(value)];
-    return jsxs14("fieldset", { children: [
-      jsx15("legend", { children: title }),
-      options.map((option) => jsxs14("label", { class: "pick", children: [
-        jsx15("input", { type: many ? "checkbox" : "radio", name: name2, checked: chosen.includes(option.value), onChange: (event) => set(many ? event.currentTarget.checked ? [...chosen, option.value] : chosen.filter((one) => one !== option.value) : option.value) }),
-        jsx15("span", { children: jsx15(Visible, { text: option.title }) })
+    return jsxs15("fieldset", { children: [
+      jsx16("legend", { children: title }),
+      options.map((option) => jsxs15("label", { class: "pick", children: [
+        jsx16("input", { type: many ? "checkbox" : "radio", name: name2, checked: chosen.includes(option.value), onChange: (event) => set(many ? event.currentTarget.checked ? [...chosen, option.value] : chosen.filter((one) => one !== option.value) : option.value) }),
+        jsx16("span", { children: jsx16(Visible, { text: option.title }) })
       ] }, option.value)),
       hint
     ] });
   }
-  return jsxs14("div", { children: [
-    jsx15("label", { for: id, children: title }),
-    options.length > 0 ? jsxs14("select", { id, name: name2, class: "field", value: String(value), onChange: (event) => set(event.currentTarget.value), children: [
-      jsx15("option", { value: "" }),
-      options.map((option) => jsx15("option", { value: option.value, children: option.title }, option.value))
-    ] }) : jsx15(
+  return jsxs15("div", { children: [
+    jsx16("label", { for: id, children: title }),
+    options.length > 0 ? jsxs15("select", { id, name: name2, class: "field", value: String(value), onChange: (event) => set(event.currentTarget.value), children: [
+      jsx16("option", { value: "" }),
+      options.map((option) => jsx16("option", { value: option.value, children: option.title }, option.value))
+    ] }) : jsx16(
       "input",
       {
         id,
@@ -3289,29 +3353,29 @@ function PageToOpen({ talk, question, putAside }) {
     if (armed) void answer(talk, question.number, { action });
   };
   const at = link === null ? -1 : url.indexOf(link.host);
-  return jsx15(Modal, { label: "The agent wants you to open a page", class: "question", onClose: putAside, children: jsxs14("div", { "data-question": question.number, children: [
-    jsx15(Head, { icon: "out", plainTile: true, title: plain(asText(question.params.message)) || "Open a page?", question, badge: "" }),
-    jsxs14("div", { class: "dialog-body", children: [
-      jsx15("p", { children: "Nothing is opened until you do." }),
-      jsx15("span", { class: "url", children: link === null || at < 0 ? jsx15(Visible, { text: url }) : jsxs14(Fragment13, { children: [
-        jsx15(Visible, { text: url.slice(0, at) }),
-        jsx15("b", { children: link.host }),
-        jsx15(Visible, { text: url.slice(at + link.host.length) })
+  return jsx16(Modal, { label: "The agent wants you to open a page", class: "question", onClose: putAside, children: jsxs15("div", { "data-question": question.number, children: [
+    jsx16(Head, { icon: "out", plainTile: true, title: plain(asText(question.params.message)) || "Open a page?", question, badge: "" }),
+    jsxs15("div", { class: "dialog-body", children: [
+      jsx16("p", { children: "Nothing is opened until you do." }),
+      jsx16("span", { class: "url", children: link === null || at < 0 ? jsx16(Visible, { text: url }) : jsxs15(Fragment13, { children: [
+        jsx16(Visible, { text: url.slice(0, at) }),
+        jsx16("b", { children: link.host }),
+        jsx16(Visible, { text: url.slice(at + link.host.length) })
       ] }) }),
-      link === null && jsxs14("p", { class: "note warn", children: [
-        jsx15(Icon, { name: "alert", size: 14 }),
-        jsx15("span", { children: "This is not an address that a browser may open from here." })
+      link === null && jsxs15("p", { class: "note warn", children: [
+        jsx16(Icon, { name: "alert", size: 14 }),
+        jsx16("span", { children: "This is not an address that a browser may open from here." })
       ] })
     ] }),
-    jsxs14("footer", { class: "dialog-foot", children: [
-      jsx15("span", { class: "grow" }),
-      jsx15("button", { type: "button", class: "btn quiet", onClick: () => reply("decline"), children: "Decline" }),
-      jsxs14("button", { type: "button", class: "btn", onClick: () => void navigator.clipboard.writeText(url), children: [
-        jsx15(Icon, { name: "copy", size: 14 }),
+    jsxs15("footer", { class: "dialog-foot", children: [
+      jsx16("span", { class: "grow" }),
+      jsx16("button", { type: "button", class: "btn quiet", onClick: () => reply("decline"), children: "Decline" }),
+      jsxs15("button", { type: "button", class: "btn", onClick: () => void navigator.clipboard.writeText(url), children: [
+        jsx16(Icon, { name: "copy", size: 14 }),
         "Copy"
       ] }),
-      link !== null && jsxs14("a", { class: "btn primary", href: link.href, target: "_blank", rel: "noopener noreferrer", onClick: () => reply("accept"), children: [
-        jsx15(Icon, { name: "out", size: 14 }),
+      link !== null && jsxs15("a", { class: "btn primary", href: link.href, target: "_blank", rel: "noopener noreferrer", onClick: () => reply("accept"), children: [
+        jsx16(Icon, { name: "out", size: 14 }),
         "Open ",
         link.host
       ] })
@@ -3320,11 +3384,11 @@ function PageToOpen({ talk, question, putAside }) {
 }
 
 // src/view/start.tsx
-import { useState as useState12 } from "./libraries-c0a40985b0.js";
-import { Fragment as Fragment14, jsx as jsx16, jsxs as jsxs15 } from "./libraries-c0a40985b0.js";
+import { useState as useState13 } from "./libraries-c0a40985b0.js";
+import { Fragment as Fragment14, jsx as jsx17, jsxs as jsxs16 } from "./libraries-c0a40985b0.js";
 function Login({ why }) {
-  const [token, setToken] = useState12("");
-  return jsx16("main", { class: "login", children: jsxs15(
+  const [token, setToken] = useState13("");
+  return jsx17("main", { class: "login", children: jsxs16(
     "form",
     {
       class: "login-box",
@@ -3333,23 +3397,23 @@ function Login({ why }) {
         if (token.trim() !== "") connection.logIn(token);
       },
       children: [
-        jsxs15("span", { class: "brand", children: [
-          jsx16(Icon, { name: "logo", size: 22 }),
+        jsxs16("span", { class: "brand", children: [
+          jsx17(Icon, { name: "logo", size: 22 }),
           "acpella"
         ] }),
-        jsx16("h1", { children: "Log in" }),
-        why !== "" && jsxs15("p", { class: "note warn", role: "alert", children: [
-          jsx16(Icon, { name: "alert", size: 14 }),
-          jsx16("span", { children: plain(why) })
+        jsx17("h1", { children: "Log in" }),
+        why !== "" && jsxs16("p", { class: "note warn", role: "alert", children: [
+          jsx17(Icon, { name: "alert", size: 14 }),
+          jsx17("span", { children: plain(why) })
         ] }),
-        jsx16("label", { for: "token", children: "Your token for this server" }),
-        jsx16("input", { id: "token", class: "field mono", type: "password", autoComplete: "current-password", value: token, onInput: (event) => setToken(event.currentTarget.value) }),
-        jsx16("button", { type: "submit", class: "btn primary", children: "Log in" }),
-        jsxs15("p", { class: "hint", children: [
+        jsx17("label", { for: "token", children: "Your token for this server" }),
+        jsx17("input", { id: "token", class: "field mono", type: "password", autoComplete: "current-password", value: token, onInput: (event) => setToken(event.currentTarget.value) }),
+        jsx17("button", { type: "submit", class: "btn primary", children: "Log in" }),
+        jsxs16("p", { class: "hint", children: [
           "On your own machine, ",
-          jsx16("code", { children: "acpella web" }),
+          jsx17("code", { children: "acpella web" }),
           " opens this page with a link that works once. On a team's server, whoever runs it makes tokens with ",
-          jsx16("code", { children: "acpella tokens add" }),
+          jsx17("code", { children: "acpella tokens add" }),
           ". The token stays in this tab."
         ] })
       ]
@@ -3359,7 +3423,7 @@ function Login({ why }) {
 var TRIES = ["read README.md", "search for TODO", "run ls -la", "plan: look, think, act"];
 function Start({ talk }) {
   const welcome = connection.welcome.value;
-  if (welcome === null) return jsx16("div", { class: "log", children: jsx16("div", { class: "hello", children: jsx16("p", { class: "dim", children: "Connecting" }) }) });
+  if (welcome === null) return jsx17("div", { class: "log", children: jsx17("div", { class: "hello", children: jsx17("p", { class: "dim", children: "Connecting" }) }) });
   const info = welcome.agentInfo;
   const folder = welcome.cwd.split("/").at(-1) || welcome.cwd || "this directory";
   const isBuiltIn = asText(info.name) === "coder" || welcome.agent === "coder";
@@ -3370,74 +3434,74 @@ function Start({ talk }) {
     capabilities.loadSession === true && "sessions that can be opened again",
     asObj(capabilities.sessionCapabilities).fork !== void 0 && "forks"
   ].filter((one) => one !== false);
-  return jsx16("div", { class: "log", children: jsxs15("div", { class: "hello", children: [
-    jsx16("h1", { children: talk === null ? `Start a session in ${plain(folder)}` : "What should be done?" }),
-    jsxs15("p", { children: [
+  return jsx17("div", { class: "log", children: jsxs16("div", { class: "hello", children: [
+    jsx17("h1", { children: talk === null ? `Start a session in ${plain(folder)}` : "What should be done?" }),
+    jsxs16("p", { children: [
       plain(welcome.agent),
       " works in ",
-      jsx16("span", { class: "mono", children: plain(homely(welcome.cwd)) }),
+      jsx17("span", { class: "mono", children: plain(homely(welcome.cwd)) }),
       ". Its mode says what it may do without asking."
     ] }),
-    jsxs15("div", { class: "hello-cols", children: [
-      jsxs15("div", { children: [
-        jsx16("div", { class: "agents", children: jsxs15("div", { class: "agent", children: [
-          jsx16("span", { class: "tile accent", children: jsx16(Icon, { name: isBuiltIn ? "logo" : "execute", size: 20 }) }),
-          jsxs15("span", { children: [
-            jsx16("b", { children: plain(asText(info.title) || welcome.agent) }),
-            jsx16("small", { children: [asText(info.version) && `Version ${plain(asText(info.version))}.`, offers.length > 0 && `Takes ${offers.join(", ")}.`].filter(Boolean).join(" ") || "Ready." })
+    jsxs16("div", { class: "hello-cols", children: [
+      jsxs16("div", { children: [
+        jsx17("div", { class: "agents", children: jsxs16("div", { class: "agent", children: [
+          jsx17("span", { class: "tile accent", children: jsx17(Icon, { name: isBuiltIn ? "logo" : "execute", size: 20 }) }),
+          jsxs16("span", { children: [
+            jsx17("b", { children: plain(asText(info.title) || welcome.agent) }),
+            jsx17("small", { children: [asText(info.version) && `Version ${plain(asText(info.version))}.`, offers.length > 0 && `Takes ${offers.join(", ")}.`].filter(Boolean).join(" ") || "Ready." })
           ] }),
-          jsx16("span", { class: "badge add", children: "ready" })
+          jsx17("span", { class: "badge add", children: "ready" })
         ] }) }),
-        isBuiltIn && may("prompt") && jsxs15(Fragment14, { children: [
-          jsx16("h2", { class: "gap-t", children: "Try it now, without a key" }),
-          jsx16("div", { class: "try", children: TRIES.map((one) => jsx16("button", { type: "button", class: "btn", onClick: () => void prompt([{ type: "text", text: one }]), children: one }, one)) })
+        isBuiltIn && may("prompt") && jsxs16(Fragment14, { children: [
+          jsx17("h2", { class: "gap-t", children: "Try it now, without a key" }),
+          jsx17("div", { class: "try", children: TRIES.map((one) => jsx17("button", { type: "button", class: "btn", onClick: () => void prompt([{ type: "text", text: one }]), children: one }, one)) })
         ] }),
-        jsx16(Recent, {})
+        jsx17(Recent, {})
       ] }),
-      isBuiltIn && jsx16(Models, {})
+      isBuiltIn && jsx17(Models, {})
     ] }),
-    !may("prompt") && jsxs15("p", { class: "note", children: [
-      jsx16(Icon, { name: "eye", size: 14 }),
-      jsx16("span", { children: "Your token lets you watch. Choose a session in the list." })
+    !may("prompt") && jsxs16("p", { class: "note", children: [
+      jsx17(Icon, { name: "eye", size: 14 }),
+      jsx17("span", { children: "Your token lets you watch. Choose a session in the list." })
     ] })
   ] }) });
 }
 function Recent() {
   const recent = sorted(entries.value.values()).slice(0, 4);
   if (recent.length === 0) return null;
-  return jsxs15(Fragment14, { children: [
-    jsx16("h2", { class: "gap-t", children: "Go on with" }),
-    jsx16("div", { class: "agents recent", children: recent.map((entry) => jsxs15("button", { type: "button", class: "session", onClick: () => void open(entry.sessionId), children: [
-      jsx16(StateGlyph, { state: entry.state }),
-      jsx16("b", { children: titleOf(entry) }),
-      jsx16("time", { children: timeOf(entry) === 0 ? "" : ago(timeOf(entry), now()) })
+  return jsxs16(Fragment14, { children: [
+    jsx17("h2", { class: "gap-t", children: "Go on with" }),
+    jsx17("div", { class: "agents recent", children: recent.map((entry) => jsxs16("button", { type: "button", class: "session", onClick: () => void open(entry.sessionId), children: [
+      jsx17(StateGlyph, { state: entry.state }),
+      jsx17("b", { children: titleOf(entry) }),
+      jsx17("time", { children: timeOf(entry) === 0 ? "" : ago(timeOf(entry), now()) })
     ] }, entry.sessionId)) })
   ] });
 }
 var KEYS2 = [["Anthropic", "ANTHROPIC_API_KEY"], ["OpenAI", "OPENAI_API_KEY"], ["Google", "GEMINI_API_KEY"], ["OpenRouter", "OPENROUTER_API_KEY"]];
 var LOCAL = "ACPELLA_MODEL=ollama:qwen3 acpella web";
 function Models() {
-  return jsxs15("div", { class: "models-box", children: [
-    jsx16("h2", { children: "Connect a real model" }),
-    jsx16("p", { class: "dim", children: "The agent takes its key from the environment when acpella starts. Keys are never asked for here, and never stored." }),
-    jsx16("table", { class: "models", children: jsx16("tbody", { children: KEYS2.map(([name2, variable]) => jsxs15("tr", { children: [
-      jsx16("td", { children: name2 }),
-      jsx16("td", { children: jsx16("code", { children: variable }) })
+  return jsxs16("div", { class: "models-box", children: [
+    jsx17("h2", { children: "Connect a real model" }),
+    jsx17("p", { class: "dim", children: "The agent takes its key from the environment when acpella starts. Keys are never asked for here, and never stored." }),
+    jsx17("table", { class: "models", children: jsx17("tbody", { children: KEYS2.map(([name2, variable]) => jsxs16("tr", { children: [
+      jsx17("td", { children: name2 }),
+      jsx17("td", { children: jsx17("code", { children: variable }) })
     ] }, name2)) }) }),
-    jsxs15("div", { class: "code", children: [
-      jsxs15("div", { class: "code-head", children: [
-        jsx16("span", { children: "or a model on this machine" }),
-        jsx16("span", { class: "grow" }),
-        jsx16(CopyButton, { text: () => LOCAL })
+    jsxs16("div", { class: "code", children: [
+      jsxs16("div", { class: "code-head", children: [
+        jsx17("span", { children: "or a model on this machine" }),
+        jsx17("span", { class: "grow" }),
+        jsx17(CopyButton, { text: () => LOCAL })
       ] }),
-      jsx16("pre", { children: LOCAL })
+      jsx17("pre", { children: LOCAL })
     ] })
   ] });
 }
 
 // src/view/thread.tsx
-import { Component as Component3, useEffect as useEffect7, useLayoutEffect as useLayoutEffect5, useRef as useRef6, useState as useState13 } from "./libraries-c0a40985b0.js";
-import { jsx as jsx17, jsxs as jsxs16 } from "./libraries-c0a40985b0.js";
+import { Component as Component3, useEffect as useEffect7, useLayoutEffect as useLayoutEffect5, useRef as useRef6, useState as useState14 } from "./libraries-c0a40985b0.js";
+import { jsx as jsx18, jsxs as jsxs17 } from "./libraries-c0a40985b0.js";
 var TURNS_SHOWN = 50;
 var FOLDED = ["read", "search"];
 function grouped(items) {
@@ -3458,8 +3522,8 @@ function Thread({ talk, onReview }) {
   talk.version.value;
   const conversation = talk.conversation;
   const log = useRef6(null);
-  const [turns, setTurns] = useState13(TURNS_SHOWN);
-  const [below, setBelow] = useState13(false);
+  const [turns, setTurns] = useState14(TURNS_SHOWN);
+  const [below, setBelow] = useState14(false);
   const stuck = useRef6(true);
   const seen = useRef6(0);
   const moved = useRef6(0);
@@ -3499,8 +3563,8 @@ function Thread({ talk, onReview }) {
   const first = starts.length > turns ? starts[starts.length - turns] : 0;
   const shown = grouped(conversation.items.slice(first));
   let date = "";
-  return jsxs16("div", { class: "log-box", children: [
-    jsx17(
+  return jsxs17("div", { class: "log-box", children: [
+    jsx18(
       "div",
       {
         class: "log",
@@ -3519,31 +3583,31 @@ function Thread({ talk, onReview }) {
             setBelow(false);
           } else if (event.timeStamp - moved.current < 1e3) stuck.current = false;
         },
-        children: jsxs16("div", { class: "thread", children: [
-          first > 0 && jsx17("button", { type: "button", class: "btn earlier", onClick: () => setTurns(turns + TURNS_SHOWN), children: `Earlier: ${starts.length - turns} more turns` }),
-          talk.loading.value && conversation.items.length === 0 && jsxs16("p", { class: "dim loading", children: [
-            jsx17(StateGlyph, { state: "running" }),
+        children: jsxs17("div", { class: "thread", children: [
+          first > 0 && jsx18("button", { type: "button", class: "btn earlier", onClick: () => setTurns(turns + TURNS_SHOWN), children: `Earlier: ${starts.length - turns} more turns` }),
+          talk.loading.value && conversation.items.length === 0 && jsxs17("p", { class: "dim loading", children: [
+            jsx18(StateGlyph, { state: "running" }),
             " Loading the session"
           ] }),
-          talk.failure.value !== "" && jsxs16("article", { class: "note-card err", children: [
-            jsxs16("header", { children: [
-              jsx17(Icon, { name: "alert" }),
-              jsx17("span", { children: "This session cannot be opened" })
+          talk.failure.value !== "" && jsxs17("article", { class: "note-card err", children: [
+            jsxs17("header", { children: [
+              jsx18(Icon, { name: "alert" }),
+              jsx18("span", { children: "This session cannot be opened" })
             ] }),
-            jsx17("p", { children: plain(talk.failure.value) }),
-            jsx17("footer", { children: jsx17("button", { type: "button", class: "btn", onClick: () => void open(talk.id), children: "Try again" }) })
+            jsx18("p", { children: plain(talk.failure.value) }),
+            jsx18("footer", { children: jsx18("button", { type: "button", class: "btn", onClick: () => void open(talk.id), children: "Try again" }) })
           ] }),
           shown.map((item) => {
             const today = day(item.at);
-            const separator = item.kind === "prompt" && today !== date ? jsx17("div", { class: "day", children: date = today }, `d${item.key}`) : null;
-            return [separator, jsx17(Entry, { item, version: item.version, conversation, cwd, onReview }, item.key)];
+            const separator = item.kind === "prompt" && today !== date ? jsx18("div", { class: "day", children: date = today }, `d${item.key}`) : null;
+            return [separator, jsx18(Entry, { item, version: item.version, conversation, cwd, onReview }, item.key)];
           }),
-          conversation.turn !== null && jsx17(Working, { conversation })
+          conversation.turn !== null && jsx18(Working, { conversation })
         ] })
       }
     ),
-    below && jsxs16("button", { type: "button", class: "btn pill-new", onClick: toEnd, children: [
-      jsx17(Icon, { name: "down", size: 12 }),
+    below && jsxs17("button", { type: "button", class: "btn pill-new", onClick: toEnd, children: [
+      jsx18(Icon, { name: "down", size: 12 }),
       "New below"
     ] })
   ] });
@@ -3553,14 +3617,14 @@ function Working({ conversation }) {
   const last = conversation.items.at(-1);
   const speaks = last !== void 0 && last.kind === "text" && now2 - last.until < 1500;
   const since = conversation.turn?.since ?? now2;
-  if (conversation.questions.size > 0) return jsxs16("p", { class: "working", children: [
-    jsx17(StateGlyph, { state: "waiting" }),
-    jsx17("span", { children: "Waits for an answer" })
+  if (conversation.questions.size > 0) return jsxs17("p", { class: "working", children: [
+    jsx18(StateGlyph, { state: "waiting" }),
+    jsx18("span", { children: "Waits for an answer" })
   ] });
-  return jsxs16("p", { class: "working", children: [
-    jsx17(StateGlyph, { state: "running" }),
-    jsx17("span", { children: speaks ? "Writing" : "Working" }),
-    jsxs16("span", { class: "num", children: [
+  return jsxs17("p", { class: "working", children: [
+    jsx18(StateGlyph, { state: "running" }),
+    jsx18("span", { children: speaks ? "Writing" : "Working" }),
+    jsxs17("span", { class: "num", children: [
       Math.max(0, Math.round((now2 - since) / 1e3)),
       " s"
     ] })
@@ -3573,69 +3637,69 @@ var Entry = class extends Component3 {
   render({ item, conversation, cwd, onReview }) {
     switch (item.kind) {
       case "prompt":
-        return jsx17(PromptEntry, { item });
+        return jsx18(PromptEntry, { item });
       case "text":
-        return jsx17("div", { class: "prose says", children: jsx17(Markdown, { text: item.text, done: item.done }) });
+        return jsx18("div", { class: "prose says", children: jsx18(Markdown, { text: item.text, done: item.done }) });
       case "thought":
-        return jsx17(Thought, { item });
+        return jsx18(Thought, { item });
       case "media":
-        return jsx17(ContentBlock, { block: item.block });
+        return jsx18(ContentBlock, { block: item.block });
       case "tool":
-        return jsx17(ToolCard, { call: item, version: item.version, cwd, terminals: conversation.terminals });
+        return jsx18(ToolCard, { call: item, version: item.version, cwd, terminals: conversation.terminals });
       case "group":
-        return jsx17(GroupEntry, { group: item, conversation, cwd });
+        return jsx18(GroupEntry, { group: item, conversation, cwd });
       case "end":
-        return jsx17(EndEntry, { item, conversation, onReview });
+        return jsx18(EndEntry, { item, conversation, onReview });
       case "error":
-        return jsxs16("article", { class: "note-card err", children: [
-          jsxs16("header", { children: [
-            jsx17(Icon, { name: "cross" }),
-            jsx17("span", { children: "The prompt failed" }),
-            jsx17("span", { class: "grow" }),
-            jsx17("span", { class: "badge err", children: item.code })
+        return jsxs17("article", { class: "note-card err", children: [
+          jsxs17("header", { children: [
+            jsx18(Icon, { name: "cross" }),
+            jsx18("span", { children: "The prompt failed" }),
+            jsx18("span", { class: "grow" }),
+            jsx18("span", { class: "badge err", children: item.code })
           ] }),
-          jsx17("p", { children: plain(item.message) }),
-          item.data !== null && jsx17(Raw, { value: item.data })
+          jsx18("p", { children: plain(item.message) }),
+          item.data !== null && jsx18(Raw, { value: item.data })
         ] });
       case "gone":
-        return jsxs16("article", { class: "note-card err", children: [
-          jsxs16("header", { children: [
-            jsx17(Icon, { name: "alert" }),
-            jsxs16("span", { children: [
+        return jsxs17("article", { class: "note-card err", children: [
+          jsxs17("header", { children: [
+            jsx18(Icon, { name: "alert" }),
+            jsxs17("span", { children: [
               "The agent stopped: ",
               plain(item.reason)
             ] })
           ] }),
-          jsx17("p", { children: "The conversation is kept. The next prompt starts the agent again, in the same session." }),
-          item.stderr !== "" && jsxs16("details", { class: "fold inset", children: [
-            jsxs16("summary", { children: [
-              jsx17(Icon, { name: "chevron", size: 12, class: "chev" }),
+          jsx18("p", { children: "The conversation is kept. The next prompt starts the agent again, in the same session." }),
+          item.stderr !== "" && jsxs17("details", { class: "fold inset", children: [
+            jsxs17("summary", { children: [
+              jsx18(Icon, { name: "chevron", size: 12, class: "chev" }),
               "Its last lines"
             ] }),
-            jsx17("pre", { class: "raw", children: item.stderr })
+            jsx18("pre", { class: "raw", children: item.stderr })
           ] })
         ] });
       case "unknown":
-        return jsxs16("article", { class: "note-card unknown", children: [
-          jsxs16("header", { children: [
-            jsx17(Icon, { name: "code" }),
-            jsx17("span", { class: "mono", children: plain(item.name) }),
-            jsx17("span", { class: "grow" }),
-            jsx17("span", { class: "badge line", children: "not known to v1" })
+        return jsxs17("article", { class: "note-card unknown", children: [
+          jsxs17("header", { children: [
+            jsx18(Icon, { name: "code" }),
+            jsx18("span", { class: "mono", children: plain(item.name) }),
+            jsx18("span", { class: "grow" }),
+            jsx18("span", { class: "badge line", children: "not known to v1" })
           ] }),
-          jsx17(Raw, { value: item.raw })
+          jsx18(Raw, { value: item.raw })
         ] });
       case "notice":
-        return jsxs16("p", { class: `note${item.severity === "info" ? "" : " warn"}`, children: [
-          jsx17(Icon, { name: "alert", size: 14 }),
-          jsxs16("span", { children: [
-            jsx17("b", { children: plain(item.title) }),
+        return jsxs17("p", { class: `note${item.severity === "info" ? "" : " warn"}`, children: [
+          jsx18(Icon, { name: "alert", size: 14 }),
+          jsxs17("span", { children: [
+            jsx18("b", { children: plain(item.title) }),
             " ",
             plain(item.text)
           ] })
         ] });
       case "note":
-        return jsx17("p", { class: "dim note-line", children: plain(item.text) });
+        return jsx18("p", { class: "dim note-line", children: plain(item.text) });
     }
   }
 };
@@ -3643,51 +3707,51 @@ function PromptEntry({ item }) {
   const name2 = plain(item.by) || "You";
   const text = item.blocks.filter((block3) => block3.type === "text");
   const others = item.blocks.filter((block3) => block3.type !== "text");
-  return jsxs16("article", { class: "ask-msg", children: [
-    jsxs16("div", { class: "by", children: [
-      jsx17(Avatar, { name: name2 }),
-      jsx17("b", { children: name2 }),
-      jsx17("time", { dateTime: new Date(item.at).toISOString(), children: clock(item.at) })
+  return jsxs17("article", { class: "ask-msg", children: [
+    jsxs17("div", { class: "by", children: [
+      jsx18(Avatar, { name: name2 }),
+      jsx18("b", { children: name2 }),
+      jsx18("time", { dateTime: new Date(item.at).toISOString(), children: clock(item.at) })
     ] }),
-    text.map((block3, index) => jsx17("div", { class: "prose said", children: jsx17(Mentions, { text: asText(block3.raw.text) }) }, index)),
-    others.length > 0 && jsx17("div", { class: "attach", children: others.map((block3, index) => jsx17(ContentBlock, { block: block3 }, index)) })
+    text.map((block3, index) => jsx18("div", { class: "prose said", children: jsx18(Mentions, { text: asText(block3.raw.text) }) }, index)),
+    others.length > 0 && jsx18("div", { class: "attach", children: others.map((block3, index) => jsx18(ContentBlock, { block: block3 }, index)) })
   ] });
 }
 function Mentions({ text }) {
   const pieces2 = text.split(/((?:^|(?<=\s))@[^\s,;:!?)]+)/);
-  return jsx17("p", { children: pieces2.map((piece, index) => piece.startsWith("@") && piece.length > 1 ? jsx17("span", { class: "mention", children: plain(piece) }, index) : piece) });
+  return jsx18("p", { children: pieces2.map((piece, index) => piece.startsWith("@") && piece.length > 1 ? jsx18("span", { class: "mention", children: plain(piece) }, index) : piece) });
 }
 function Thought({ item }) {
-  const [open2, setOpen] = useState13(false);
+  const [open2, setOpen] = useState14(false);
   const now2 = useNow(500, !item.done);
   const took = duration((item.done ? item.until : now2) - item.at);
-  return jsxs16("details", { class: "fold thought", open: open2, onToggle: (event) => setOpen(event.currentTarget.open), children: [
-    jsxs16("summary", { children: [
-      jsx17(Icon, { name: "chevron", size: 12, class: "chev" }),
-      jsx17("span", { children: item.done ? `Thought for ${took}` : `Thinking for ${took}` })
+  return jsxs17("details", { class: "fold thought", open: open2, onToggle: (event) => setOpen(event.currentTarget.open), children: [
+    jsxs17("summary", { children: [
+      jsx18(Icon, { name: "chevron", size: 12, class: "chev" }),
+      jsx18("span", { children: item.done ? `Thought for ${took}` : `Thinking for ${took}` })
     ] }),
-    open2 && jsx17("div", { class: "thought-text prose", children: jsx17(Markdown, { text: item.text, done: item.done }) })
+    open2 && jsx18("div", { class: "thought-text prose", children: jsx18(Markdown, { text: item.text, done: item.done }) })
   ] });
 }
 function GroupEntry({ group, conversation, cwd }) {
-  const [open2, setOpen] = useState13(false);
+  const [open2, setOpen] = useState14(false);
   const reads = group.calls.filter((call) => call.tool === "read");
   const searches = group.calls.length - reads.length;
   const names = [...new Set(reads.map((call) => shortPath(asText(call.locations[0]?.path), cwd).split("/").at(-1) ?? ""))].filter((name2) => name2 !== "");
   const files = names.length || reads.length;
   const words = [reads.length > 0 ? `Read ${files} ${files === 1 ? "file" : "files"}` : "", searches > 0 ? `${reads.length > 0 ? "searched" : "Searched"} ${searches === 1 ? "once" : `${searches} times`}` : ""].filter((one) => one !== "");
   const took = Math.max(...group.calls.map((call) => call.until)) - group.at;
-  return jsxs16("details", { class: "fold", open: open2, onToggle: (event) => setOpen(event.currentTarget.open), children: [
-    jsxs16("summary", { children: [
-      jsx17(Icon, { name: "chevron", size: 12, class: "chev" }),
-      jsxs16("span", { class: "cut", children: [
+  return jsxs17("details", { class: "fold", open: open2, onToggle: (event) => setOpen(event.currentTarget.open), children: [
+    jsxs17("summary", { children: [
+      jsx18(Icon, { name: "chevron", size: 12, class: "chev" }),
+      jsxs17("span", { class: "cut", children: [
         words.join(", "),
         " ",
-        jsx17("span", { class: "mono", children: plain(names.join(", ")) })
+        jsx18("span", { class: "mono", children: plain(names.join(", ")) })
       ] }),
-      jsx17("span", { class: "tool-end num", children: duration(took) })
+      jsx18("span", { class: "tool-end num", children: duration(took) })
     ] }),
-    open2 && jsx17("div", { class: "group-list", children: group.calls.map((call) => jsx17(ToolCard, { call, version: call.version, cwd, terminals: conversation.terminals, compact: true }, call.key)) })
+    open2 && jsx18("div", { class: "group-list", children: group.calls.map((call) => jsx18(ToolCard, { call, version: call.version, cwd, terminals: conversation.terminals, compact: true }, call.key)) })
   ] });
 }
 var STOPS = { cancelled: "stopped", max_tokens: "the answer was too long", max_turn_requests: "too many steps", refusal: "refused" };
@@ -3698,69 +3762,70 @@ function EndEntry({ item, conversation, onReview }) {
   const turn = conversation.items.slice(start, index);
   const changes = changesOf(turn);
   const tokens = asNumber(item.usage.totalTokens);
-  return jsxs16("footer", { class: "turn-end", children: [
-    item.stop !== "end_turn" && jsx17("span", { class: "badge warn", children: STOPS[item.stop] ?? plain(item.stop) }),
-    jsx17("span", { class: "num", children: duration(item.ms) }),
-    item.calls > 0 && jsxs16("span", { class: "num", children: [
+  return jsxs17("footer", { class: "turn-end", children: [
+    item.stop !== "end_turn" && jsx18("span", { class: "badge warn", children: STOPS[item.stop] ?? plain(item.stop) }),
+    jsx18("span", { class: "num", children: duration(item.ms) }),
+    item.calls > 0 && jsxs17("span", { class: "num", children: [
       item.calls,
       " tool ",
       item.calls === 1 ? "call" : "calls"
     ] }),
-    tokens !== null && jsxs16("span", { class: "num", children: [
+    tokens !== null && jsxs17("span", { class: "num", children: [
       amount(tokens),
       " tokens"
     ] }),
-    jsx17("span", { class: "grow" }),
-    changes.length > 0 && jsxs16("button", { type: "button", class: "btn small", onClick: onReview, children: [
+    jsx18("span", { class: "grow" }),
+    changes.length > 0 && jsxs17("button", { type: "button", class: "btn small", onClick: onReview, children: [
       changes.length,
       " ",
       changes.length === 1 ? "file" : "files",
       " ",
-      jsx17(PlusMinus, { added: changes.reduce((sum, one) => sum + one.added, 0), removed: changes.reduce((sum, one) => sum + one.removed, 0) })
+      jsx18(PlusMinus, { added: changes.reduce((sum, one) => sum + one.added, 0), removed: changes.reduce((sum, one) => sum + one.removed, 0) })
     ] }),
-    jsx17(CopyButton, { text: () => textOf(turn), label: "Copy the answer" })
+    jsx18(CopyButton, { text: () => textOf(turn), label: "Copy the answer" })
   ] });
 }
 
 // src/view/page.tsx
-import { Fragment as Fragment15, jsx as jsx18, jsxs as jsxs17 } from "./libraries-c0a40985b0.js";
+import { Fragment as Fragment15, jsx as jsx19, jsxs as jsxs18 } from "./libraries-c0a40985b0.js";
 function Page() {
   useKeys();
   useNotices();
   const link = connection.link.value;
-  if (link.state === "login") return jsx18(Login, { why: link.why });
+  if (link.state === "login") return jsx19(Login, { why: link.why });
   const talk = currentTalk.value;
   talk?.version.value;
   const isEmpty = talk === null || talk.conversation.items.length === 0 && !talk.loading.value && talk.failure.value === "";
   const view = panels.view.value;
-  return jsxs17(Fragment15, { children: [
-    jsxs17("div", { class: `app${isEmpty ? " first" : ""}${panels.right.value && !isEmpty ? "" : " no-panel"}`, "data-view": view, children: [
-      jsx18("div", { class: `side-box${panels.side.value ? " open" : ""}`, onClick: (event) => event.target === event.currentTarget && (panels.side.value = false), children: jsx18(Sessions, {}) }),
-      jsxs17("main", { class: "main", children: [
-        jsx18(Head2, { talk, isEmpty }),
-        jsx18(LostBanner, {}),
-        jsx18(ProblemBanner, {}),
-        view === "chat" || isEmpty ? jsxs17(Fragment15, { children: [
-          talk !== null && !isEmpty && jsx18(PlanStrip, { talk }),
-          talk !== null && !isEmpty ? jsx18(Thread, { talk, onReview: () => panels.review.value = true }, talk.id) : jsx18(Start, { talk }),
-          talk !== null && jsx18(PutAside, { talk }),
-          jsx18(Composer, { talk })
-        ] }) : jsxs17("div", { class: "log narrow-view", children: [
-          view === "plan" && talk !== null && jsxs17(Fragment15, { children: [
-            jsx18(PlanSection, { talk }),
-            jsx18(UsageSection, { talk }),
-            jsx18(PeopleSection, { talk }),
-            talk.conversation.plan.length === 0 && jsx18("p", { class: "dim nothing", children: "The agent has no plan." })
+  return jsxs18(Fragment15, { children: [
+    jsxs18("div", { class: `app${isEmpty ? " first" : ""}${panels.right.value && !isEmpty ? "" : " no-panel"}`, "data-view": view, children: [
+      jsx19("div", { class: `side-box${panels.side.value ? " open" : ""}`, onClick: (event) => event.target === event.currentTarget && (panels.side.value = false), children: jsx19(Sessions, {}) }),
+      jsxs18("main", { class: "main", children: [
+        jsx19(Head2, { talk, isEmpty }),
+        jsx19(LostBanner, {}),
+        jsx19(ProblemBanner, {}),
+        jsx19(Client, {}),
+        view === "chat" || isEmpty ? jsxs18(Fragment15, { children: [
+          talk !== null && !isEmpty && jsx19(PlanStrip, { talk }),
+          talk !== null && !isEmpty ? jsx19(Thread, { talk, onReview: () => panels.review.value = true }, talk.id) : jsx19(Start, { talk }),
+          talk !== null && jsx19(PutAside, { talk }),
+          jsx19(Composer, { talk })
+        ] }) : jsxs18("div", { class: "log narrow-view", children: [
+          view === "plan" && talk !== null && jsxs18(Fragment15, { children: [
+            jsx19(PlanSection, { talk }),
+            jsx19(UsageSection, { talk }),
+            jsx19(PeopleSection, { talk }),
+            talk.conversation.plan.length === 0 && jsx19("p", { class: "dim nothing", children: "The agent has no plan." })
           ] }),
-          view === "wire" && jsx18(WireSection, { most: 60 })
+          view === "wire" && jsx19(WireSection, { most: 60 })
         ] })
       ] }),
-      talk !== null && !isEmpty && panels.right.value && jsx18(Panel, { talk }),
-      jsx18(BottomTabs, {})
+      talk !== null && !isEmpty && panels.right.value && jsx19(Panel, { talk }),
+      jsx19(BottomTabs, {})
     ] }),
-    talk !== null && jsx18(Questions, { talk }),
-    jsx18(Dialogs, {}),
-    jsx18(Palette, {})
+    talk !== null && jsx19(Questions, { talk }),
+    jsx19(Dialogs, {}),
+    jsx19(Palette, {})
   ] });
 }
 function Head2({ talk, isEmpty }) {
@@ -3769,23 +3834,23 @@ function Head2({ talk, isEmpty }) {
   const me = welcome?.user;
   const cwd = homely(entry?.cwd ?? welcome?.cwd ?? "");
   const people = talk?.people.value ?? [];
-  return jsxs17("header", { class: `bar${isEmpty ? " only-narrow" : ""}`, children: [
-    jsx18(IconButton, { icon: "menu", class: "only-narrow", label: "Sessions", onClick: () => panels.side.value = true }),
-    jsxs17("div", { class: "titles grow", children: [
-      jsx18("h1", { class: "cut", children: talk === null || isEmpty ? "acpella" : titleOf(entry) }),
-      jsxs17("div", { class: "where cut only-narrow", children: [
+  return jsxs18("header", { class: `bar${isEmpty ? " only-narrow" : ""}`, children: [
+    jsx19(IconButton, { icon: "menu", class: "only-narrow", label: "Sessions", onClick: () => panels.side.value = true }),
+    jsxs18("div", { class: "titles grow", children: [
+      jsx19("h1", { class: "cut", children: talk === null || isEmpty ? "acpella" : titleOf(entry) }),
+      jsxs18("div", { class: "where cut only-narrow", children: [
         plain(welcome?.agent ?? ""),
         " · ",
         cwd
       ] })
     ] }),
-    jsx18("span", { class: "where only-wide", children: plain(welcome?.agent ?? "") }),
-    jsx18("span", { class: "where only-wide mono cut", children: cwd }),
-    people.length > 1 && jsx18("button", { type: "button", class: "people", "aria-label": people.map((one) => `${one.name} ${one.role === "observer" ? "watches" : "controls"}`).join(", "), onClick: () => !panels.right.value && togglePanel(), children: [...people].sort((a, b) => Number(b.name === me) - Number(a.name === me)).slice(0, 4).map((one) => jsx18(Avatar, { name: one.name }, one.name)) }),
-    !isEmpty && jsx18(IconButton, { icon: "panel", class: "only-wide", label: "Side panel", pressed: panels.right.value, onClick: togglePanel }),
-    !isEmpty && jsxs17("span", { class: "menu-box", children: [
-      jsx18(IconButton, { icon: "dots", label: "More", expanded: panels.menu.value, onClick: () => panels.menu.value = !panels.menu.value }),
-      panels.menu.value && jsx18(Menu, {})
+    jsx19("span", { class: "where only-wide", children: plain(welcome?.agent ?? "") }),
+    jsx19("span", { class: "where only-wide mono cut", children: cwd }),
+    people.length > 1 && jsx19("button", { type: "button", class: "people", "aria-label": people.map((one) => `${one.name} ${one.role === "observer" ? "watches" : "controls"}`).join(", "), onClick: () => !panels.right.value && togglePanel(), children: [...people].sort((a, b) => Number(b.name === me) - Number(a.name === me)).slice(0, 4).map((one) => jsx19(Avatar, { name: one.name }, one.name)) }),
+    !isEmpty && jsx19(IconButton, { icon: "panel", class: "only-wide", label: "Side panel", pressed: panels.right.value, onClick: togglePanel }),
+    !isEmpty && jsxs18("span", { class: "menu-box", children: [
+      jsx19(IconButton, { icon: "dots", label: "More", expanded: panels.menu.value, onClick: () => panels.menu.value = !panels.menu.value }),
+      panels.menu.value && jsx19(Menu, {})
     ] })
   ] });
 }
@@ -3794,12 +3859,12 @@ function Menu() {
     panels.menu.value = false;
   };
   const all = sessionActions();
-  return jsx18(Modal, { label: "More", class: "menu", onClose: close, children: jsx18("div", { class: "menu-list", children: all.map((one) => jsxs17("button", { type: "button", class: "opt", onClick: () => {
+  return jsx19(Modal, { label: "More", class: "menu", onClose: close, children: jsx19("div", { class: "menu-list", children: all.map((one) => jsxs18("button", { type: "button", class: "opt", onClick: () => {
     close();
     one.run();
   }, children: [
-    jsx18(Icon, { name: one.icon }),
-    jsx18("b", { children: one.title })
+    jsx19(Icon, { name: one.icon }),
+    jsx19("b", { children: one.title })
   ] }, one.title)) }) });
 }
 function LostBanner() {
@@ -3807,52 +3872,52 @@ function LostBanner() {
   const now2 = useNow(500, link.state === "lost");
   if (link.state !== "lost") return null;
   const seconds = Math.max(0, Math.ceil((link.again - now2) / 1e3));
-  return jsxs17("div", { class: "banner", role: "status", children: [
-    jsx18(Icon, { name: "plug", size: 14 }),
-    jsx18("b", { children: "Connection lost." }),
-    jsxs17("span", { class: "grow cut", children: [
+  return jsxs18("div", { class: "banner", role: "status", children: [
+    jsx19(Icon, { name: "plug", size: 14 }),
+    jsx19("b", { children: "Connection lost." }),
+    jsxs18("span", { class: "grow cut", children: [
       "The agent goes on without you. ",
       seconds > 0 ? `Trying again in ${seconds} s.` : "Trying again.",
-      link.why !== "" && jsxs17("span", { class: "dim", children: [
+      link.why !== "" && jsxs18("span", { class: "dim", children: [
         " ",
         plain(link.why)
       ] })
     ] }),
-    jsx18("button", { type: "button", class: "btn small", onClick: () => connection.retry(), children: "Try now" })
+    jsx19("button", { type: "button", class: "btn small", onClick: () => connection.retry(), children: "Try now" })
   ] });
 }
 function ProblemBanner() {
   if (problem.value === "") return null;
-  return jsxs17("div", { class: "banner err", role: "alert", children: [
-    jsx18(Icon, { name: "alert", size: 14 }),
-    jsx18("span", { class: "grow", children: plain(problem.value) }),
-    jsx18(IconButton, { icon: "cross", size: 14, label: "Close", onClick: () => problem.value = "" })
+  return jsxs18("div", { class: "banner err", role: "alert", children: [
+    jsx19(Icon, { name: "alert", size: 14 }),
+    jsx19("span", { class: "grow", children: plain(problem.value) }),
+    jsx19(IconButton, { icon: "cross", size: 14, label: "Close", onClick: () => problem.value = "" })
   ] });
 }
 function PutAside({ talk }) {
   talk.version.value;
   const count2 = talk.conversation.questions.size;
   if (count2 === 0 || ![...later.value].some((key) => key.startsWith(`${talk.id}/`))) return null;
-  return jsxs17("div", { class: "banner in-dock", children: [
-    jsx18(Icon, { name: "alert", size: 14 }),
-    jsxs17("span", { class: "grow", children: [
+  return jsxs18("div", { class: "banner in-dock", children: [
+    jsx19(Icon, { name: "alert", size: 14 }),
+    jsxs18("span", { class: "grow", children: [
       count2 === 1 ? "A question waits" : `${count2} questions wait`,
       " for an answer."
     ] }),
-    jsx18("button", { type: "button", class: "btn small", onClick: () => takeUp(talk), children: "Answer" })
+    jsx19("button", { type: "button", class: "btn small", onClick: () => takeUp(talk), children: "Answer" })
   ] });
 }
 function BottomTabs() {
   const waiting = [...entries.value.values()].filter((one) => one.state === "waiting").length;
-  const tab = (id, icon, words) => jsxs17("button", { type: "button", "aria-current": panels.view.value === id, onClick: () => panels.view.value = id, children: [
-    jsx18(Icon, { name: icon, size: 18 }),
+  const tab = (id, icon, words) => jsxs18("button", { type: "button", "aria-current": panels.view.value === id, onClick: () => panels.view.value = id, children: [
+    jsx19(Icon, { name: icon, size: 18 }),
     words,
-    id === "chat" && waiting > 0 && jsxs17("span", { class: "count", children: [
+    id === "chat" && waiting > 0 && jsxs18("span", { class: "count", children: [
       waiting,
-      jsx18("span", { class: "hide", children: " waiting" })
+      jsx19("span", { class: "hide", children: " waiting" })
     ] })
   ] });
-  return jsxs17("nav", { class: "bottom-tabs", "aria-label": "Views", children: [
+  return jsxs18("nav", { class: "bottom-tabs", "aria-label": "Views", children: [
     tab("chat", "chat", "Chat"),
     tab("plan", "plan", "Plan"),
     tab("wire", "wire", "Wire")
@@ -3893,8 +3958,8 @@ function useKeys() {
 
 // src/chat.tsx
 import { render } from "./libraries-c0a40985b0.js";
-import { jsx as jsx19 } from "./libraries-c0a40985b0.js";
-render(jsx19(Page, {}), document.getElementById("app"));
+import { jsx as jsx20 } from "./libraries-c0a40985b0.js";
+render(jsx20(Page, {}), document.getElementById("app"));
 void connection.start();
 var later2 = "requestIdleCallback" in window ? requestIdleCallback : setTimeout;
 later2(() => warmUp());

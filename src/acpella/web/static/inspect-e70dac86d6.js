@@ -197,8 +197,8 @@ var ServerSource = class {
   logInWith(token) {
     sessionStorage.setItem(TOKEN, token.trim());
   }
-  async conversations() {
-    return (await this.#get("sources")).sources;
+  conversations() {
+    return this.#get("sources");
   }
   choose(id) {
     this.#source = id;
@@ -287,6 +287,7 @@ var query = signal("");
 var selected = signal(0);
 var line = signal(null);
 var lockedOut = signal(false);
+var chat = signal(false);
 var conversations = signal([]);
 var matches = signal(null);
 var opened = signal(/* @__PURE__ */ new Set());
@@ -321,6 +322,8 @@ async function start(from) {
       if (mine !== run) return;
       problem.value = "";
       take(got);
+      if (got.live && got.source === "") continue;
+      source.choose?.(got.source);
       if (!got.live && rows.length >= got.total) {
         await look();
         return;
@@ -342,7 +345,11 @@ var pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 async function list(mine) {
   while (mine === run && source.conversations) {
     try {
-      conversations.value = await source.conversations();
+      const got = await source.conversations();
+      batch(() => {
+        conversations.value = got.sources;
+        chat.value = got.chat;
+      });
     } catch {
     }
     await pause(3e3);
@@ -468,9 +475,11 @@ function Detail() {
         ] })
       ] })
     ] }),
-    jsxs2("div", { class: "detail-tabs", role: "tablist", children: [
-      jsx3("button", { type: "button", role: "tab", "aria-selected": tab === "tree", onClick: () => setTab("tree"), children: "Tree" }),
-      jsx3("button", { type: "button", role: "tab", "aria-selected": tab === "raw", onClick: () => setTab("raw"), children: "Raw" }),
+    jsxs2("div", { class: "detail-tabs", children: [
+      jsxs2("span", { role: "tablist", "aria-label": "Message as", children: [
+        jsx3("button", { type: "button", role: "tab", "aria-selected": tab === "tree", onClick: () => setTab("tree"), children: "Tree" }),
+        jsx3("button", { type: "button", role: "tab", "aria-selected": tab === "raw", onClick: () => setTab("raw"), children: "Raw" })
+      ] }),
       pair > 0 && jsxs2("button", { type: "button", class: "linkish", onClick: () => void select(pair), children: [
         row.kind === "req" ? "Answer" : "Request",
         " ",
@@ -1018,41 +1027,44 @@ function InspectorPage() {
   }, [help]);
   const { error } = filter.value;
   const count = times.value?.finding_count ?? 0;
-  return jsxs6("main", { class: `insp${selected.value > 0 || count > 0 ? " with-detail" : ""}`, children: [
-    jsx7(Bar2, {}),
-    jsxs6("div", { class: "notices", children: [
-      problem.value !== "" && jsx7("p", { class: "banner err", role: "alert", children: problem.value }),
-      lockedOut.value && jsx7(TokenForm, {}),
-      jsx7(Holding, {})
-    ] }),
-    jsxs6("div", { class: "filter", children: [
-      jsxs6("label", { class: `filter-in${error ? " wrong" : ""}`, children: [
-        jsx7(Icon, { name: "search", size: 14 }),
-        jsx7("span", { class: "hide", children: "Filter" }),
-        jsx7("input", { ref: input, value: query.value, onInput: (event) => setQuery(event.currentTarget.value), spellcheck: false, autocomplete: "off", placeholder: "method:fs/* -kind:ntf ms>500 bad: or any text", "aria-invalid": error !== "", "aria-describedby": "filter-error", "data-filter": true }),
-        jsx7("kbd", { children: "f" })
+  return jsxs6("div", { class: chat.value ? "with-chat" : "alone", children: [
+    chat.value && jsx7("iframe", { class: "chat-frame", src: "/", title: "Conversation", "data-chat": true }),
+    jsxs6("main", { class: `insp${selected.value > 0 || count > 0 ? " with-detail" : ""}`, children: [
+      jsx7(Bar2, {}),
+      jsxs6("div", { class: "notices", children: [
+        problem.value !== "" && jsx7("p", { class: "banner err", role: "alert", children: problem.value }),
+        lockedOut.value && jsx7(TokenForm, {}),
+        jsx7(Holding, {})
       ] }),
-      jsxs6(Toggle, { on: /(^|\s)bad:(\s|$)/.test(query.value), onClick: () => toggleWord("bad:"), children: [
-        jsx7(Icon, { name: "alert", size: 14 }),
-        " ",
-        count,
-        " ",
-        count === 1 ? "finding" : "findings"
+      jsxs6("div", { class: "filter", children: [
+        jsxs6("label", { class: `filter-in${error ? " wrong" : ""}`, children: [
+          jsx7(Icon, { name: "search", size: 14 }),
+          jsx7("span", { class: "hide", children: "Filter" }),
+          jsx7("input", { ref: input, value: query.value, onInput: (event) => setQuery(event.currentTarget.value), spellcheck: false, autocomplete: "off", placeholder: "method:fs/* -kind:ntf ms>500 bad: or any text", "aria-invalid": error !== "", "aria-describedby": "filter-error", "data-filter": true }),
+          jsx7("kbd", { children: "f" })
+        ] }),
+        jsxs6(Toggle, { on: /(^|\s)bad:(\s|$)/.test(query.value), onClick: () => toggleWord("bad:"), children: [
+          jsx7(Icon, { name: "alert", size: 14 }),
+          " ",
+          count,
+          " ",
+          count === 1 ? "finding" : "findings"
+        ] }),
+        jsx7(Toggle, { on: /(^|\s)ms>500(\s|$)/.test(query.value), onClick: () => toggleWord("ms>500"), children: "Slow" }),
+        jsx7(Toggle, { on: folding.value, onClick: () => folding.value = !folding.value, children: "Fold streams" }),
+        error !== "" && jsx7("p", { class: "filter-error", id: "filter-error", role: "alert", children: error })
       ] }),
-      jsx7(Toggle, { on: /(^|\s)ms>500(\s|$)/.test(query.value), onClick: () => toggleWord("ms>500"), children: "Slow" }),
-      jsx7(Toggle, { on: folding.value, onClick: () => folding.value = !folding.value, children: "Fold streams" }),
-      error !== "" && jsx7("p", { class: "filter-error", id: "filter-error", role: "alert", children: error })
-    ] }),
-    jsx7(Waterfall, {}),
-    jsx7(List, {}),
-    jsx7(Detail, {}),
-    jsx7(Foot, { onHelp: () => setHelp(true) }),
-    help && jsxs6("div", { class: "keys-box", role: "dialog", "aria-label": "Keys", children: [
-      jsx7("dl", { children: KEYS2.map(([key, what]) => jsxs6("div", { children: [
-        jsx7("dt", { children: jsx7("kbd", { children: key }) }),
-        jsx7("dd", { children: what })
-      ] }, key)) }),
-      jsx7("button", { type: "button", class: "btn small", autofocus: true, onClick: () => setHelp(false), children: "Close" })
+      jsx7(Waterfall, {}),
+      jsx7(List, {}),
+      jsx7(Detail, {}),
+      jsx7(Foot, { onHelp: () => setHelp(true) }),
+      help && jsxs6("div", { class: "keys-box", role: "dialog", "aria-label": "Keys", children: [
+        jsx7("dl", { children: KEYS2.map(([key, what]) => jsxs6("div", { children: [
+          jsx7("dt", { children: jsx7("kbd", { children: key }) }),
+          jsx7("dd", { children: what })
+        ] }, key)) }),
+        jsx7("button", { type: "button", class: "btn small", autofocus: true, onClick: () => setHelp(false), children: "Close" })
+      ] })
     ] })
   ] });
 }
@@ -1100,6 +1112,7 @@ function Bar2() {
       jsx7(Icon, { name: "logo", size: 18 }),
       "acpella"
     ] }),
+    chat.value && jsx7("a", { class: "btn quiet chat-link", href: "/", children: "Conversation" }),
     jsx7("span", { class: "sep" }),
     jsx7("h1", { class: "cut", children: jsx7(Visible, { text: name2 || told?.name || "Inspector" }) }),
     told !== null && (told.live ? jsx7("span", { class: "badge run", children: paused.value ? "paused" : "live" }) : jsx7("span", { class: "badge", children: "recorded" })),
