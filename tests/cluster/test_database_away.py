@@ -62,6 +62,29 @@ async def test_engine_outage_long(database: PostgresServer, schema: str, tmp_pat
         assert cluster.started("tool 3600 outage") == 1
 
 
+async def test_what_was_not_given_back_is_free_when_the_database_is_there_again(
+    database: PostgresServer, schema: str, tmp_path: Path
+) -> None:
+    """A node that was cut off lives on. Its sessions are for the others, though it could not say so then."""
+    async with cuttable_proxy(database.socket) as proxy:
+        way = f"postgresql://acpella@127.0.0.1:{proxy.port}/postgres?schema={schema}"
+        cluster = Cluster(f"{database.dsn()}&schema={schema}", tmp_path, count=2, dsns=(way,))
+        async with running(cluster) as balancer:
+            cut, other = cluster.nodes
+            balancer.left_out.add("n2")
+            async with acpella.connect(f"ws://127.0.0.1:{cut.port}/acp") as agent:
+                session = await agent.new_session(cwd="/")
+                assert await ask(session, "before") == "before"
+                proxy.set("cut")
+                await cut.until_logged(f"session {session.id} is not given back yet")
+                proxy.set("open")
+                proxy.drop_all()
+                await cut.until_status("/readyz", 200)
+                async with acpella.connect(f"ws://127.0.0.1:{other.port}/acp") as second:
+                    again = await second.load_session(session.id, cwd="/")
+                    assert await ask(again, "after") == "after"
+
+
 async def test_partition(database: PostgresServer, schema: str, tmp_path: Path) -> None:
     """One node is cut off from the database without a word: it stops its turn, and another goes on."""
     async with cuttable_proxy(database.socket) as proxy:

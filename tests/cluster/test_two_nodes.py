@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import signal
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from typing import Any
 
 import asyncpg
@@ -56,3 +58,26 @@ async def test_a_prompt_that_was_taken_is_in_the_history(
             "end_turn",
         ]
         assert cluster.started("die") == 1
+
+
+async def test_prompts_that_reach_a_node_that_stops_are_run_by_the_next(cluster: Cluster) -> None:
+    """A node leaves a connection that is idle in the very moment in which its client sends the next one."""
+    stopped = asyncio.Event()
+
+    async def talk(session: Any, name: str) -> list[str]:
+        said: list[str] = []
+        while not stopped.is_set():
+            said.append(f"{name} {len(said)}")
+            assert await ask(session, said[-1]) == said[-1]
+        return said
+
+    async with cluster.balanced() as balancer, AsyncExitStack() as stack, asyncio.timeout(120):
+        sessions = [await stack.enter_async_context(opened(balancer, "ws")) for _ in range(8)]
+        talks = [asyncio.create_task(talk(session, f"t{n}")) for n, session in enumerate(sessions)]
+        for node in cluster.nodes:
+            node.send(signal.SIGTERM)
+            await node.ended()
+            await node.start()
+        stopped.set()
+        for said in await asyncio.gather(*talks):
+            assert said and all(cluster.started(word) == 1 for word in said)

@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from acpella.sessions import LiveSessions, Store, StoreError
+from acpella.sessions import Lease, LiveSessions, Store, StoreError, StoreUnavailable
 
 from .definition import Definition
 from .session import SessionCore
@@ -16,6 +16,9 @@ log: logging.Logger = logging.getLogger(__name__)
 
 CLOSE_GRACE = 1.0
 """Seconds for the author's `on_close`. Without it, one that hangs keeps sessions and the process alive."""
+
+RETRY_SECONDS = 0.5
+"""Until the next try to give a session back, when the store is away."""
 
 
 class _Door:
@@ -39,6 +42,7 @@ class OpenSessions:
             idle_seconds=definition.settings.session_idle_timeout or None,
         )
         self._doors: dict[str, _Door] = {}
+        self._giving_back: set[asyncio.Task[None]] = set()
 
     def get(self, session_id: str) -> SessionCore | None:
         return self._live.get(session_id)
@@ -100,10 +104,30 @@ class OpenSessions:
                 await session.save()
         except StoreError as error:
             log.error("session %s was not saved: %s", session.id, error)
+        except asyncio.CancelledError:  # its connection did not wait for this
+            self._give_back_later(self._store, session.log_writer.lease)
+            raise
+        await self.give_back(session.log_writer.lease)
+
+    async def give_back(self, lease: Lease) -> None:
+        """Let others have a session. If the store is away, that happens when it is back."""
+        assert self._store is not None
         try:
-            await self._store.release(session.log_writer.lease)
+            await self._store.release(lease)
+        except StoreUnavailable as error:
+            log.warning("session %s is not given back yet: %s", lease.session_id, error)
+            self._give_back_later(self._store, lease)
         except StoreError as error:
-            log.warning("session %s was not given back: %s", session.id, error)
+            log.warning("session %s was not given back: %s", lease.session_id, error)
+        except asyncio.CancelledError:
+            self._give_back_later(self._store, lease)
+            raise
+
+    def _give_back_later(self, store: Store, lease: Lease) -> None:
+        """This process may live on, and nobody else could have the session for as long as it does."""
+        task = asyncio.get_running_loop().create_task(_give_back(store, lease))
+        self._giving_back.add(task)
+        task.add_done_callback(self._giving_back.discard)
 
     async def give(self, session: SessionCore) -> None:
         """Let a session go to whoever wants to work with it next; its editor looks on from now on."""
@@ -117,3 +141,17 @@ class OpenSessions:
         await self.forget(session)
         if session.id in session.editor.parked:  # or it was closed
             session.park()
+
+
+async def _give_back(store: Store, lease: Lease) -> None:
+    """Try until the store is there."""
+    while True:
+        try:
+            await store.release(lease)
+            return
+        except StoreUnavailable as error:
+            log.info("session %s is not given back yet: %s", lease.session_id, error)
+        except StoreError as error:
+            log.info("session %s was not given back: %s", lease.session_id, error)
+            return
+        await asyncio.sleep(RETRY_SECONDS)

@@ -186,7 +186,7 @@ class SessionService:
                 log_writer = LogWriter(self._store, lease, last_seq)
                 return await self._admit(record, request.workplace, log_writer)
             except BaseException:
-                await self._store.release(lease)
+                await self._open_sessions.give_back(lease)
                 raise
 
     async def _take_over(self, session: SessionCore, *, replay: bool) -> None:
@@ -272,7 +272,7 @@ class SessionService:
                 record = await self._store.get(session_id, principal=self.editor.principal)
                 await self._close_interrupted(lease, record, show=False)
             finally:
-                await self._store.release(lease)
+                await self._open_sessions.give_back(lease)
 
     async def _acquire(self, session_id: str) -> Lease:
         """Become the session's writer; if another node has it, that gives it up once it is idle."""
@@ -364,7 +364,7 @@ class SessionService:
             log_writer = LogWriter(self._store, lease, last_seq)
             return await self._admit(record, parked.workplace, log_writer)
         except BaseException:
-            await self._store.release(lease)
+            await self._open_sessions.give_back(lease)
             raise
 
     async def set_mode(self, request: SetMode) -> OpenedSession:

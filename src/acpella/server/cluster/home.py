@@ -87,6 +87,11 @@ class ClusterHome:
         return self.log.facts
 
     @property
+    def is_lost(self) -> bool:
+        """Whether this node must not go on with the connection."""
+        return self._lost or self._cluster.seconds_left() <= 0
+
+    @property
     def connection(self) -> LocalConnection:
         assert self._connection is not None
         return self._connection

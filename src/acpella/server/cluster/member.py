@@ -51,6 +51,7 @@ class Member:
         self._lease_seconds = lease_seconds
         self._doors: dict[str, asyncio.Lock] = {}
         self._readers: set[TailReader] = set()
+        self._recovering: set[ClusterHome] = set()  # of connections that nobody finds yet
         self._waiting = 0  # commands, when somebody looked last
         self._sweeping: asyncio.Task[None] | None = None
         self._tell_gauges()
@@ -166,19 +167,27 @@ class Member:
             home=home,
         )
         log.info("connection %s is taken over", connection.label)
+        self._recovering.add(home)
         try:
             await recover(self.cluster, home, lease, record.last_seq, can_resume=True)
         except StoreError:
-            self._table.admit(connection)  # so that it is ended as others are
             home.lose("it could not be taken over")
             raise
         except (AcpellaError, msgspec.MsgspecError) as error:
-            log.error("connection %s cannot be taken over: %s", connection.label, error)
+            if not home.is_lost:
+                log.error("connection %s cannot be taken over: %s", connection.label, error)
+                connection.close("it could not be taken over by another node", code=1011)
+        except BaseException:
+            home.lose("it could not be taken over")
+            raise
+        finally:
+            self._recovering.discard(home)
             self._table.admit(connection)
-            connection.close("it could not be taken over by another node", code=1011)
-            return connection
+            if connection.closed is not None:
+                self._table.forget(connection.id)  # it is ended as others are
+        if home.is_lost:
+            raise StoreUnavailable("this node lost its lease meanwhile; try again in a moment")
         self._metrics.add("acpella_cluster_takeovers_total")
-        self._table.admit(connection)
         return connection
 
     # -- dead nodes --------------------------------------------------------------------------------
@@ -186,6 +195,8 @@ class Member:
     def _on_lost(self) -> None:
         """By our own clock, others may take what we have at any moment: nothing of it may go on here."""
         self._metrics.add("acpella_cluster_leases_lost_total")
+        for home in list(self._recovering):
+            home.lose("the database could not be reached in time")
         for connection in list(self._table):
             if isinstance(connection.home, ClusterHome):
                 connection.home.lose("the database could not be reached in time")

@@ -117,6 +117,8 @@ async def _reopen_sessions(home: ClusterHome) -> None:
             log.warning("connection %s: a session does not open again", connection.label)
             continue
         if response.is_error:
+            if home.is_lost:
+                raise StoreUnavailable("this node lost its lease meanwhile; try again in a moment")
             log.warning(
                 "connection %s: a session was not opened again: %s", connection.label, response.data[:500]
             )

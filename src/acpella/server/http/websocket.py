@@ -251,7 +251,8 @@ class _Socket:
         except Overflow:
             raise _Stop(1008, "the agent takes no messages", is_fault=True) from None
         except ConnectionClosed:
-            pass  # the writer tells
+            # The writer tells. If the connection goes on at another node, the client sends this again there.
+            connection.messages_received -= 1
         except StoreError as error:
             connection.messages_received -= 1  # it was not taken, so it comes again with the client
             log.warning("connection %s: a message could not be kept: %s", connection.label, error)
