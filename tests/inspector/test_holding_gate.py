@@ -10,7 +10,7 @@ import pytest
 
 from acpella.inspector import holding
 from acpella.inspector.holding import Holder, Rule
-from acpella.transport.pipe import Gate, Pipe
+from acpella.transport.pipe import Pipe, PipeGate
 
 WAIT = 60.0
 
@@ -19,7 +19,7 @@ class Flow:
     """One direction: what is fed in, and what comes out."""
 
     def __init__(self, holder: Holder) -> None:
-        self.gate: Gate = holder.gates["out"]
+        self.gate: PipeGate = holder.gates["out"]
         self.source, target = os.pipe()
         self.pipe = Pipe("out", target, lambda stream, data, at: None)
         self.gate.attach(self.pipe)
@@ -50,7 +50,7 @@ def flow(holder: Holder) -> Iterator[Flow]:
     made.pipe.close()
 
 
-def until_open(gate: Gate) -> None:
+def until_open(gate: PipeGate) -> None:
     end = time.monotonic() + WAIT
     while gate.closed and time.monotonic() < end:
         time.sleep(0.001)

@@ -120,7 +120,7 @@ class Loop:
         """
         limit = self._pace.helper_requests if self._helper else self._pace.max_requests
         for _ in range(limit):
-            word, uses = await self._ask_with_room()
+            word, uses = await self._call_model_with_room()
             if word in ("refusal", "max_tokens"):
                 self._history.settle("not run: the answer was cut off")
                 return word
@@ -133,16 +133,16 @@ class Loop:
 
     # -- the model -----------------------------------------------------------------------------
 
-    async def _ask_with_room(self) -> tuple[StopWord, list[ToolUse]]:
+    async def _call_model_with_room(self) -> tuple[StopWord, list[ToolUse]]:
         """Ask the model; summarize the conversation when it does not fit."""
         if self._history.tokens > self._model.context_window * FULL and len(self._history) > 1:
             await self._make_room()
         try:
-            return await self._ask()
+            return await self._call_model()
         except ContextOverflow:
             await self._make_room()
         try:
-            return await self._ask()
+            return await self._call_model()
         except ContextOverflow as error:
             self._history.add(_ModelReply().broken_off("no answer: the conversation is too long"))
             raise ModelError(
@@ -153,7 +153,7 @@ class Loop:
     async def _make_room(self) -> None:
         await compact(self._turn, self._model, self._history, running=True)
 
-    async def _ask(self) -> tuple[StopWord, list[ToolUse]]:
+    async def _call_model(self) -> tuple[StopWord, list[ToolUse]]:
         tools = await self._bench.all_tools(self._turn)
         if self._helper:  # the plan is the agent's own, and one level of helpers is enough
             tools = [tool for tool in tools if tool.spec.name not in ("delegate", "plan")]

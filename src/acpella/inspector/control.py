@@ -18,7 +18,7 @@ from typing import Any, Literal
 import msgspec
 
 from acpella.recording.queue import Note
-from acpella.transport.pipe import Gate, Stream
+from acpella.transport.pipe import PipeGate, Stream
 
 from .control_client import LEASE, MAX_COMMAND
 from .filters import FilterError
@@ -51,7 +51,7 @@ class ControlServer:
         """Raises OSError: there can be no socket."""
         self.path: Path = path
         self.holder: Holder = Holder()
-        self.gates: Mapping[Stream, Gate] = self.holder.gates
+        self.gates: Mapping[Stream, PipeGate] = self.holder.gates
         self._owner: _Visitor | None = None
         self._owning = threading.Lock()
         self._listener = socket.socket(socket.AF_UNIX)

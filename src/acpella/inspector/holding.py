@@ -18,7 +18,7 @@ import msgspec
 from acpella._plain_json import as_dict
 from acpella.recording import Frame
 from acpella.recording.queue import Note
-from acpella.transport.pipe import Gate, Pipe, Stream
+from acpella.transport.pipe import Pipe, PipeGate, Stream
 
 from .filters import Filter, FilterError
 from .rows import Row, Rows
@@ -92,7 +92,7 @@ class Holder:
         self._ways: dict[Way, _Direction] = {"in": _Direction("in", self), "out": _Direction("out", self)}
 
     @property
-    def gates(self) -> Mapping[Stream, Gate]:
+    def gates(self) -> Mapping[Stream, PipeGate]:
         """The gates, for the `StandIn`."""
         return {"in": self._ways["in"], "out": self._ways["out"]}
 
@@ -212,7 +212,7 @@ class Holder:
 
 
 class _Direction:
-    """What goes one way (a `Gate`)."""
+    """What goes one way (a `PipeGate`)."""
 
     def __init__(self, direction: Way, holder: Holder) -> None:
         self.direction: Way = direction

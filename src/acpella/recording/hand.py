@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from acpella.transport.pipe import Gate, Stream
+from acpella.transport.pipe import PipeGate, Stream
 
 from .queue import Note
 
@@ -14,7 +14,7 @@ class Hand(Protocol):
     """Decides what passes a program that is recorded."""
 
     @property
-    def gates(self) -> Mapping[Stream, Gate]:
+    def gates(self) -> Mapping[Stream, PipeGate]:
         """Where bytes are kept back."""
         ...
 

@@ -113,7 +113,7 @@ def reach(url: str) -> None:
     problem = ""
     for _ in range(TRIES):
         try:
-            _ask(url)
+            _request_head(url)
             return
         except urllib.error.HTTPError as error:
             error.close()
@@ -125,7 +125,7 @@ def reach(url: str) -> None:
     raise RegistryError(problem)
 
 
-def _ask(url: str) -> None:
+def _request_head(url: str) -> None:
     try:
         _open(url, {}, STALLED_AFTER, method="HEAD").close()
     except urllib.error.HTTPError as error:

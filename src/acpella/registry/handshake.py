@@ -17,7 +17,7 @@ from acpella._redact import redact
 from acpella._version import __version__
 from acpella.errors import AcpellaError, stderr_note
 
-__all__ = ["Greeting", "HandshakeFailed", "greet", "login_kinds"]
+__all__ = ["HandshakeReply", "HandshakeFailed", "greet", "login_kinds"]
 
 ANSWERED_WITHIN = 120.0
 LARGEST_ANSWER = 1024 * 1024
@@ -40,7 +40,7 @@ class HandshakeFailed(AcpellaError):
 
 
 @dataclass(frozen=True, slots=True)
-class Greeting:
+class HandshakeReply:
     """How an agent answered `initialize`."""
 
     result: Mapping[str, Any]
@@ -74,7 +74,7 @@ def login_kinds(result: Mapping[str, Any]) -> dict[str, str]:
 
 def greet(
     command: Sequence[str], env: Mapping[str, str] | None = None, *, within: float = ANSWERED_WITHIN
-) -> Greeting:
+) -> HandshakeReply:
     """Start a command in an empty home, greet it, read the first line that it writes, and end it.
 
     Raises:
@@ -103,7 +103,7 @@ def greet(
             try:
                 line = _first_line(process, within)
                 seconds = time.monotonic() - began
-                return Greeting(_result(line, process, within), seconds)
+                return HandshakeReply(_result(line, process, within), seconds)
             except HandshakeFailed as error:
                 raise HandshakeFailed(error.reason, _tail(errors), timed_out=error.timed_out) from None
             finally:

@@ -11,13 +11,13 @@ from acpella.errors import ConnectionClosed, LocalProtocolError, RemoteProtocolE
 from .calls import Call, overdue
 from .channel import Channel
 from .flow import SMALL_READ, Reading
-from .frame_log import FrameLog
 from .framing import Framing
 from .handlers import Handler
 from .inbox import Inbox, handled_inbox
 from .limits import Limits
 from .message import RequestId
 from .peer import CancelRequested, Crash, Failure, Method, Noise, Peer, PeerEvent, Reply, Request, Vocabulary
+from .recent_frames import RecentFrames
 from .requests import Requests, after_answer
 from .writing import Writing
 
@@ -75,14 +75,14 @@ class Connection:
             framing=framing,
             answer_noise=answer_noise,
         )
-        self._frame_log = FrameLog()
+        self._recent_frames = RecentFrames()
         self._calls: dict[RequestId, Call] = {}
         self._awaited = 0  # calls whose answer does not wait for the inbox
         self._stuck_handlers = 0  # calls that the notification handler waits for
         self._unfinished = 0  # bytes read since the last event
         self._reading = Reading(channel)
         self._writing = Writing(
-            self._peer, channel, self._frame_log, limit=limits.write_max, on_flood=self._flooded
+            self._peer, channel, self._recent_frames, limit=limits.write_max, on_flood=self._flooded
         )
         self._requests = Requests(request_handlers, self._peer, self._writing, limits)
         self._inbox = Inbox(
@@ -168,7 +168,7 @@ class Connection:
 
     def last_frames(self, count: int = 20) -> tuple[str, ...]:
         """The last frames in both directions, shortened and without secrets."""
-        return self._frame_log.frames(count)
+        return self._recent_frames.frames(count)
 
     def speak(self, vocabulary: Vocabulary) -> None:
         """Read what comes from here on with these methods; the handlers stay."""
@@ -280,7 +280,7 @@ class Connection:
         """Bytes arrived."""
         if self._ending is not None:
             return
-        self._frame_log.received(data)
+        self._recent_frames.received(data)
         self._unfinished += len(data)
         try:
             events = self._peer.receive(data)
@@ -405,7 +405,7 @@ class Connection:
     def _end(self, reason: ConnectionClosed, *, grace: float | None = None, listening: bool = False) -> None:
         if self._ending is None:
             if not reason.clean:
-                reason.frames = self._frame_log.frames()
+                reason.frames = self._recent_frames.frames()
             self._ending = reason
             self._reading.end()
             # a peer that has only stopped talking may listen

@@ -165,7 +165,7 @@ class Side:
         """Write one message as it is."""
         self._write(data)
 
-    def ask(self, request: Frame, reply: Reply, *, sender: object = None) -> RequestId:
+    def forward(self, request: Frame, reply: Reply, *, sender: object = None) -> RequestId:
         """Pass a request on; gives the id that the peer knows it by."""
         assert request.id is not None
         if not self._own_ids:
@@ -177,7 +177,7 @@ class Side:
         return self._send_request(pending, b"{}" if params == ABSENT else params)
 
     def expect(self, request: Frame, reply: Reply, *, session: str | None, sender: object = None) -> None:
-        """A request reaches the peer in some other way, under the id that it has: keep it as `ask` does.
+        """A request reaches the peer in some other way, under the id that it has: keep it as `forward` does.
 
         `session` is the one that it names, which the caller knows already.
         """
@@ -332,7 +332,7 @@ class Relay:
         target = self.agent if direction == "to_agent" else self.client
         source = self.client if direction == "to_agent" else self.agent
         if frame.kind == "request":
-            target.ask(frame, lambda response: source.send(response.data))
+            target.forward(frame, lambda response: source.send(response.data))
         elif frame.kind == "response":
             if not source.settle(frame):
                 target.send(frame.data)  # an answer to nobody is the other peer's to judge

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from .channel import Channel
 from .flow import Turns
-from .frame_log import FrameLog
 from .peer import Peer
+from .recent_frames import RecentFrames
 
 __all__ = ["Writing"]
 
@@ -27,7 +27,7 @@ class Writing:
     __slots__ = (
         "_burst",
         "_channel",
-        "_frame_log",
+        "_recent_frames",
         "_limit",
         "_on_flood",
         "_peer",
@@ -40,12 +40,18 @@ class Writing:
     )
 
     def __init__(
-        self, peer: Peer, channel: Channel, frame_log: FrameLog, *, limit: int, on_flood: Callable[[], None]
+        self,
+        peer: Peer,
+        channel: Channel,
+        recent_frames: RecentFrames,
+        *,
+        limit: int,
+        on_flood: Callable[[], None],
     ) -> None:
         """`on_flood` hears that more than `limit` bytes wait for a peer that sends and does not read."""
         self._peer = peer
         self._channel = channel
-        self._frame_log = frame_log
+        self._recent_frames = recent_frames
         self._limit = limit
         self._on_flood = on_flood
         self.paused: bool = False  # the peer is behind with reading
@@ -62,7 +68,7 @@ class Writing:
             data = self._peer.take()
             if self.mute:
                 return
-            self._frame_log.sent(data)
+            self._recent_frames.sent(data)
             if self.paused and not self.ending:  # an error answer; all else waits
                 self._unread += len(data)
                 if self._unread > self._limit:

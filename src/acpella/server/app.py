@@ -136,7 +136,7 @@ class Server:
                 from acpella.sessions import cluster_of
 
                 from .cluster.member import Member
-                from .cluster.tickets import SharedTickets
+                from .cluster.tickets import ClusterTickets
 
                 if self.settings.lease_seconds != ServerSettings.lease_seconds:
                     store.lease_seconds = self.settings.lease_seconds
@@ -145,7 +145,7 @@ class Server:
                 member = Member(cluster_of(store), self.connections, lease_seconds=store.lease_seconds)
                 await member.open()
                 self._member = member
-                self.gate.shared_tickets = SharedTickets(member.cluster, self._auth)
+                self.gate.shared_tickets = ClusterTickets(member.cluster, self._auth)
             self._is_open = True
 
     async def close(self) -> None:

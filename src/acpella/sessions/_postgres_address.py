@@ -3,7 +3,7 @@
 import re
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
-__all__ = ["Address", "is_address"]
+__all__ = ["PostgresAddress", "is_address"]
 
 _HOST = r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]*)(:\d{1,5})?"
 _HOSTS = re.compile(f"{_HOST}(,{_HOST})*")
@@ -17,7 +17,7 @@ def is_address(spec: str) -> bool:
     return spec.startswith(("postgresql:", "postgres:"))
 
 
-class Address:
+class PostgresAddress:
     """An address that tells its secret to the driver alone: it is in no message, log or `repr`."""
 
     __slots__ = ("_dsn", "schema", "where")
@@ -53,4 +53,4 @@ class Address:
         return self._dsn
 
     def __repr__(self) -> str:
-        return f"Address({self.where!r})"
+        return f"PostgresAddress({self.where!r})"

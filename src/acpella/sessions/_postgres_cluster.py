@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import asyncpg
 
 from ._hints import Hints, topic_of
-from ._postgres_address import Address
+from ._postgres_address import PostgresAddress
 from ._postgres_errors import explain
-from ._postgres_node import Node
-from ._postgres_pool import Connections, hang_up
+from ._postgres_node import PostgresNode
+from ._postgres_pool import ConnectionPool, hang_up
 from ._postgres_rows import check_owner, checked, find, is_text, piece
 from ._postgres_schema import is_prepared
-from ._postgres_writer import SESSIONS, STREAMS, Table, Writer
+from ._postgres_writer import SESSIONS, STREAMS, PostgresWriter, Table
 from .cluster import CONNECTION, MAX_SEQ, SESSION_COMMANDS, Command, Cursor, NodeStatus, Resync, StreamRecord
 from .local_cluster import check_name
 from .store import Events, Fenced, Lease, SessionExists, SessionNotFound, Store, StoreError
@@ -136,16 +136,16 @@ class PostgresCluster:
         self,
         store: Store,
         *,
-        connections: Connections,
-        node: Node,
+        connections: ConnectionPool,
+        node: PostgresNode,
         hints: Hints,
-        sessions: Writer,
+        sessions: PostgresWriter,
     ) -> None:
         self._store = store
         self._connections = connections
         self._me = node
         self._hints = hints
-        self._writers = {SESSIONS: sessions, STREAMS: Writer(connections, node, STREAMS)}
+        self._writers = {SESSIONS: sessions, STREAMS: PostgresWriter(connections, node, STREAMS)}
         self._gen = ""
         self._connects = 0  # of the node when the generation was read
         self._tails: Counter[str] = Counter()
@@ -640,9 +640,9 @@ class PostgresCluster:
             await asyncio.sleep(SWEEP_SECONDS)
 
 
-async def read_nodes(address: Address) -> list[NodeStatus]:
+async def read_nodes(address: PostgresAddress) -> list[NodeStatus]:
     """All nodes of a database, told to somebody who is none. Raises `StoreError`."""
-    connections = Connections(address, limit=1, patience=lambda: 0.0)
+    connections = ConnectionPool(address, limit=1, patience=lambda: 0.0)
     connection = None
     try:
         connection = await connections.connect()

@@ -4,7 +4,7 @@ import asyncio
 
 import asyncpg
 
-from ._postgres_address import Address
+from ._postgres_address import PostgresAddress
 from .store import StoreError, StoreUnavailable
 
 __all__ = ["explain", "is_passing"]
@@ -33,7 +33,7 @@ def is_passing(error: BaseException) -> bool:
     return isinstance(error, _PASSING) and not isinstance(error, PermissionError)
 
 
-def explain(address: Address, error: BaseException) -> StoreError:
+def explain(address: PostgresAddress, error: BaseException) -> StoreError:
     """The same error for whoever must act. To be raised `from None`: a driver's error may quote too much."""
     where = address.where
     match error:

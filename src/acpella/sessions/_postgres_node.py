@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import asyncpg
 
 from ._postgres_errors import explain, is_passing
-from ._postgres_pool import FIRST_PAUSE, LONGEST_PAUSE, Connections, hang_up, time_limit
+from ._postgres_pool import FIRST_PAUSE, LONGEST_PAUSE, ConnectionPool, hang_up, time_limit
 from .store import StoreError
 
 if TYPE_CHECKING:
     AnyConnection: TypeAlias = asyncpg.Connection[Any]
 
-__all__ = ["Node", "now"]
+__all__ = ["PostgresNode", "now"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -53,11 +53,11 @@ def now() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.monotonic()
 
 
-class Node:
+class PostgresNode:
     """Registers, beats, listens for hints; tells when the lease was not renewed in time."""
 
     def __init__(
-        self, connections: Connections, *, name: str | None, seconds: float, hint: Callable[[str], None]
+        self, connections: ConnectionPool, *, name: str | None, seconds: float, hint: Callable[[str], None]
     ) -> None:
         if not SHORTEST_LEASE <= seconds <= 3600:
             raise ValueError(f"lease_seconds must be between {SHORTEST_LEASE} and 3600, not {seconds}")

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import asyncpg
 
-from ._postgres_address import Address
+from ._postgres_address import PostgresAddress
 from ._postgres_errors import explain, is_passing
 from .store import StoreError
 
 if TYPE_CHECKING:
     AnyConnection: TypeAlias = asyncpg.Connection[Any]
 
-__all__ = ["ANSWER_SECONDS", "LONG_SECONDS", "Connections", "Retry", "hang_up", "time_limit"]
+__all__ = ["ANSWER_SECONDS", "LONG_SECONDS", "ConnectionPool", "Retry", "hang_up", "time_limit"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ _T = TypeVar("_T")
 class Retry:
     """The pauses between attempts while a database is away, for as long as patience lasts."""
 
-    def __init__(self, address: Address, patience: Callable[[], float]) -> None:
+    def __init__(self, address: PostgresAddress, patience: Callable[[], float]) -> None:
         self._address = address
         self._patience = patience
         self._pause = FIRST_PAUSE
@@ -67,10 +67,10 @@ class Retry:
         self._pause = min(self._pause * 2, LONGEST_PAUSE)
 
 
-class Connections:
+class ConnectionPool:
     """A bounded pool, and the way to connections outside of it."""
 
-    def __init__(self, address: Address, *, limit: int, patience: Callable[[], float]) -> None:
+    def __init__(self, address: PostgresAddress, *, limit: int, patience: Callable[[], float]) -> None:
         self.address = address
         self._patience = patience
         self._room = asyncio.Semaphore(limit)

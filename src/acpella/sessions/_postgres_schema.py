@@ -7,7 +7,7 @@ appends and deletes keep events and sessions together, and a key would be checke
 import secrets
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ._postgres_address import Address
+from ._postgres_address import PostgresAddress
 from .store import StoreError
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ _STEPS: dict[int, tuple[str, ...]] = {
 """What each version adds to the one before; a step that was released is never changed."""
 
 
-async def prepare(connection: "AnyConnection", address: Address) -> int:
+async def prepare(connection: "AnyConnection", address: PostgresAddress) -> int:
     """Make the tables if there are none, and bring older ones up to date; gives the layout that was there.
 
     Raises `StoreError`.
@@ -133,12 +133,12 @@ async def prepare(connection: "AnyConnection", address: Address) -> int:
     return version
 
 
-async def is_prepared(connection: "AnyConnection", address: Address) -> bool:
+async def is_prepared(connection: "AnyConnection", address: PostgresAddress) -> bool:
     """Whether the tables are there as they are needed. Raises `StoreError` if they are not ours to use."""
     return await _version(connection, address) == VERSION
 
 
-async def _check_server(connection: "AnyConnection", address: Address) -> None:
+async def _check_server(connection: "AnyConnection", address: PostgresAddress) -> None:
     number, encoding = await connection.fetchrow(
         "SELECT current_setting('server_version_num')::int, current_setting('server_encoding')"
     ) or (0, "")
@@ -153,7 +153,7 @@ async def _check_server(connection: "AnyConnection", address: Address) -> None:
         )
 
 
-async def _version(connection: "AnyConnection", address: Address) -> int:
+async def _version(connection: "AnyConnection", address: PostgresAddress) -> int:
     """The layout that is there; 0 if there is none. Raises `StoreError` if it is not ours to use."""
     rows = await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = $1", address.schema)
     tables = {row[0] for row in rows}

@@ -11,14 +11,14 @@ import asyncpg
 
 from ._hints import topic_of
 from ._postgres_errors import is_passing
-from ._postgres_node import Node
-from ._postgres_pool import ANSWER_SECONDS, Connections, Retry, hang_up, time_limit
+from ._postgres_node import PostgresNode
+from ._postgres_pool import ANSWER_SECONDS, ConnectionPool, Retry, hang_up, time_limit
 from .store import Fenced, Lease, SessionNotFound, StoreError
 
 if TYPE_CHECKING:
     AnyConnection: TypeAlias = asyncpg.Connection[Any]
 
-__all__ = ["SESSIONS", "STREAMS", "Table", "Writer", "append_statement"]
+__all__ = ["SESSIONS", "STREAMS", "Table", "PostgresWriter", "append_statement"]
 
 GROUP_EVENTS = 512
 """Events in one commit, unless a single append has more. Without it, the first of many waits for all."""
@@ -104,10 +104,10 @@ class _Append:
             self.done.set_exception(error)
 
 
-class Writer:
+class PostgresWriter:
     """Writes appends, one statement at a time on a connection of its own."""
 
-    def __init__(self, connections: Connections, node: Node, table: Table) -> None:
+    def __init__(self, connections: ConnectionPool, node: PostgresNode, table: Table) -> None:
         self._connections = connections
         self._node = node
         self._table = table

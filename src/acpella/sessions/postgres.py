@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ._hints import Hints
 from ._order import encode_cursor, json_bytes, page_size
-from ._postgres_address import Address
+from ._postgres_address import PostgresAddress
 from ._postgres_rows import (
     COLUMNS,
     CREATE,
@@ -37,9 +37,9 @@ from .store import (
 if TYPE_CHECKING:
     import asyncpg
 
-    from ._postgres_node import Node
-    from ._postgres_pool import Connections
-    from ._postgres_writer import Writer
+    from ._postgres_node import PostgresNode
+    from ._postgres_pool import ConnectionPool
+    from ._postgres_writer import PostgresWriter
     from .cluster import Cluster, NodeStatus
 
     AnyConnection: TypeAlias = asyncpg.Connection[Any]
@@ -76,16 +76,16 @@ class PostgresStore:
         """
         if max_connections < FEWEST_CONNECTIONS:
             raise ValueError(f"max_connections must be at least {FEWEST_CONNECTIONS}, not {max_connections}")
-        self._address = Address(dsn, schema=schema)
+        self._address = PostgresAddress(dsn, schema=schema)
         self.node_name = node_name
         """How this node is called; may be chosen until the store is opened, as `lease_seconds`."""
         self.lease_seconds = lease_seconds
         """Seconds after which others take what a node that is not heard any more had."""
         self._limit = max_connections
         self._hints = Hints()
-        self._node: Node | None = None
-        self._writer: Writer | None = None
-        self._connections: Connections | None = None
+        self._node: PostgresNode | None = None
+        self._writer: PostgresWriter | None = None
+        self._connections: ConnectionPool | None = None
         self._closed = False
         self.layout_before: int = 0
         """The layout of the tables that were there when it was opened; 0 if there were none."""
@@ -98,18 +98,20 @@ class PostgresStore:
             raise StoreError("the store is closed" if self._closed else "the store is open already")
         try:
             from ._postgres_errors import explain
-            from ._postgres_node import Node
-            from ._postgres_pool import Connections, hang_up
+            from ._postgres_node import PostgresNode
+            from ._postgres_pool import ConnectionPool, hang_up
             from ._postgres_schema import prepare
-            from ._postgres_writer import SESSIONS, Writer
+            from ._postgres_writer import SESSIONS, PostgresWriter
         except ModuleNotFoundError as exc:
             if exc.name != "asyncpg":
                 raise
             raise StoreError(
                 "a PostgreSQL store needs asyncpg, which is not installed: pip install 'acpella[postgres]'"
             ) from None
-        connections = Connections(self._address, limit=self._limit - 2, patience=self._patience)
-        node = Node(connections, name=self.node_name, seconds=self.lease_seconds, hint=self._hints.heard)
+        connections = ConnectionPool(self._address, limit=self._limit - 2, patience=self._patience)
+        node = PostgresNode(
+            connections, name=self.node_name, seconds=self.lease_seconds, hint=self._hints.heard
+        )
         self._connections = connections
         connection = None
         try:
@@ -123,7 +125,7 @@ class PostgresStore:
             if isinstance(exc, Exception):
                 raise explain(self._address, exc) from None
             raise
-        self._node, self._writer = node, Writer(connections, node, SESSIONS)
+        self._node, self._writer = node, PostgresWriter(connections, node, SESSIONS)
         self._writer.start()
         if self._closed:  # meanwhile
             await self.close()

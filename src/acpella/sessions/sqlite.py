@@ -11,8 +11,8 @@ import msgspec
 
 from ._database import open_reader, open_writer
 from ._hints import Hints
-from ._node import Node
 from ._order import Clock, decode_cursor, encode_cursor, json_bytes, normal_stamp, page_size
+from ._sqlite_node import SqliteNode
 from ._workers import ReadThread, WriteThread
 from .store import (
     Event,
@@ -69,7 +69,7 @@ class SqliteStore:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path: Path = Path(os.path.abspath(os.path.expanduser(path)))
-        self._node = Node(self.path)
+        self._node = SqliteNode(self.path)
         self._clock = Clock()  # the writer's
         self._hints = Hints()
         self._writer: WriteThread | None = None
@@ -286,7 +286,7 @@ class SqliteStore:
     def _check_owner(self, session_id: str, owner: str | None) -> None:
         if owner is None or owner == self._node.id or not self._node.is_alive(owner):
             return
-        pid = Node.pid(owner)
+        pid = SqliteNode.pid(owner)
         where = "elsewhere in this process" if pid == str(os.getpid()) else f"in another process (pid {pid})"
         raise SessionBusy(f"session {session_id!r} is open {where}; close it there, then try again")
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Literal, Protocol, TypeAlias
 
-__all__ = ["Gate", "Pipe", "Seen", "Stream", "close_descriptor"]
+__all__ = ["PipeGate", "Pipe", "Seen", "Stream", "close_descriptor"]
 
 Stream: TypeAlias = Literal["out", "in", "err"]
 """`out` is what the program reads, `in` what it answers, `err` its stderr."""
@@ -42,7 +42,7 @@ class Pipe:
         close_descriptor(self._target)
 
 
-class Gate(Protocol):
+class PipeGate(Protocol):
     """May keep the bytes of one stream back. While it is not `closed`, it is not asked."""
 
     closed: bool

@@ -18,7 +18,7 @@ from contextlib import suppress
 from acpella._processes import inherited_environment
 from acpella.errors import TransportError
 
-from .pipe import Gate, Pipe, Seen, Stream, close_descriptor
+from .pipe import Pipe, PipeGate, Seen, Stream, close_descriptor
 from .process import why_not_started
 
 assert sys.platform != "win32"  # type checkers skip the rest there; `acpella record` says what to do instead
@@ -52,7 +52,7 @@ class StandIn:
     """One program, started in a group of its own. Use it in the main thread, once: `start`, then `run`."""
 
     def __init__(
-        self, command: Sequence[str], *, seen: Seen, gates: Mapping[Stream, Gate] | None = None
+        self, command: Sequence[str], *, seen: Seen, gates: Mapping[Stream, PipeGate] | None = None
     ) -> None:
         self._command = list(command)
         self._seen = seen
@@ -113,7 +113,7 @@ class StandIn:
         thread.start()
         return thread
 
-    def _pass_bytes(self, pipe: Pipe, gate: Gate | None, source: int) -> None:
+    def _pass_bytes(self, pipe: Pipe, gate: PipeGate | None, source: int) -> None:
         try:
             while data := _read(source):
                 now = self._last = time.monotonic()

@@ -15,7 +15,7 @@ from acpella.server.targets import Target
 from .launch import LaunchCodes
 from .shared.host import About
 from .shared.records import SessionRecords
-from .shared.target import SharedTarget
+from .shared.target import SharedAgentTarget
 from .static_files import HEADERS, StaticFiles
 
 __all__ = ["Page", "records_of"]
@@ -67,7 +67,7 @@ class Page:
 
     def around(self, target: Target) -> Target:
         """The target with its agents shared by the pages that are open."""
-        return SharedTarget(target, self._about, SessionRecords(self._records))
+        return SharedAgentTarget(target, self._about, SessionRecords(self._records))
 
     async def serve(self, request: Request, auth: object) -> bool:
         """Answer a request that needs no credentials; False if it is none of those.

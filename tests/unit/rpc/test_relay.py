@@ -254,7 +254,7 @@ def test_equal_ids_of_two_senders_are_kept_apart() -> None:
     answers: dict[str, list[bytes]] = {"one": [], "two": []}
     request = read_frame(b'{"jsonrpc":"2.0","id":"same","method":"a","params":{"sessionId":"s"}}')
     for name, got in answers.items():
-        agent.ask(request, lambda response, got=got: got.append(response.data), sender=name)
+        agent.forward(request, lambda response, got=got: got.append(response.data), sender=name)
     assert [json.loads(line)["id"] for line in sent] == [0, 1]
     assert [json.loads(line)["params"] for line in sent] == [{"sessionId": "s"}] * 2
     assert [pending.session for pending in agent.pending.values()] == ["s", "s"]
@@ -271,7 +271,7 @@ def test_a_cancellation_reaches_the_request_of_its_sender() -> None:
     agent = Side(sent.append, own_ids=True)
     request = read_frame(write_request(b"7", "a", {}))
     for name in ("one", "two"):
-        agent.ask(request, lambda response: None, sender=name)
+        agent.forward(request, lambda response: None, sender=name)
     sent.clear()
     cancel = read_frame(write_notification("$/cancel_request", {"requestId": 7}))
     assert agent.cancel(cancel, sender="two")
@@ -286,7 +286,7 @@ def test_what_a_sender_that_left_asked_for_is_forgotten() -> None:
     heard: list[str] = []
     request = read_frame(write_request(b"7", "a", {}))
     for name in ("one", "two"):
-        agent.ask(request, lambda response, name=name: heard.append(name), sender=name)
+        agent.forward(request, lambda response, name=name: heard.append(name), sender=name)
     agent.forget("one")
     assert not agent.settle(read_frame(write_result(b"0", {})))
     agent.fail(RpcError("gone", code=-32603))
@@ -296,7 +296,7 @@ def test_what_a_sender_that_left_asked_for_is_forgotten() -> None:
 def test_what_a_peer_will_never_answer_can_be_taken_from_it() -> None:
     client = Side(lambda data: None)
     heard: list[Frame] = []
-    client.ask(read_frame(write_request(b"7", "session/request_permission", {})), heard.append)
+    client.forward(read_frame(write_request(b"7", "session/request_permission", {})), heard.append)
     assert [(key, pending.method) for key, pending in client.drain().items()] == [
         (b"7", "session/request_permission")
     ]
@@ -311,9 +311,9 @@ def test_a_reply_may_ask_again_while_everything_fails() -> None:
     def again(response: Frame) -> None:
         replies.append(response)
         if len(replies) == 1:
-            agent.ask(request, again)
+            agent.forward(request, again)
 
-    agent.ask(request, again)
+    agent.forward(request, again)
     agent.fail(RpcError("gone", code=-32603))
     assert len(replies) == 1 and len(agent.pending) == 1
 
@@ -321,7 +321,7 @@ def test_a_reply_may_ask_again_while_everything_fails() -> None:
 def test_an_answer_is_given_once() -> None:
     agent = Side(lambda data: None)
     got: list[Frame] = []
-    agent.ask(read_frame(write_request(b"7", "a", {})), got.append)
+    agent.forward(read_frame(write_request(b"7", "a", {})), got.append)
     response = read_frame(write_result(b"7", {}))
     assert agent.settle(response) and not agent.settle(response)
     assert got == [response]
@@ -342,7 +342,7 @@ def test_a_response_can_be_redirected_while_it_is_awaited() -> None:
     agent = Side(lambda data: None)
     first: list[Frame] = []
     second: list[Frame] = []
-    agent.ask(read_frame(write_request(b"7", "a", {})), first.append)
+    agent.forward(read_frame(write_request(b"7", "a", {})), first.append)
     assert agent.redirect(b"7.0", second.append)
     assert agent.settle(read_frame(write_result(b"7", {})))
     assert (len(first), len(second)) == (0, 1)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from acpella.rpc import ChannelInfo, Peer, Receiver
-from acpella.rpc.frame_log import FrameLog
+from acpella.rpc.recent_frames import RecentFrames
 from acpella.rpc.writing import BURST, Writing
 from acpella.schema import methods
 
@@ -34,7 +34,7 @@ class Wire:
 
     def __init__(self, *, limit: int = 1000) -> None:
         self.sink, self.peer, self.floods = Sink(), Peer(methods.AGENT, framing="lines"), 0
-        self.writing = Writing(self.peer, self.sink, FrameLog(), limit=limit, on_flood=self._flooded)
+        self.writing = Writing(self.peer, self.sink, RecentFrames(), limit=limit, on_flood=self._flooded)
         self.writing.mute = False
 
     def _flooded(self) -> None:

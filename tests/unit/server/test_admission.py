@@ -37,7 +37,7 @@ class Judged:
 
     def begin(self, request_id: int, method: str, session: str | None = None) -> None:
         params = {} if session is None else {"sessionId": session}
-        self.agent.ask(request(request_id, method, params).frame, lambda response: None)
+        self.agent.forward(request(request_id, method, params).frame, lambda response: None)
 
 
 def error_of(verdict: object) -> tuple[int, str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acpella.server.connection.cursor import Cursor, read_cursor
+from acpella.server.connection.cursor import EventId, read_cursor
 from acpella.server.connection.outbox import OutOfWindow
 from acpella.server.connection.profile import CLIENT_ID, HTTP, SESSION_HEADER, WEBSOCKET, Profile
 from acpella.server.connection.streams import TooManyStreams
@@ -143,8 +143,8 @@ def test_a_client_that_missed_the_end_of_a_whole_stream_gets_it_in_order() -> No
 # -- cursors -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cursor", [Cursor(0), Cursor(17), Cursor(3, answer_stream=2)])
-def test_a_cursor_is_read_as_it_is_written(cursor: Cursor) -> None:
+@pytest.mark.parametrize("cursor", [EventId(0), EventId(17), EventId(3, answer_stream=2)])
+def test_a_cursor_is_read_as_it_is_written(cursor: EventId) -> None:
     assert read_cursor(cursor.to_text("gen"), "gen") == cursor
 
 

@@ -21,7 +21,7 @@ class Between:
 
     def ask(self, request_id: str, method: str) -> str:
         question = read_frame(write_request(request_id.encode(), method, {"sessionId": "s"}))
-        return self.pending.ask(question, "s")
+        return self.pending.add_question(question, "s")
 
 
 def test_requests_pass_as_they_are_and_are_answered_once() -> None:
@@ -63,7 +63,7 @@ def test_a_client_that_may_not_approve_is_not_asked() -> None:
     between = Between(may_approve=False)
     options = [{"optionId": "yes", "kind": "allow_once"}, {"optionId": "no", "kind": "reject_once"}]
     question = write_request(b"5", "session/request_permission", {"options": options})
-    assert between.pending.ask(read_frame(question), "s") == "rejected"
+    assert between.pending.add_question(read_frame(question), "s") == "rejected"
     assert json.loads(between.to_agent[0]) == {
         "jsonrpc": "2.0",
         "id": 5,

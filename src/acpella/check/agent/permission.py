@@ -52,7 +52,7 @@ def in_turn(frame: Frame, talk: Conversation) -> Verdict:
     return OK if session.prompt is not None else "a question was asked while no turn ran"
 
 
-async def _ask(probe: Probe, answer: str) -> tuple[Turn, str, Frame]:
+async def _run_permission_turn(probe: Probe, answer: str) -> tuple[Turn, str, Frame]:
     """A turn in which the agent asks before it makes a file; the file's path and the question."""
     path = str(probe.new_path())
     probe.permission = answer
@@ -69,7 +69,7 @@ async def _ask(probe: Probe, answer: str) -> tuple[Turn, str, Frame]:
 
 
 async def _must_not_run(probe: Probe, answer: str, what: str) -> None:
-    turn, path, requests = await _ask(probe, answer)
+    turn, path, requests = await _run_permission_turn(probe, answer)
     if exists(path):
         raise Failed(f"the tool ran after {what}", requests, turn.answer)
 
@@ -77,7 +77,7 @@ async def _must_not_run(probe: Probe, answer: str, what: str) -> None:
 @AREA.scenario("allow", rule="R-273", level="capability", needs=("ask",))
 async def allow(probe: Probe) -> None:
     """A tool that was allowed runs."""
-    turn, path, requests = await _ask(probe, "allow")
+    turn, path, requests = await _run_permission_turn(probe, "allow")
     if not exists(path):
         raise Failed("the tool did not run after it was allowed", requests, turn.answer)
 
@@ -109,6 +109,6 @@ async def failed_question(probe: Probe) -> None:
 @AREA.scenario("reject-goes-on", rule="R-202", level="capability", needs=("ask",))
 async def reject_goes_on(probe: Probe) -> None:
     """A turn whose tool was refused still ends with a stop reason."""
-    turn, _, requests = await _ask(probe, "reject")
+    turn, _, requests = await _run_permission_turn(probe, "reject")
     if turn.answer is None or turn.answer.is_error:
         raise Failed("the turn failed after a tool was refused", requests, turn.answer)

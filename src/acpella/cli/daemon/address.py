@@ -14,10 +14,10 @@ from acpella.errors import TransportError
 from ..state import paths
 from ..state.file_locks import try_lock
 
-__all__ = ["Address", "started_ticks", "sweep", "unix_socket"]
+__all__ = ["DaemonAddress", "started_ticks", "sweep", "unix_socket"]
 
 
-class Address(msgspec.Struct, kw_only=True):
+class DaemonAddress(msgspec.Struct, kw_only=True):
     """Where a daemon is reached, and what must be ended should it be killed."""
 
     pid: int
@@ -27,9 +27,9 @@ class Address(msgspec.Struct, kw_only=True):
     agent_ticks: int = 0
 
     @staticmethod
-    def read(path: Path) -> "Address | None":
+    def read(path: Path) -> "DaemonAddress | None":
         try:
-            return msgspec.json.decode(path.read_bytes(), type=Address)
+            return msgspec.json.decode(path.read_bytes(), type=DaemonAddress)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return None
 
@@ -39,7 +39,7 @@ class Address(msgspec.Struct, kw_only=True):
     @staticmethod
     def end_leftovers(path: Path) -> None:
         """The daemon of this address is dead: end its agent, should that not have noticed."""
-        address = Address.read(path)
+        address = DaemonAddress.read(path)
         if address is None:
             return
         if address.agent_ticks and started_ticks(address.agent_pid) == address.agent_ticks:
@@ -72,7 +72,7 @@ def sweep() -> None:
             lock = try_lock(path.with_suffix(".lock"))
             if lock is not None:
                 try:
-                    Address.end_leftovers(path)
+                    DaemonAddress.end_leftovers(path)
                 finally:
                     os.close(lock)
 

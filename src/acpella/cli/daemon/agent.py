@@ -19,7 +19,7 @@ from .client import Config
 from .history import History
 from .links import AgentLink
 
-__all__ = ["Listener", "KeptAgent"]
+__all__ = ["AgentListener", "KeptAgent"]
 
 OPEN = 60.0
 """Seconds for it to make or resume the session."""
@@ -54,7 +54,7 @@ class _UpdateParams(msgspec.Struct):
 _read_update = msgspec.json.Decoder(_UpdateParams)
 
 
-class Listener(Protocol):
+class AgentListener(Protocol):
     """Who hears what the agent sends."""
 
     @property
@@ -74,7 +74,7 @@ class KeptAgent:
     def __init__(
         self,
         config: Config,
-        listener: Listener,
+        listener: AgentListener,
         *,
         on_started: Callable[[int], None],
         remember: Callable[..., None],

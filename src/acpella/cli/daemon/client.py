@@ -18,7 +18,7 @@ from acpella._processes import kill_tree
 from acpella.errors import TransportError
 
 from ..state import paths
-from .address import Address, started_ticks, sweep, unix_socket
+from .address import DaemonAddress, started_ticks, sweep, unix_socket
 
 __all__ = [
     "Config",
@@ -93,7 +93,7 @@ class NotWanted(Exception):
 
 def find(key: str) -> socket.socket | None:
     """A connection to the daemon of a session, if it has one."""
-    address = Address.read(paths.daemons() / f"{key}.json")
+    address = DaemonAddress.read(paths.daemons() / f"{key}.json")
     if address is None:
         return None
     connected = unix_socket()
@@ -255,7 +255,7 @@ def query(key: str, method: str, params: dict[str, Any] | None = None) -> dict[s
 
 def pid_of(key: str) -> int | None:
     """The process that has a session, which may not answer; None if nobody says to have it."""
-    address = Address.read(paths.daemons() / f"{key}.json")
+    address = DaemonAddress.read(paths.daemons() / f"{key}.json")
     return None if address is None else address.pid
 
 
@@ -270,7 +270,7 @@ def stop(key: str, *, within: float = 10.0) -> bool:
     while address.exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     if address.exists():  # stuck: its agent is ended by `sweep`
-        recorded = Address.read(address)
+        recorded = DaemonAddress.read(address)
         if recorded is not None and recorded.ticks and started_ticks(recorded.pid) == recorded.ticks:
             kill_tree(recorded.pid)
             while started_ticks(recorded.pid) == recorded.ticks and time.monotonic() < deadline + within:

@@ -21,10 +21,10 @@ from .tasks import Tasks
 if TYPE_CHECKING:
     from .unattended import UnattendedClient
 
-__all__ = ["Control"]
+__all__ = ["DaemonControl"]
 
 
-class Control:
+class DaemonControl:
     """Tells the status, cancels, ends, and takes prompts that nobody waits for."""
 
     def __init__(

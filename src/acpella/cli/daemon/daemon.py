@@ -30,7 +30,7 @@ from acpella.transport import UnixChannel, memory_pair
 from ..state.catalogue import Catalogue
 from .agent import KeptAgent
 from .client import Config
-from .control import Control
+from .control import DaemonControl
 from .errors import to_wire
 from .jobs import Job, Jobs
 from .links import ClientLink, request_id
@@ -73,7 +73,7 @@ class Daemon:
             on_fewer=self._rest,
             on_hopeless=self._end_soon,
         )
-        self._control = Control(
+        self._control = DaemonControl(
             config,
             self._agent,
             self._jobs,
@@ -297,7 +297,7 @@ class Daemon:
         if job is None or job.client is None or (job.cancelled and question):  # R-208
             self._refuse(request_id(frame), frame.method)
         else:
-            job.client.side.ask(frame, self._answer_agent)
+            job.client.side.forward(frame, self._answer_agent)
 
     def _answer_agent(self, response: Frame) -> None:
         if self._agent.link is not None:
@@ -374,7 +374,7 @@ class Daemon:
                     return
             client.side.send(response.data)
 
-        self._agent.link.side.ask(request, answered, sender=client)
+        self._agent.link.side.forward(request, answered, sender=client)
 
     async def _logged_in(self, client: ClientLink, response: Frame) -> None:
         """The agent knows its user now, and may open the session that it refused."""

@@ -123,7 +123,7 @@ class Jobs:
             self._agent.history.add_prompt(job.params)
         else:
             job.before = self._agent.history.take()
-        self._agent.link.side.ask(job.request, lambda response: self._answered(job, response), sender=job)
+        self._agent.link.side.forward(job.request, lambda response: self._answered(job, response), sender=job)
 
     def _answered(self, job: Job, response: Frame) -> None:
         if job.before is not None and response.is_error:

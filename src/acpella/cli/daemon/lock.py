@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..state import paths
 from ..state.file_locks import try_lock
-from .address import Address, started_ticks, unix_socket
+from .address import DaemonAddress, started_ticks, unix_socket
 
 __all__ = ["MAX_CLIENTS", "SessionLock"]
 
@@ -24,10 +24,10 @@ class SessionLock:
         self._place = directory / f"{key}.json"
         self._socket = paths.sockets() / f"{key}.sock"
         try:
-            Address.end_leftovers(self._place)
+            DaemonAddress.end_leftovers(self._place)
             self.listener: socket.socket = _listen(self._socket)
             own = os.getpid()
-            self._address = Address(pid=own, ticks=started_ticks(own), socket=os.fspath(self._socket))
+            self._address = DaemonAddress(pid=own, ticks=started_ticks(own), socket=os.fspath(self._socket))
             self._address.write(self._place)
         except BaseException:
             self.release()

@@ -110,7 +110,7 @@ class AnthropicModel:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         manner = _Manner()
-        async with aclosing(self._server.ask(lambda: self._attempt(request, manner))) as events:
+        async with aclosing(self._server.stream(lambda: self._attempt(request, manner))) as events:
             async for event in events:
                 yield event
 

@@ -226,7 +226,7 @@ class ModelServer:
 
     # -- asking, again and again ------------------------------------------------------------------
 
-    async def ask(
+    async def stream(
         self, attempt: Callable[[], AsyncGenerator[ModelEvent, None]]
     ) -> AsyncGenerator[ModelEvent, None]:
         """Run attempts until one answers. Once something was streamed, nothing is sent again."""

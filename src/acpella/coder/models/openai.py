@@ -110,7 +110,7 @@ class OpenAIModel:
         return self._accepts
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        async with aclosing(self._server.ask(lambda: self._attempt(request))) as events:
+        async with aclosing(self._server.stream(lambda: self._attempt(request))) as events:
             async for event in events:
                 yield event
 

@@ -119,13 +119,13 @@ async def _files(place: Place, path: str) -> tuple[Path, list[str], bool]:
         if start.is_file():
             return start.parent, [start.name], False
         raise ToolError(f"no directory {path}")
-    listed = await _ask_git(start)
+    listed = await _list_with_git(start)
     if listed is None:
         listed = await asyncio.to_thread(_walk, place.jail(), start)
     return start, listed[:MAX_FILES], len(listed) > MAX_FILES
 
 
-async def _ask_git(start: Path) -> list[str] | None:
+async def _list_with_git(start: Path) -> list[str] | None:
     """What git tracks or does not ignore; None where git has nothing to say."""
     if shutil.which("git") is None:
         return None

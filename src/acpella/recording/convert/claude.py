@@ -37,9 +37,9 @@ class _Teller:
         if self._began is None:
             self._began, self._session = now, str(entry.get("sessionId", "session"))
             yield Begin(2, new_header("converted", {"name": "Claude Code"}, redacted="unknown"), line)
-            yield from self._ask("initialize", {"protocolVersion": 1}, {"protocolVersion": 1})
+            yield from self._call("initialize", {"protocolVersion": 1}, {"protocolVersion": 1})
             where: dict[str, Any] = {"cwd": str(entry.get("cwd", "/")), "mcpServers": []}
-            yield from self._ask("session/new", where, {"sessionId": self._session})
+            yield from self._call("session/new", where, {"sessionId": self._session})
         self._time, self._line = max(0.0, now - self._began), line
         content = as_dict(entry.get("message")).get("content")
         blocks = (
@@ -61,7 +61,7 @@ class _Teller:
             yield self._frame("in", id=self._open, result={"stopReason": "end_turn"})
             self._open = None
 
-    def _ask(self, method: str, params: Any, result: Any) -> Iterator[Item]:
+    def _call(self, method: str, params: Any, result: Any) -> Iterator[Item]:
         self._id += 1
         yield self._frame("out", id=self._id, method=method, params=params)
         yield self._frame("in", id=self._id, result=result)

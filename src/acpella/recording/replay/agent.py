@@ -10,7 +10,7 @@ from acpella.rpc.wire import Wire
 
 from ..format import Frame
 from ..shape import differences, kind_of, session_of, shape
-from .exchanges import Answer, CancelPoint, Exchange, Match, NoMatch, Say, Script, Step
+from .exchanges import Answer, CancelPoint, Exchange, Match, NoMatch, RecordedScript, Say, Step
 from .mapping import Mapping
 
 __all__ = ["ReplayedAgent"]
@@ -36,8 +36,8 @@ class ReplayedAgent:
         which a question may have been answered in another way. `tell` hears at once of what is not there."""
         self.failures: list[str] = []
         """What the client did that was not recorded."""
-        self._script = Script(conversation)
-        self._branches = [self._script, *map(Script, more)]
+        self._script = RecordedScript(conversation)
+        self._branches = [self._script, *map(RecordedScript, more)]
         self._match: Match = match
         self._speed = speed
         self._tell = tell

@@ -15,7 +15,7 @@ __all__ = [
     "Match",
     "NoMatch",
     "Say",
-    "Script",
+    "RecordedScript",
     "Step",
     "Steps",
     "digest",
@@ -133,7 +133,7 @@ class NoMatch(Exception):
         self.nearest = nearest
 
 
-class Script:
+class RecordedScript:
     """The exchanges of a recording, to be found by the requests of another client."""
 
     def __init__(self, conversation: Sequence[Frame]) -> None:

@@ -18,10 +18,10 @@ from acpella.sessions import Cluster
 
 from .records import Ticket, decode, encode
 
-__all__ = ["SharedTickets"]
+__all__ = ["ClusterTickets"]
 
 
-class SharedTickets:
+class ClusterTickets:
     """Kept in the database by their SHA-256, with what they stand for; its clock decides when they end."""
 
     def __init__(self, cluster: Cluster, auth: AuthHook | None) -> None:

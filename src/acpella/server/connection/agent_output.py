@@ -102,7 +102,7 @@ class AgentOutput:
 
     def _may_ask(self, question: Frame, session_id: str | None) -> bool:
         """Whether a question goes to the client."""
-        accepted = self._pending.ask(question, session_id)
+        accepted = self._pending.add_question(question, session_id)
         if accepted == "rejected":
             self._audit.permission_refused(session_id)
         return accepted == "open"

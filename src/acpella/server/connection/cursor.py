@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 from .outbox import OutOfWindow
 
-__all__ = ["Cursor", "read_cursor"]
+__all__ = ["EventId", "read_cursor"]
 
 
-class Cursor(NamedTuple):
+class EventId(NamedTuple):
     """A message of a stream."""
 
     number: int
@@ -20,15 +20,15 @@ class Cursor(NamedTuple):
         return f"{generation}-{stream}{self.number}"
 
 
-def read_cursor(text: str, generation: str) -> Cursor:
+def read_cursor(text: str, generation: str) -> EventId:
     """The cursor of such a text. Raises `OutOfWindow` for one of another server or time."""
     epoch, _, position = text.strip().partition("-")
     if epoch != generation:
         raise OutOfWindow
     stream, dot, number = position.partition(".")
     if not dot:
-        return Cursor(_number(stream))
-    return Cursor(_number(number), _number(stream))
+        return EventId(_number(stream))
+    return EventId(_number(number), _number(stream))
 
 
 def _number(text: str) -> int:

@@ -78,7 +78,7 @@ class PendingTables:
 
     # -- questions of the agent ------------------------------------------------------------------
 
-    def ask(self, question: Frame, session_id: str | None) -> Asked:
+    def add_question(self, question: Frame, session_id: str | None) -> Asked:
         """The agent asks something. Unless it is `open`, it was answered here, so that the agent goes on."""
         assert question.id is not None
         if question.method == PERMISSION and not self._may_approve:

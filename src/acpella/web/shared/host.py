@@ -19,7 +19,7 @@ from acpella.rpc.relay import Frame, Side, read_frame
 from acpella.server.targets import RunningAgent, Target
 
 from .json_values import as_object
-from .records import SessionRecord, SessionRecords
+from .records import SessionRecords, SharedSessionRecord
 from .services import LocalServices, as_error
 from .session import Prompt, SharedSession
 from .switches import switch_of, switches_of, without
@@ -223,7 +223,7 @@ class AgentHost:
         if self._agent is None:
             reply(read_frame(write_error(frame.id or b"null", -32603, GONE)))
         else:
-            self._side.ask(frame, reply)
+            self._side.forward(frame, reply)
 
     def tell(self, data: bytes) -> None:
         """Give the agent a notification of a page."""
@@ -259,7 +259,7 @@ class AgentHost:
 
     def remember(self, session: SharedSession) -> None:
         """Keep what people decided about a session, for the next start of the server."""
-        record = SessionRecord(
+        record = SharedSessionRecord(
             owner=session.owner,
             session=session.id,
             cwd=session.cwd,

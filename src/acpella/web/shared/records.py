@@ -10,7 +10,7 @@ import msgspec
 
 from acpella._directories import private, write_private
 
-__all__ = ["SessionRecord", "SessionRecords"]
+__all__ = ["SharedSessionRecord", "SessionRecords"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ MAX_RECORDS = 10_000
 """Sessions that are remembered. Without it, the file of a busy server grows without end."""
 
 
-class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SharedSessionRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One session of one user. An id alone does not name it: some agents count from 1 at each start."""
 
     owner: str
@@ -30,7 +30,7 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     deleted: bool = False
 
 
-_decoder = msgspec.json.Decoder(SessionRecord)
+_decoder = msgspec.json.Decoder(SharedSessionRecord)
 
 
 class SessionRecords:
@@ -39,7 +39,7 @@ class SessionRecords:
     def __init__(self, file: Path | None = None) -> None:
         """Without a file, everything is forgotten when the server ends."""
         self._file = file
-        self._records: dict[tuple[str, str], SessionRecord] = {}  # the oldest first
+        self._records: dict[tuple[str, str], SharedSessionRecord] = {}  # the oldest first
         if file is not None and file.exists():
             self._load(file)
 
@@ -59,22 +59,22 @@ class SessionRecords:
                 b"".join(msgspec.json.encode(one) + b"\n" for one in self._records.values()), whole=True
             )
 
-    def get(self, owner: str, session_id: str) -> SessionRecord | None:
+    def get(self, owner: str, session_id: str) -> SharedSessionRecord | None:
         return self._records.get((owner, session_id))
 
-    def __iter__(self) -> Iterator[SessionRecord]:
+    def __iter__(self) -> Iterator[SharedSessionRecord]:
         """All, the oldest first."""
         return iter(self._records.values())
 
-    def of(self, owner: str) -> list[SessionRecord]:
+    def of(self, owner: str) -> list[SharedSessionRecord]:
         """The sessions of a user."""
         return [record for record in self._records.values() if record.owner == owner]
 
-    def shared_with(self, user: str) -> list[SessionRecord]:
+    def shared_with(self, user: str) -> list[SharedSessionRecord]:
         """The sessions of others that a user was invited to."""
         return [record for record in self._records.values() if user in record.guests]
 
-    def save(self, record: SessionRecord) -> None:
+    def save(self, record: SharedSessionRecord) -> None:
         if self.get(record.owner, record.session) != record:
             self._keep(record)
             self._write(msgspec.json.encode(record) + b"\n")
@@ -86,9 +86,9 @@ class SessionRecords:
 
     def delete(self, owner: str, session_id: str) -> None:
         if (owner, session_id) in self._records:
-            self.save(SessionRecord(owner=owner, session=session_id, deleted=True))
+            self.save(SharedSessionRecord(owner=owner, session=session_id, deleted=True))
 
-    def _keep(self, record: SessionRecord) -> None:
+    def _keep(self, record: SharedSessionRecord) -> None:
         key = (record.owner, record.session)
         self._records.pop(key, None)
         if not record.deleted:

@@ -18,12 +18,12 @@ from .records import SessionRecords
 from .requests import Requests
 from .viewer import Viewer
 
-__all__ = ["SharedTarget"]
+__all__ = ["SharedAgentTarget"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
 
-class SharedTarget:
+class SharedAgentTarget:
     """A target around another one. Clients that are not pages do not notice it."""
 
     def __init__(self, target: Target, about: About, records: SessionRecords) -> None:
@@ -82,7 +82,7 @@ class _Link:
     """The agent of one connection, as the server sees it: its first message tells whose it is."""
 
     def __init__(
-        self, shared: SharedTarget, receiver: Receiver, principal: str, is_detached: Callable[[], bool]
+        self, shared: SharedAgentTarget, receiver: Receiver, principal: str, is_detached: Callable[[], bool]
     ) -> None:
         self.channel: Channel = _LinkChannel(self)
         self._shared = shared

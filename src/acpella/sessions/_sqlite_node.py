@@ -12,10 +12,10 @@ from acpella._processes.locks import lock_file
 
 from .store import StoreError
 
-__all__ = ["Node"]
+__all__ = ["SqliteNode"]
 
 
-class Node:
+class SqliteNode:
     """One opened store among those on the same database."""
 
     def __init__(self, database: Path) -> None:

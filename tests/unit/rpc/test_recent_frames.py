@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from acpella.rpc.frame_log import KEPT_BYTES, KEPT_CHUNKS, SHOWN_FRAME, FrameLog
+from acpella.rpc.recent_frames import KEPT_BYTES, KEPT_CHUNKS, SHOWN_FRAME, RecentFrames
 from interaction.wire import in_headers, request
 
 SECRET = "hunter2"
 
 
 def test_frames_are_told_in_order_with_their_direction() -> None:
-    log = FrameLog()
+    log = RecentFrames()
     log.received(b'{"id":1}\n{"id":2}\r\n')
     log.sent(bytearray(b'{"id":3}\n\n'))
     assert log.frames() == ('<- {"id":1}', '<- {"id":2}', '-> {"id":3}')
@@ -19,7 +19,7 @@ def test_frames_are_told_in_order_with_their_direction() -> None:
 
 
 def test_only_the_last_are_kept() -> None:
-    log = FrameLog()
+    log = RecentFrames()
     for n in range(1000):
         log.received(b"%d\n" % n)
     assert len(log.frames(10_000)) == KEPT_CHUNKS
@@ -27,7 +27,7 @@ def test_only_the_last_are_kept() -> None:
 
 
 def test_long_frames_are_shortened_and_cost_little() -> None:
-    log = FrameLog()
+    log = RecentFrames()
     for _ in range(100):
         log.received(request(1, "m", "x" * 1000))
         log.received(b"x" * 10_000_000)
@@ -36,7 +36,7 @@ def test_long_frames_are_shortened_and_cost_little() -> None:
 
 
 def test_secrets_are_left_out() -> None:
-    log = FrameLog()
+    log = RecentFrames()
     log.sent(request(1, "session/new", {"mcpServers": [{"env": [{"name": "A", "value": SECRET}]}]}))
     assert SECRET not in "".join(log.frames())
     assert "session/new" in log.frames()[0]
@@ -52,7 +52,7 @@ def test_secrets_are_left_out_however_a_frame_was_cut(size: int, headers: bool) 
     frame = request(1, "m", LONG)
     data = (in_headers(frame) if headers else frame) * 3
     for start in range(0, 4000, 251):
-        log = FrameLog()
+        log = RecentFrames()
         log.received(data[:start])
         for at in range(start, len(data), size):
             log.received(data[at : at + size])
@@ -61,7 +61,7 @@ def test_secrets_are_left_out_however_a_frame_was_cut(size: int, headers: bool) 
 
 def test_a_frame_is_not_cut_at_what_only_looks_like_a_new_line() -> None:
     """U+2028 and its like are letters to JSON."""
-    log = FrameLog()
+    log = RecentFrames()
     log.received(json.dumps({"env": {"A": f"x\u2028{SECRET}"}}, ensure_ascii=False).encode() + b"\n")
     (frame,) = log.frames()
     assert SECRET not in frame

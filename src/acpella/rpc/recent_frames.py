@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 from acpella._redact import redact
 
-__all__ = ["FrameLog"]
+__all__ = ["RecentFrames"]
 
 Direction: TypeAlias = Literal["<-", "->"]
 
@@ -19,7 +19,7 @@ SHOWN_FRAME = 400
 """Characters of one frame that are shown."""
 
 
-class FrameLog:
+class RecentFrames:
     """A short memory of what was read (`<-`) and written (`->`). Cheap to fill, redacted when it is read."""
 
     def __init__(self) -> None:
