@@ -4,7 +4,10 @@ from collections.abc import Collection
 
 import msgspec
 
-__all__ = ["choose_version", "version_in"]
+__all__ = ["PROTOCOL_VERSION", "choose_version", "version_in"]
+
+PROTOCOL_VERSION = 1
+"""What is offered, or answered, where no codec takes part, as in a handshake without a connection."""
 
 
 class _Versioned(msgspec.Struct, rename="camel"):

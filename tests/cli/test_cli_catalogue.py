@@ -8,23 +8,23 @@ import pytest
 from cli_shell import EXAMPLES, Shell
 
 from acpella.cli.state import catalogue as module
-from acpella.cli.state.catalogue import Catalogue, Entry
+from acpella.cli.state.catalogue import Catalogue, SessionEntry
 
 ADDING = """
 import sys
 from pathlib import Path
-from acpella.cli.state.catalogue import Catalogue, Entry
+from acpella.cli.state.catalogue import Catalogue, SessionEntry
 
 catalogue = Catalogue(Path(sys.argv[1]))
 for number in range(25):
     name = f"{sys.argv[2]}-{number}"
-    catalogue.add(Entry(key=name, root="/r", cwd="/r", agent="a", session_id=name))
+    catalogue.add(SessionEntry(key=name, root="/r", cwd="/r", agent="a", session_id=name))
     catalogue.update(name, title="t")
 """
 
 
-def entry(key: str, **values: str) -> Entry:
-    return Entry(key=key, root="/r", cwd="/r", agent="a", session_id=key, **values)
+def entry(key: str, **values: str) -> SessionEntry:
+    return SessionEntry(key=key, root="/r", cwd="/r", agent="a", session_id=key, **values)
 
 
 def test_many_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:

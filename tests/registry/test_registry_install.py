@@ -16,7 +16,7 @@ from tiny_agent import HEAD, tiny_agent
 import acpella
 from acpella.client.installed import agents_directory, find_installed, list_installed
 from acpella.registry import install as install_module
-from acpella.registry.entries import Entry
+from acpella.registry.entries import RegistryEntry
 from acpella.registry.errors import InstallError
 from acpella.registry.index import find_index
 from acpella.registry.install import install, plan, remove, roll_back, set_pin
@@ -39,7 +39,7 @@ def publish(server: Loopback, version: str = "1.0.0", *, digest: bool = True, **
     return body
 
 
-def listed(server: Loopback, name: str = "tiny") -> Entry:
+def listed(server: Loopback, name: str = "tiny") -> RegistryEntry:
     return find_index(server.index_url, refresh=True).index.entries[name]
 
 

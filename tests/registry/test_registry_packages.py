@@ -13,7 +13,7 @@ from tiny_agent import tiny_agent
 import acpella
 from acpella.client.installed import find_installed
 from acpella.registry.download import Quiet
-from acpella.registry.entries import Entry, parse_entry
+from acpella.registry.entries import RegistryEntry, parse_entry
 from acpella.registry.errors import InstallError
 from acpella.registry.install import install, plan
 from acpella.registry.tools import ToolFailed, run_tool
@@ -29,7 +29,7 @@ def tools_path(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     return place
 
 
-def npm_entry(version: str = "1.0.0", **more: Any) -> Entry:
+def npm_entry(version: str = "1.0.0", **more: Any) -> RegistryEntry:
     return parse_entry(entry(version=version, npx={"package": f"@scope/tiny@{version}", **more}))[0]
 
 

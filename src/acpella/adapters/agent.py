@@ -108,14 +108,14 @@ class AdaptedAgent(Agent):
 
 async def _made(factory: Callable[..., Any], session: Session) -> tuple[Any, Adapter]:
     """What a factory makes for a session, and its adapter."""
-    made = factory(session) if inspect.signature(factory).parameters else factory()
-    if inspect.isawaitable(made):
-        made = await made
-    adapter = find_adapter(made)
+    agent = factory(session) if inspect.signature(factory).parameters else factory()
+    if inspect.isawaitable(agent):
+        agent = await agent
+    adapter = find_adapter(agent)
     if adapter is None:
         name = getattr(factory, "__name__", "the factory")
-        raise InternalError(f"{name} made a {type(made).__name__}, for which there is no adapter")
-    return made, adapter
+        raise InternalError(f"{name} made a {type(agent).__name__}, for which there is no adapter")
+    return agent, adapter
 
 
 def cannot_adapt(target: object) -> TypeError:

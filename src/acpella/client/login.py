@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, cast
 import msgspec
 
 from acpella._processes import inherited_environment, join_command
+from acpella._protocol_versions import PROTOCOL_VERSION
 from acpella._redact import redact
 from acpella.errors import Unsupported
 from acpella.rpc import PeerProcess
@@ -85,7 +86,7 @@ def methods_in(data: Any) -> list[AuthMethod]:
     listed = cast("dict[str, Any]", data).get("authMethods") if isinstance(data, dict) else None
     if not isinstance(listed, list):
         return []
-    hello = msgspec.json.encode({"protocolVersion": 1, "authMethods": listed})
+    hello = msgspec.json.encode({"protocolVersion": PROTOCOL_VERSION, "authMethods": listed})
     try:
         return decode(InitializeResponse, hello).auth_methods
     except (msgspec.ValidationError, ValueError):

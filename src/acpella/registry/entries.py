@@ -11,7 +11,16 @@ from acpella.client.installed import Kind, is_agent_id
 
 from .errors import RegistryError
 
-__all__ = ["KINDS", "PLATFORMS", "BinaryTarget", "Entry", "Index", "Package", "parse_entry", "parse_index"]
+__all__ = [
+    "KINDS",
+    "PLATFORMS",
+    "BinaryTarget",
+    "RegistryEntry",
+    "Index",
+    "Package",
+    "parse_entry",
+    "parse_index",
+]
 
 KINDS: tuple[Kind, ...] = ("binary", "npx", "uvx")
 
@@ -43,7 +52,7 @@ class BinaryTarget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class RegistryEntry:
     """One agent of the registry."""
 
     id: str
@@ -71,18 +80,18 @@ class Entry:
 class Index:
     """What the registry lists."""
 
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, RegistryEntry]
     """By id, in the order of the index."""
     warnings: tuple[str, ...] = ()
     """Which entries were left out, and why."""
 
-    def search(self, words: str) -> list[Entry]:
+    def search(self, words: str) -> list[RegistryEntry]:
         """The agents with every one of the words in id, name, description or authors."""
         terms = words.lower().split()
         return [entry for entry in self.entries.values() if all(word in _text(entry) for word in terms)]
 
 
-def _text(entry: Entry) -> str:
+def _text(entry: RegistryEntry) -> str:
     return " ".join((entry.id, entry.name, entry.description, *entry.authors)).lower()
 
 
@@ -99,7 +108,7 @@ def parse_index(data: bytes) -> Index:
     agents: Any = cast("dict[str, Any]", value).get("agents") if isinstance(value, dict) else None
     if not isinstance(agents, list):
         raise RegistryError("the index is not one of the ACP registry: it has no list `agents`")
-    entries: dict[str, Entry] = {}
+    entries: dict[str, RegistryEntry] = {}
     warnings: list[str] = []
     for number, item in enumerate(cast("list[Any]", agents)):
         try:
@@ -116,7 +125,7 @@ def parse_index(data: bytes) -> Index:
     return Index(entries, tuple(warnings))
 
 
-def parse_entry(value: Any) -> tuple[Entry, list[str]]:
+def parse_entry(value: Any) -> tuple[RegistryEntry, list[str]]:
     """One entry, and what was left out of it. Raises `ValueError`, which says what is wrong."""
     if not isinstance(value, dict):
         raise ValueError("it is not an object")
@@ -139,7 +148,7 @@ def parse_entry(value: Any) -> tuple[Entry, list[str]]:
     names = cast("list[Any]", authors) if isinstance(authors, list) else []
     optional = {key: raw.get(key) for key in ("license", "repository", "website")}
     return (
-        Entry(
+        RegistryEntry(
             **text,
             **{
                 key: field_value if isinstance(field_value, str) else ""

@@ -13,6 +13,7 @@ from typing import Any, cast
 import msgspec
 
 from acpella._processes import kill_tree, start
+from acpella._protocol_versions import PROTOCOL_VERSION
 from acpella._redact import redact
 from acpella._version import __version__
 from acpella.errors import AcpellaError, stderr_note
@@ -121,7 +122,7 @@ def _first_line(process: "subprocess.Popen[bytes]", within: float) -> bytes | No
         "id": 1,
         "method": "initialize",
         "params": {
-            "protocolVersion": 1,
+            "protocolVersion": PROTOCOL_VERSION,
             "clientInfo": {"name": "acpella", "version": __version__},
             "clientCapabilities": {
                 "fs": {"readTextFile": True, "writeTextFile": True},

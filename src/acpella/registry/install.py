@@ -30,7 +30,7 @@ from acpella.client.installed import (
 from acpella.errors import TransportError
 
 from .download import Progress, Quiet, check_url, download
-from .entries import BinaryTarget, Entry, Package
+from .entries import BinaryTarget, Package, RegistryEntry
 from .errors import InstallError
 from .handshake import HandshakeFailed, greet
 from .packages import Resolved, install_npm, install_uv, resolve_npm, resolve_uv, split_npm, split_pypi
@@ -50,7 +50,7 @@ _PATH_PROGRAMS = ("node", "python", "python3", "java", "ruby")
 class Plan:
     """What would be installed. Close it, whether it was installed or not: `with plan(...) as planned:`."""
 
-    entry: Entry
+    entry: RegistryEntry
     kind: Kind
     version: str
     source: str
@@ -82,7 +82,7 @@ class Plan:
 
 
 def plan(
-    entry: Entry,
+    entry: RegistryEntry,
     *,
     index_url: str,
     prefer: str = "",
@@ -108,7 +108,9 @@ def plan(
         raise
 
 
-def _plan_binary(entry: Entry, index_url: str, version: str, staging: Staging, progress: Progress) -> Plan:
+def _plan_binary(
+    entry: RegistryEntry, index_url: str, version: str, staging: Staging, progress: Progress
+) -> Plan:
     if version and version != entry.version:
         raise InstallError(f"{entry.id} is a binary, of which there is only version {entry.version}")
     target = entry.binary[platform_key()]
@@ -152,7 +154,7 @@ def _plan_binary(entry: Entry, index_url: str, version: str, staging: Staging, p
 
 
 def _plan_package(
-    entry: Entry, kind: Kind, index_url: str, version: str, staging: Staging, progress: Progress
+    entry: RegistryEntry, kind: Kind, index_url: str, version: str, staging: Staging, progress: Progress
 ) -> Plan:
     package = entry.npx if kind == "npx" else entry.uvx
     assert isinstance(package, Package)

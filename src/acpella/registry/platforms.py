@@ -8,7 +8,7 @@ from pathlib import Path
 
 from acpella.client.installed import Kind
 
-from .entries import BinaryTarget, Entry
+from .entries import BinaryTarget, RegistryEntry
 from .errors import InstallError
 
 __all__ = ["choose_kind", "find_tool", "is_musl", "platform_key", "target_of"]
@@ -37,12 +37,12 @@ def find_tool(name: str) -> str | None:
     return shutil.which(name) or shutil.which(name, path=os.path.dirname(sys.executable))
 
 
-def target_of(entry: Entry, key: str) -> BinaryTarget | None:
+def target_of(entry: RegistryEntry, key: str) -> BinaryTarget | None:
     """The archive for a platform."""
     return entry.binary.get(key)
 
 
-def choose_kind(entry: Entry, prefer: str = "", *, key: str | None = None) -> Kind:
+def choose_kind(entry: RegistryEntry, prefer: str = "", *, key: str | None = None) -> Kind:
     """How an agent will be installed: as asked for, else the first way that works here.
 
     Raises:

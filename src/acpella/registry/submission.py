@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, cast
 import msgspec
 
 from .download import Quiet, reach
-from .entries import PLATFORMS, Entry, parse_entry
+from .entries import PLATFORMS, RegistryEntry, parse_entry
 from .errors import InstallError, RegistryError
 from .packages import resolve_npm, resolve_uv, split_npm, split_pypi
 from .platforms import find_tool
@@ -65,7 +65,7 @@ def check_directory(directory: Path, *, online: bool = False) -> list[Finding]:
     return findings
 
 
-def _archives_there(entry: Entry) -> list[Finding]:
+def _archives_there(entry: RegistryEntry) -> list[Finding]:
     findings: list[Finding] = []
     for url in dict.fromkeys(target.archive for target in entry.binary.values()):
         try:
@@ -77,7 +77,7 @@ def _archives_there(entry: Entry) -> list[Finding]:
     return findings
 
 
-def _packages_there(entry: Entry) -> list[Finding]:
+def _packages_there(entry: RegistryEntry) -> list[Finding]:
     findings: list[Finding] = []
     for tool, package, resolve in (("npm", entry.npx, resolve_npm), ("uv", entry.uvx, resolve_uv)):
         if package is None:
@@ -132,7 +132,7 @@ def _unknown(raw: Any) -> list[str]:
     return problems
 
 
-def _versions(entry: Entry) -> list[Finding]:
+def _versions(entry: RegistryEntry) -> list[Finding]:
     findings: list[Finding] = []
 
     def compare(where: str, version: str) -> None:
@@ -159,7 +159,7 @@ def _versions(entry: Entry) -> list[Finding]:
     return findings
 
 
-def _binaries(entry: Entry) -> list[Finding]:
+def _binaries(entry: RegistryEntry) -> list[Finding]:
     findings: list[Finding] = []
     for platform, target in entry.binary.items():
         try:

@@ -5,11 +5,13 @@ from pathlib import Path
 import pytest
 
 from acpella.cli.session.lookup import NoSession, matching, resolve
-from acpella.cli.state.catalogue import Catalogue, Entry
+from acpella.cli.state.catalogue import Catalogue, SessionEntry
 
 
-def entry(session_id: str, *, name: str = "", root: str = "/here") -> Entry:
-    return Entry(key=f"{root}-{session_id}", root=root, cwd=root, agent="a", session_id=session_id, name=name)
+def entry(session_id: str, *, name: str = "", root: str = "/here") -> SessionEntry:
+    return SessionEntry(
+        key=f"{root}-{session_id}", root=root, cwd=root, agent="a", session_id=session_id, name=name
+    )
 
 
 def test_a_name_counts_before_an_id_and_an_id_before_its_start() -> None:

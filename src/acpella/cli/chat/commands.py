@@ -15,7 +15,7 @@ from acpella.errors import Unsupported
 from acpella.schema import AuthMethod, AuthMethodEnvVar, AuthMethodTerminal
 
 from ..session.choices import Choices, choose_mode, choose_option, models_of, modes_of, options_of
-from ..state.catalogue import Entry
+from ..state.catalogue import SessionEntry
 from ..terminal.clean import one_line
 from ..terminal.output import ago
 from ..terminal.questions import Asker
@@ -31,7 +31,7 @@ class Chat(Protocol):
 
     agent: ConnectedAgent | None
     session: ClientSession | None
-    entry: Entry | None
+    entry: SessionEntry | None
     settings: ClientSettings
     target: str
     cwd: str

@@ -30,7 +30,7 @@ from ..options import ConversationOptions
 from ..session.choices import Choices, choose_mode, models_of, modes_of, options_of, prepare
 from ..session.lookup import new_entry
 from ..session.mcp_servers import all_servers
-from ..state.catalogue import MAX_TITLE, Entry
+from ..state.catalogue import MAX_TITLE, SessionEntry
 from ..terminal.alerts import alerts_to
 from ..terminal.clean import clean, one_line
 from ..terminal.facts import OwnTerminal, is_visible, usage_text
@@ -65,7 +65,7 @@ class Conversation:
         options: ConversationOptions,
         settings: ClientSettings,
         target: str,
-        entry: Entry | None = None,
+        entry: SessionEntry | None = None,
     ) -> None:
         self.options = options
         self.settings = settings
@@ -81,7 +81,7 @@ class Conversation:
             "acpella chat", target, cancel=self._cancel_turn, stop=self._stop_for_others, queued=self.queued
         )
         self._stopped = False
-        self._noted: Entry | None = None  # the session of this chat's own agent, in the catalogue
+        self._noted: SessionEntry | None = None  # the session of this chat's own agent, in the catalogue
         self._usage: UsageUpdate | None = None
         self._files = Files(Path(self.cwd))
         self._waiting: deque[str] = deque()

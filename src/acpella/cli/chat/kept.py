@@ -22,18 +22,18 @@ from ..daemon.errors import from_wire
 from ..options import ConversationOptions
 from ..session.lookup import daemon_config
 from ..state import paths
-from ..state.catalogue import Catalogue, Entry, new_key, title_of
+from ..state.catalogue import Catalogue, SessionEntry, new_key, title_of
 from ..terminal.questions import Asker
 
 __all__ = ["attach", "is_busy", "known", "other", "daemon_session", "remember", "stop"]
 
 
-def known(cwd: str, agent: str) -> list[Entry]:
+def known(cwd: str, agent: str) -> list[SessionEntry]:
     """The sessions of this repository with an agent that are remembered here."""
     return Catalogue(warn=lambda _: None).entries(root=paths.repository(cwd), agent=agent)
 
 
-def other(entry: Entry, session_id: str | None) -> Entry:
+def other(entry: SessionEntry, session_id: str | None) -> SessionEntry:
     """Another session of the same agent: an earlier one, or a new one."""
     catalogue = Catalogue()
     for candidate in catalogue.entries(root=entry.root):
@@ -48,7 +48,7 @@ def other(entry: Entry, session_id: str | None) -> Entry:
 async def attach(
     options: ConversationOptions,
     settings: ClientSettings,
-    entry: Entry,
+    entry: SessionEntry,
     asker: Asker,
     stack: AsyncExitStack,
     *,
@@ -132,17 +132,17 @@ class _AgentElsewhere:
         """The daemon looks after them."""
 
 
-async def stop(entry: Entry) -> None:
+async def stop(entry: SessionEntry) -> None:
     """End the daemon and its agent."""
     await asyncio.to_thread(daemon.stop, entry.key)
 
 
-def is_busy(entry: Entry) -> bool:
+def is_busy(entry: SessionEntry) -> bool:
     """Whether a prompt of somebody else runs."""
     return (daemon.query(entry.key, "_daemon/status") or {}).get("running") is not None
 
 
-def daemon_session(agent: ConnectedAgent, entry: Entry) -> str:
+def daemon_session(agent: ConnectedAgent, entry: SessionEntry) -> str:
     """The id of the one session that a daemon has; "new" if the agent has not made it yet."""
     status = as_dict(as_dict(agent.hello.meta).get("acpella.daemon"))
     if not status.get("sessionId"):  # perhaps it was made since, after a login
@@ -150,7 +150,7 @@ def daemon_session(agent: ConnectedAgent, entry: Entry) -> str:
     return str(status.get("sessionId") or "new")
 
 
-def remember(entry: Entry, *, prompt: str, title: str | None) -> None:
+def remember(entry: SessionEntry, *, prompt: str, title: str | None) -> None:
     """Let `--continue` find the session, under the agent's title or else the start of the first prompt."""
     try:
         catalogue = Catalogue(warn=lambda _: None)  # nothing may be written across the chat

@@ -6,7 +6,7 @@ from .. import exits
 from ..daemon import client as daemon
 from ..session.lookup import NoSession, resolve
 from ..state import paths
-from ..state.catalogue import Catalogue, Entry
+from ..state.catalogue import Catalogue, SessionEntry
 from ..terminal.output import say
 
 __all__ = ["declare", "run"]
@@ -48,14 +48,14 @@ def run(arguments: argparse.Namespace) -> int:
     return exits.DONE
 
 
-def _named(arguments: argparse.Namespace) -> Entry:
+def _named(arguments: argparse.Namespace) -> SessionEntry:
     entry = resolve(Catalogue(), arguments.session, cwd=arguments.cwd)
     if entry is None:
         raise NoSession(f"no session {arguments.session!r} in this repository")
     return entry
 
 
-def _running(arguments: argparse.Namespace) -> Entry | None:
+def _running(arguments: argparse.Namespace) -> SessionEntry | None:
     """The one session of this repository in which something runs. Raises `NoSession` if there are more."""
     entries = Catalogue().entries(root=paths.repository(arguments.cwd))
     states = [(entry, daemon.query(entry.key, "_daemon/status") or {}) for entry in entries]

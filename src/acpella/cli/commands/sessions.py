@@ -15,7 +15,7 @@ from ..daemon.address import sweep
 from ..failures import guarded, report
 from ..session.lookup import NoSession, check_name, check_no_id, find_settings, new_entry, resolve
 from ..state import paths
-from ..state.catalogue import Catalogue, Entry, new_key, now
+from ..state.catalogue import Catalogue, SessionEntry, new_key, now
 from ..terminal.output import ago, columns, say, show, show_json
 
 __all__ = ["declare", "run"]
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     return guarded(lambda: work(arguments))
 
 
-def _wanted(arguments: argparse.Namespace, catalogue: Catalogue) -> Entry:
+def _wanted(arguments: argparse.Namespace, catalogue: Catalogue) -> SessionEntry:
     """The session that the command is about. Raises `NoSession`."""
     entry = resolve(catalogue, arguments.session, cwd=arguments.cwd)
     if entry is not None:
@@ -155,7 +155,7 @@ def _inside(cwd: str, root: str) -> bool:
     return place == root or place.startswith(root.rstrip(os.sep) + os.sep)
 
 
-def _row(entry: Entry) -> dict[str, Any]:
+def _row(entry: SessionEntry) -> dict[str, Any]:
     return {
         "sessionId": entry.session_id,
         "name": entry.name or None,
@@ -220,7 +220,7 @@ async def _export(arguments: argparse.Namespace) -> int:
     return exits.DONE
 
 
-async def _exported(agent: Any, entry: Entry) -> dict[str, Any] | None:
+async def _exported(agent: Any, entry: SessionEntry) -> dict[str, Any] | None:
     """The agent's own document; None if it makes none, whatever it answers to such a call."""
     from acpella.sessions import InvalidDocument, import_session
 
@@ -234,7 +234,7 @@ async def _exported(agent: Any, entry: Entry) -> dict[str, Any] | None:
     return document
 
 
-async def _replayed(agent: Any, entry: Entry) -> dict[str, Any]:
+async def _replayed(agent: Any, entry: SessionEntry) -> dict[str, Any]:
     """The document of a session whose agent cannot make one: what a load replays."""
     from acpella.schema import methods
 
@@ -304,7 +304,7 @@ async def _fork(arguments: argparse.Namespace) -> int:
 
     catalogue = Catalogue()
     entry = _wanted(arguments, catalogue)
-    copy = Entry(
+    copy = SessionEntry(
         key=new_key(),
         root=entry.root,
         cwd=entry.cwd,
@@ -324,7 +324,7 @@ async def _fork(arguments: argparse.Namespace) -> int:
     return _made(catalogue, copy)
 
 
-def _check_free(catalogue: Catalogue, entry: Entry) -> None:
+def _check_free(catalogue: Catalogue, entry: SessionEntry) -> None:
     if not entry.name:
         return
     check_name(entry.name)
@@ -334,7 +334,7 @@ def _check_free(catalogue: Catalogue, entry: Entry) -> None:
         raise NoSession(f"there is a session {entry.name!r} in this repository already; choose another name")
 
 
-def _made(catalogue: Catalogue, entry: Entry) -> int:
+def _made(catalogue: Catalogue, entry: SessionEntry) -> int:
     try:
         catalogue.add(entry)
     except OSError as error:

@@ -9,7 +9,7 @@ from ..daemon.address import sweep
 from ..daemon.unattended import results
 from ..session.lookup import matching
 from ..state import paths
-from ..state.catalogue import Catalogue, Entry
+from ..state.catalogue import Catalogue, SessionEntry
 from ..terminal.output import ago, one_line, say, show, show_json
 
 __all__ = ["declare", "run"]
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     return exits.DONE
 
 
-def _describe(entry: Entry) -> dict[str, Any]:
+def _describe(entry: SessionEntry) -> dict[str, Any]:
     state = daemon.query(entry.key, "_daemon/status")
     return {
         "name": entry.name or None,
@@ -93,7 +93,7 @@ def _describe(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _show(entry: Entry, state: dict[str, Any], *, everywhere: bool) -> None:
+def _show(entry: SessionEntry, state: dict[str, Any], *, everywhere: bool) -> None:
     doing = "asleep"
     if state["stuck"]:
         doing = f"does not answer (process {state['pid']})"

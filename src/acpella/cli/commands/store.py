@@ -131,10 +131,10 @@ def _spec(text: str) -> str:
 
 
 @asynccontextmanager
-async def _opened(given: str, *, new: bool = False) -> "AsyncGenerator[SqliteStore | PostgresStore]":
+async def _opened(option: str, *, new: bool = False) -> "AsyncGenerator[SqliteStore | PostgresStore]":
     from acpella.sessions import PostgresStore, SqliteStore, open_store
 
-    spec = _spec(given)
+    spec = _spec(option)
     store = open_store(spec, name="acpella") if "://" in spec else SqliteStore(_file(spec, new=new))
     assert isinstance(store, SqliteStore | PostgresStore)
     await store.open()

@@ -15,13 +15,13 @@ from .lookup import NoSession, settings_of
 if TYPE_CHECKING:
     from acpella.rpc import Channel
 
-    from ..state.catalogue import Entry
+    from ..state.catalogue import SessionEntry
 
 __all__ = ["reached", "started"]
 
 
 @asynccontextmanager
-async def reached(entry: "Entry", *, agent: str | None = None) -> AsyncGenerator[ConnectedAgent, None]:
+async def reached(entry: "SessionEntry", *, agent: str | None = None) -> AsyncGenerator[ConnectedAgent, None]:
     """The agent of a session. `agent` is its command, should that not be remembered."""
     connected = daemon.find(entry.key)
     if connected is not None and (alone := (daemon.query(entry.key, "_daemon/status") or {}).get("alone")):

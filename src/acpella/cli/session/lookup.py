@@ -11,7 +11,7 @@ import msgspec
 from ..daemon import client as daemon
 from ..state import paths
 from ..state.agents import agent_name, command_of, default_agent, keepable, with_builtin
-from ..state.catalogue import Catalogue, Entry, new_key
+from ..state.catalogue import Catalogue, SessionEntry, new_key
 from ..terminal.output import say
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def find_settings(
 
 def named_session(
     options: "ConversationOptions", settings: "ClientSettings", catalogue: Catalogue
-) -> Entry | None:
+) -> SessionEntry | None:
     """The session that the command line names, if a background process keeps it or shall keep it.
 
     Raises:
@@ -111,7 +111,7 @@ def kept_session(
     agent: str | None,
     name: str | None,
     new: bool = False,
-) -> Entry:
+) -> SessionEntry:
     """The session of that name in this repository, made if there is none; without a name, the last one.
 
     The id of a session, or the start of it, is as good as a name.
@@ -158,7 +158,7 @@ def check_name(name: str) -> None:
 
 def _by_id(
     catalogue: Catalogue, root: str, word: str, whose: "tuple[str, ClientSettings] | None", *, new: bool
-) -> Entry | None:
+) -> SessionEntry | None:
     """The session of this repository with that id, or with an id that begins so."""
     entries = catalogue.entries()
     if new or not any(entry.root == root and entry.session_id == word for entry in entries):
@@ -175,7 +175,7 @@ def _by_id(
     return matches[0] if matches else None
 
 
-def check_no_id(entries: Sequence[Entry], word: str, root: str) -> None:
+def check_no_id(entries: Sequence[SessionEntry], word: str, root: str) -> None:
     """Raises `NoSession` if a name would be the id of a session: nobody could tell them apart."""
     same = next((entry for entry in entries if entry.session_id == word), None)
     if same is None:
@@ -184,7 +184,7 @@ def check_no_id(entries: Sequence[Entry], word: str, root: str) -> None:
     raise NoSession(f"{word!r} is the id of a session{where} and cannot be a name; choose another one")
 
 
-def _last(catalogue: Catalogue, settings: "ClientSettings", root: str, agent: str | None) -> Entry:
+def _last(catalogue: Catalogue, settings: "ClientSettings", root: str, agent: str | None) -> SessionEntry:
     for entry in catalogue.entries(root=root):
         if agent is None or _same_agent(entry, agent, settings):
             return entry
@@ -192,11 +192,11 @@ def _last(catalogue: Catalogue, settings: "ClientSettings", root: str, agent: st
     raise NoSession(f"no session{whose} in {root} yet to go on with; leave out --continue to begin one")
 
 
-def new_entry(settings: "ClientSettings", *, cwd: str, agent: str, name: str = "") -> Entry:
+def new_entry(settings: "ClientSettings", *, cwd: str, agent: str, name: str = "") -> SessionEntry:
     """A session that is about to be made."""
     from ..state.settings import origin
 
-    return Entry(
+    return SessionEntry(
         key=new_key(),
         root=str(paths.repository(cwd)),
         cwd=os.path.abspath(cwd),
@@ -208,14 +208,18 @@ def new_entry(settings: "ClientSettings", *, cwd: str, agent: str, name: str = "
     )
 
 
-def _same_agent(entry: Entry, agent: str, settings: "ClientSettings") -> bool:
+def _same_agent(entry: SessionEntry, agent: str, settings: "ClientSettings") -> bool:
     if entry.target and entry.target == keepable(agent, settings):
         return True
     return agent == entry.agent or (not entry.target and agent_name(agent, settings) == entry.agent)
 
 
 def daemon_config(
-    entry: Entry, settings: "ClientSettings", *, agent: str | None = None, mcp_servers: Sequence[Any] = ()
+    entry: SessionEntry,
+    settings: "ClientSettings",
+    *,
+    agent: str | None = None,
+    mcp_servers: Sequence[Any] = (),
 ) -> daemon.Config:
     """What the daemon of a session must know.
 
@@ -246,7 +250,7 @@ def daemon_config(
     )
 
 
-def settings_of(entry: Entry, settings: "ClientSettings") -> "ClientSettings":
+def settings_of(entry: SessionEntry, settings: "ClientSettings") -> "ClientSettings":
     """The settings that name the session's agent.
 
     Raises:
@@ -310,7 +314,7 @@ def _idle_setting(settings: "ClientSettings") -> tuple[str, Any]:
     return "", None
 
 
-def resolve(catalogue: Catalogue, word: str | None, *, cwd: str) -> Entry | None:
+def resolve(catalogue: Catalogue, word: str | None, *, cwd: str) -> SessionEntry | None:
     """The session that a word means here, or else anywhere by its id; without a word, the last one here.
 
     Raises:
@@ -328,8 +332,8 @@ def resolve(catalogue: Catalogue, word: str | None, *, cwd: str) -> Entry | None
 
 
 def matching(
-    entries: Sequence[Entry], word: str, *, names: bool = True, shortest: int = SHORTEST_START
-) -> list[Entry]:
+    entries: Sequence[SessionEntry], word: str, *, names: bool = True, shortest: int = SHORTEST_START
+) -> list[SessionEntry]:
     """The sessions that a word means: those of that name, or else of that id, or whose ids begin so.
 
     `shortest` is how many characters of an id stand for it.

@@ -13,7 +13,7 @@ from ..terminal.output import say
 from . import paths
 from .file_locks import locked
 
-__all__ = ["MAX_TITLE", "Catalogue", "Entry", "new_key", "now", "title_of"]
+__all__ = ["MAX_TITLE", "Catalogue", "SessionEntry", "new_key", "now", "title_of"]
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ MAX_TITLE = 60
 """Characters of the prompt that title a session until the agent does."""
 
 
-class Entry(msgspec.Struct, kw_only=True, omit_defaults=True):
+class SessionEntry(msgspec.Struct, kw_only=True, omit_defaults=True):
     """A session of a repository. Never holds an environment, nor a command with secrets in it."""
 
     key: str
@@ -53,7 +53,7 @@ class Entry(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class _Document(msgspec.Struct):
-    sessions: list[Entry]
+    sessions: list[SessionEntry]
     version: int = 1
 
 
@@ -86,7 +86,9 @@ class Catalogue:
         self.path: Path = path or paths.state() / "sessions.json"
         self._warn = warn or say
 
-    def entries(self, *, root: str | os.PathLike[str] | None = None, agent: str | None = None) -> list[Entry]:
+    def entries(
+        self, *, root: str | os.PathLike[str] | None = None, agent: str | None = None
+    ) -> list[SessionEntry]:
         """Sessions, the last used first; those that were never made are left out."""
         matches = [
             entry
@@ -97,18 +99,18 @@ class Catalogue:
         ]
         return sorted(matches, key=lambda entry: entry.updated_at, reverse=True)
 
-    def get(self, key: str) -> Entry | None:
+    def get(self, key: str) -> SessionEntry | None:
         return next((entry for entry in self._read() if entry.key == key), None)
 
-    def named(self, root: str | os.PathLike[str], name: str) -> Entry | None:
+    def named(self, root: str | os.PathLike[str], name: str) -> SessionEntry | None:
         """The session of that name in a repository, even if the agent has not made it yet."""
         place = os.fspath(root)
         return next((e for e in self._read() if e.root == place and e.name == name), None)
 
-    def add(self, entry: Entry) -> Entry:
+    def add(self, entry: SessionEntry) -> SessionEntry:
         """Remember a session. One of that name which another shell added meanwhile is returned instead."""
 
-        def change(entries: list[Entry]) -> Entry:
+        def change(entries: list[SessionEntry]) -> SessionEntry:
             for there in entries:
                 same_name = entry.name and (there.root, there.name) == (entry.root, entry.name)
                 if same_name or (entry.session_id and _identity(there) == _identity(entry)):
@@ -127,7 +129,7 @@ class Catalogue:
     def update(self, key: str, **values: Any) -> None:
         """Change fields of a session; it counts as used now."""
 
-        def change(entries: list[Entry]) -> None:
+        def change(entries: list[SessionEntry]) -> None:
             for entry in entries:
                 if entry.key == key:
                     entry.updated_at = now()
@@ -137,12 +139,12 @@ class Catalogue:
         self.change(change)
 
     def remove(self, key: str) -> None:
-        def change(entries: list[Entry]) -> None:
+        def change(entries: list[SessionEntry]) -> None:
             entries[:] = [entry for entry in entries if entry.key != key]
 
         self.change(change)
 
-    def change(self, work: Callable[[list[Entry]], T]) -> T:
+    def change(self, work: Callable[[list[SessionEntry]], T]) -> T:
         """Read, let `work` change the list, write. Raises `OSError` where that is not possible."""
         paths.private(self.path.parent)
         with locked(self.path.with_suffix(".lock")):
@@ -153,7 +155,7 @@ class Catalogue:
 
     # -- the file --------------------------------------------------------------------------
 
-    def _read(self, *, mend: bool = False) -> list[Entry]:
+    def _read(self, *, mend: bool = False) -> list[SessionEntry]:
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
@@ -172,16 +174,16 @@ class Catalogue:
                 self._warn(f"{self.path} is damaged ({error}); earlier sessions are not found")
             return []
 
-    def _write(self, entries: list[Entry]) -> None:
+    def _write(self, entries: list[SessionEntry]) -> None:
         data = msgspec.json.format(msgspec.json.encode(_Document(entries)), indent=1)
         paths.write_private(self.path, data)
 
 
-def _identity(entry: Entry) -> tuple[str, str, str]:
+def _identity(entry: SessionEntry) -> tuple[str, str, str]:
     return entry.session_id, entry.agent, entry.root
 
 
-def _trimmed(entries: list[Entry]) -> list[Entry]:
+def _trimmed(entries: list[SessionEntry]) -> list[SessionEntry]:
     if len(entries) <= MAX_ENTRIES:
         return entries
     order = sorted(entries, key=lambda entry: (bool(entry.name), entry.updated_at))

@@ -15,7 +15,7 @@ from ..terminal.reveal import reveal
 
 if TYPE_CHECKING:
     from acpella.client.settings import AgentServer
-    from acpella.registry.entries import Entry
+    from acpella.registry.entries import RegistryEntry
     from acpella.registry.install import Plan
 
 __all__ = ["can_ask", "confirm", "find_entry", "install_entry", "offer", "plan_rows"]
@@ -56,7 +56,7 @@ def plan_rows(planned: "Plan") -> list[str]:
 
 
 def install_entry(
-    entry: "Entry",
+    entry: "RegistryEntry",
     *,
     index_url: str,
     prefer: str = "",
@@ -109,7 +109,7 @@ def install_entry(
         return install(planned, progress=progress, scripts=scripts, check=check, retry_with_scripts=retry)
 
 
-def find_entry(name: str, url: str, *, refresh: bool = False, offline: bool = False) -> "Entry":
+def find_entry(name: str, url: str, *, refresh: bool = False, offline: bool = False) -> "RegistryEntry":
     """The entry of an id or a short name.
 
     Raises:

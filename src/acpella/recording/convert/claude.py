@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from acpella._plain_json import as_dict
+from acpella._protocol_versions import PROTOCOL_VERSION
 
 from ..format import Begin, Damaged, Frame, Item, new_header
 from .jsonl import lines, seconds
@@ -37,7 +38,9 @@ class _Teller:
         if self._began is None:
             self._began, self._session = now, str(entry.get("sessionId", "session"))
             yield Begin(2, new_header("converted", {"name": "Claude Code"}, redacted="unknown"), line)
-            yield from self._call("initialize", {"protocolVersion": 1}, {"protocolVersion": 1})
+            yield from self._call(
+                "initialize", {"protocolVersion": PROTOCOL_VERSION}, {"protocolVersion": PROTOCOL_VERSION}
+            )
             where: dict[str, Any] = {"cwd": str(entry.get("cwd", "/")), "mcpServers": []}
             yield from self._call("session/new", where, {"sessionId": self._session})
         self._time, self._line = max(0.0, now - self._began), line

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 from acpella._plain_json import as_dict
+from acpella._protocol_versions import PROTOCOL_VERSION
 from acpella.client.targets import Target, open_target
 from acpella.errors import ConnectionClosed, RpcError
 from acpella.recording.shape import kind_of, session_of, update_kind
@@ -101,7 +102,7 @@ class ScriptedClient:
 
     async def initialize(self, **params: Any) -> Json:
         """Greet the agent; its result. `params` are laid over `protocolVersion` 1 without capabilities."""
-        hello: Json = {"protocolVersion": 1, "clientCapabilities": {}, **params}
+        hello: Json = {"protocolVersion": PROTOCOL_VERSION, "clientCapabilities": {}, **params}
         return await self._result("initialize", hello)
 
     async def new_session(self, cwd: str = "/", **params: Any) -> str:

@@ -6,6 +6,7 @@ import sys
 from typing import Any, cast
 
 from acpella._plain_json import as_dict
+from acpella._protocol_versions import PROTOCOL_VERSION
 from acpella.rpc import Channel
 from acpella.rpc.wire import Wire
 
@@ -100,7 +101,7 @@ class Serving:
         """What an agent without a rule answers."""
         if method == "initialize":
             info = {"name": self._script.name, "version": "0"}
-            hello = {"protocolVersion": 1, "agentCapabilities": {}, "agentInfo": info}
+            hello = {"protocolVersion": PROTOCOL_VERSION, "agentCapabilities": {}, "agentInfo": info}
             return {"result": {**hello, **self._script.hello}}
         if method == "session/new":
             return {"result": {"sessionId": f"session-{self.number('session')}"}}

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from acpella._protocol_versions import PROTOCOL_VERSION
 from acpella._version import __version__
 from acpella.errors import AcpellaError, ConnectionClosed, MethodNotFound, RpcError
 from acpella.rpc.framing import Broken, Framer
@@ -119,7 +120,7 @@ class AgentHost:
         agent = await self._target.start(self, self.principal, lambda: False)
         self._agent = agent
         params: dict[str, Any] = {
-            "protocolVersion": 1,
+            "protocolVersion": PROTOCOL_VERSION,
             "clientCapabilities": without(self._able, self._off),
             "clientInfo": {"name": "acpella-web", "title": "acpella", "version": __version__},
         }

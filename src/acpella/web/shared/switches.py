@@ -26,9 +26,9 @@ SWITCHES: dict[str, str] = {
 _METHODS = {"fs/read_text_file": "fs.readTextFile", "fs/write_text_file": "fs.writeTextFile"}
 
 
-def names_of(given: Iterable[str]) -> frozenset[str]:
+def names_of(typed: Iterable[str]) -> frozenset[str]:
     """Names that were typed. Raises `ValueError`: one of them is no capability."""
-    names = frozenset(given)
+    names = frozenset(typed)
     if wrong := sorted(names - SWITCHES.keys()):
         raise ValueError(f"{wrong[0]} is not one of {', '.join(SWITCHES)}")
     return names

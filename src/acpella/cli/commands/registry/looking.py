@@ -18,7 +18,7 @@ from ...terminal.output import one_line, say, show, show_json
 from ...terminal.rows import cell_len, crop, has_colour, is_smart, paint
 
 if TYPE_CHECKING:
-    from acpella.registry.entries import Entry
+    from acpella.registry.entries import RegistryEntry
 
 __all__ = ["list_agents", "search", "show_agent"]
 
@@ -83,7 +83,7 @@ def _list(arguments: argparse.Namespace, words: str, *, only_installed: bool) ->
     return exits.DONE
 
 
-def _row(entry: "Entry", installed: Installed | None) -> tuple[str, str, str, str, str]:
+def _row(entry: "RegistryEntry", installed: Installed | None) -> tuple[str, str, str, str, str]:
     version, mark = entry.version, " "
     if installed is not None:
         mark = "✓"
@@ -122,7 +122,7 @@ def _aligned(rows: list[tuple[str, ...]]) -> list[list[str]]:
     ]
 
 
-def _facts(entry: "Entry") -> dict[str, Any]:
+def _facts(entry: "RegistryEntry") -> dict[str, Any]:
     return {**entry.raw, "listed": True}
 
 
@@ -167,7 +167,7 @@ def show_agent(arguments: argparse.Namespace) -> int:
     return exits.DONE
 
 
-def _entry_rows(entry: "Entry") -> list[tuple[str, str]]:
+def _entry_rows(entry: "RegistryEntry") -> list[tuple[str, str]]:
     rows = [
         ("agent", f"{entry.name} {entry.version} ({entry.id})"),
         ("about", entry.description),

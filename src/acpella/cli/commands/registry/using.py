@@ -166,6 +166,7 @@ def _command(target: list[str]) -> tuple[str, list[str], dict[str, str]]:
 
 
 def _greeted(command: list[str], env: dict[str, str], timeout: float) -> "list[Finding]":
+    from acpella._protocol_versions import PROTOCOL_VERSION
     from acpella.registry.handshake import HandshakeFailed, greet, login_kinds
     from acpella.registry.submission import Finding
 
@@ -180,9 +181,11 @@ def _greeted(command: list[str], env: dict[str, str], timeout: float) -> "list[F
     assert greeting is not None
     who = f" as {greeting.agent}" if greeting.agent else ""
     findings = [Finding("ok", f"its first line answers `initialize`{who}, after {greeting.seconds:.1f} s")]
-    if greeting.result.get("protocolVersion") != 1:
-        version = greeting.result.get("protocolVersion")
-        findings.append(Finding("error", f"it answers version 1 of the protocol with {version!r}"))
+    version = greeting.result.get("protocolVersion")
+    if version != PROTOCOL_VERSION:
+        findings.append(
+            Finding("error", f"it answers version {PROTOCOL_VERSION} of the protocol with {version!r}")
+        )
     kinds = login_kinds(greeting.result)
     driven = [f"{name} ({kind})" for name, kind in kinds.items() if kind in ("agent", "terminal")]
     if driven:

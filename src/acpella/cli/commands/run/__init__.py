@@ -8,7 +8,7 @@ from ... import exits
 from ...options import check_session, declare_conversation
 
 if TYPE_CHECKING:
-    from ...state.catalogue import Entry
+    from ...state.catalogue import SessionEntry
     from .options import RunOptions
 
 __all__ = ["declare", "parse", "run"]
@@ -108,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
         return exits.CANCELLED
 
 
-def _agent_option(options: "RunOptions", entry: "Entry | None") -> str:
+def _agent_option(options: "RunOptions", entry: "SessionEntry | None") -> str:
     """How another command names the same agent."""
     import shlex
 

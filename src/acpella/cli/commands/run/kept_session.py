@@ -12,7 +12,7 @@ from ... import exits
 from ...daemon import client as daemon
 from ...session.lookup import daemon_config
 from ...session.mcp_servers import all_servers
-from ...state.catalogue import Catalogue, Entry
+from ...state.catalogue import Catalogue, SessionEntry
 from ...terminal.output import say
 from .options import RunOptions
 from .prompt import Prompt
@@ -31,7 +31,9 @@ class _TooLate(Exception):
 class KeptSession:
     """Reaches the daemon, which is started if there is none, and talks to it as if it was the agent."""
 
-    def __init__(self, options: RunOptions, settings: "ClientSettings", entry: Entry, prompt: Prompt) -> None:
+    def __init__(
+        self, options: RunOptions, settings: "ClientSettings", entry: SessionEntry, prompt: Prompt
+    ) -> None:
         self._options = options
         self._settings = settings
         self._entry = entry
@@ -75,7 +77,7 @@ class KeptSession:
                 "_daemon/queued": self._tell_queue,
                 "_daemon/cancelled": lambda _: run.interrupts.note_cancelled(),
                 "_daemon/noise": daemon.tell_noise,
-                "_daemon/stderr": lambda told: run.on_stderr(str(told["text"]).encode()),
+                "_daemon/stderr": lambda params: run.on_stderr(str(params["text"]).encode()),
             },
             startup=daemon.READY_WITHIN,
         )
