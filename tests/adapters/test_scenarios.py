@@ -94,6 +94,16 @@ async def test_text_and_thoughts_stream(framework: ModuleType) -> None:
         assert len(editor.updates("agent_message_chunk")) > 1, "all at once is not streamed"
 
 
+async def test_what_the_editor_shows_is_not_printed_too(
+    framework: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with session_of(adapted(framework, framework.agent(Script(["Hel", "lo"])))) as (editor, session):
+        assert await editor.prompt(session) == "end_turn"
+        assert editor.said() == "Hello"
+    printed = capsys.readouterr()
+    assert "Hel" not in printed.out + printed.err
+
+
 async def test_the_model_remembers_the_turns_before(framework: ModuleType) -> None:
     script = Script()
     async with session_of(adapted(framework, framework.agent(script))) as (editor, session):

@@ -1,7 +1,7 @@
 """Messages of LangChain: what to show of one, and which results a conversation lacks."""
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any
 
 __all__ = ["missing_results", "shown_blocks"]
@@ -9,16 +9,20 @@ __all__ = ["missing_results", "shown_blocks"]
 CANCELLED = "This call was cancelled by the user before it ended."
 
 
-def shown_blocks(message: Any) -> Iterator[tuple[str, str]]:
+def shown_blocks(message: Any) -> Iterable[tuple[str, str]]:
     """The texts of a message: ("text", …) and ("reasoning", …)."""
-    if isinstance(message.content, str) and not message.additional_kwargs:
-        if message.content:
-            yield "text", message.content
-        return
-    for block in message.content_blocks:
-        kind = block["type"]
-        if kind in ("text", "reasoning"):
-            yield kind, block.get(kind) or ""
+    content = message.content
+    if not message.additional_kwargs:  # where some providers put their reasoning
+        if isinstance(content, str):
+            return (("text", content),) if content else ()
+        # `content_blocks` translates what providers say in their own ways; for text that is needless work
+        if len(content) == 1 and isinstance(content[0], dict) and content[0].get("type") == "text":
+            return (("text", content[0].get("text") or ""),)
+    return [
+        (block["type"], block.get(block["type"]) or "")
+        for block in message.content_blocks
+        if block["type"] in ("text", "reasoning")
+    ]
 
 
 def missing_results(state: Any) -> list[Any]:

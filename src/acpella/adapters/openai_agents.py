@@ -19,6 +19,9 @@ __all__ = ["OpenAiAgentsAdapter", "show_events"]
 FAILED = "An error occurred while running the tool"
 """How the SDK's own text for a tool that raised begins; there is no other sign of it."""
 
+RAW = "raw_response_event"
+TEXT = "response.output_text.delta"
+
 CANCELLED = "This call was cancelled by the user before it ended."
 
 
@@ -75,7 +78,11 @@ class _Conversation(Conversation):
                 result = sdk.Runner.run_streamed(agent, run_input, **options)
                 try:
                     async for event in result.stream_events():
-                        await _show(run, at, event)
+                        # most are pieces of text, and the SDK is so quick that the way through `_show` counts
+                        if event.type == RAW and event.data.type == TEXT:
+                            await at.say(event.data.delta)
+                        else:
+                            await _show(run, at, event)
                 finally:
                     result.cancel()  # nothing for a run that is over
                 run_input = await _resumed(run, result)

@@ -92,6 +92,9 @@ class _Conversation(Conversation):
     async def _reply(self, at: AdaptedTurn, agent: Any) -> None:
         run = _Run(at, self._needs_approval)
         model, before = agent.model, dict(agent.event_loop_metrics.accumulated_usage)
+        handler = agent.callback_handler
+        if type(handler).__name__ == "PrintingCallbackHandler":  # the default; the editor shows it already
+            agent.callback_handler = _print_nothing
         registry = agent.tool_registry
         tools = await at.tools()
         agent.messages[:] = _decoded(at.memory.get("messages", []))
@@ -103,11 +106,14 @@ class _Conversation(Conversation):
         result: Any = None
         try:
             async for event in agent.stream_async(_content(at.parts)):
-                result = event.get("result", result)
-                await _show(at, event)
+                if "data" in event:  # text: most events are, or are the provider's own
+                    await at.say(event["data"])
+                elif "event" not in event:
+                    result = event.get("result", result)
+                    await _show(at, event)
         finally:
             _CURRENT.reset(token)
-            agent.model = model
+            agent.model, agent.callback_handler = model, handler
             for tool in tools:
                 registry.registry.pop(tool.name, None)
                 registry.dynamic_tools.pop(tool.name, None)
@@ -117,6 +123,10 @@ class _Conversation(Conversation):
             usage["inputTokens"] - before["inputTokens"], usage["outputTokens"] - before["outputTokens"]
         )
         _stop(at, result)
+
+
+def _print_nothing(**event: Any) -> None:
+    pass
 
 
 def _stop(at: AdaptedTurn, result: Any) -> None:

@@ -92,8 +92,10 @@ class FakeClaude(Transport):
         answer = await self._ask(subtype="mcp_message", server_name="acpella", message=message)
         return answer["mcp_response"]["result"]
 
-    async def _run(self, content: list[dict[str, Any]]) -> None:
+    async def _run(self, content: str | list[dict[str, Any]]) -> None:
         seen = self._seen
+        if isinstance(content, str):
+            content = [{"type": "text", "text": content}]
         seen.user += [block["text"] for block in content if block["type"] == "text"]
         seen.images += [block["source"]["media_type"] for block in content if block["type"] == "image"]
         self._out.put_nowait({"type": "system", "subtype": "init", "session_id": self._id})
