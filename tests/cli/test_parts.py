@@ -13,7 +13,7 @@ from acpella.cli.terminal.facts import diff_rows
 from acpella.cli.terminal.forms import read_value
 from acpella.cli.terminal.markdown import Block, Blocks, render
 from acpella.cli.terminal.rows import cell_len, crop, paint, plain, wrap
-from acpella.local.listing import Files
+from acpella.local.listing import ListedFiles
 from acpella.schema import (
     BooleanPropertySchema,
     Diff,
@@ -291,4 +291,4 @@ def test_files_are_found_by_any_part_of_their_name(tmp_path: Path) -> None:
     for name in ("src/deep/plan.py", "plan.md", "other.txt", ".hidden/plan.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("", encoding="utf-8")
-    assert Files(tmp_path).matching("PLAN") == ["plan.md", "src/deep/plan.py"]
+    assert ListedFiles(tmp_path).matching("PLAN") == ["plan.md", "src/deep/plan.py"]

@@ -14,8 +14,8 @@ import pytest
 
 import acpella
 from acpella.inspector.control_client import Control
-from acpella.inspector.holding import ActionError, Rule
-from acpella.inspector.taps import Tap, live_taps
+from acpella.inspector.holding import ActionError, HoldRule
+from acpella.inspector.taps import TappedProgram, live_taps
 from acpella.recording import Event, Frame, read
 
 pytestmark = pytest.mark.anyio
@@ -40,7 +40,7 @@ for line in sys.stdin:
 class Wire:
     """A client of plain lines, an agent that echoes, and acpella inspect between them."""
 
-    def __init__(self, process: asyncio.subprocess.Process, tap: Tap, recording: Path) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, tap: TappedProgram, recording: Path) -> None:
         self.process = process
         self.tap = tap
         self.recording = recording
@@ -84,7 +84,7 @@ async def between(folder: Path, *command: str) -> AsyncGenerator[Wire]:
         stdout=asyncio.subprocess.PIPE,
         env=environment,
     )
-    wire = Wire(process, Tap(0, [], "", 0.0), recording)
+    wire = Wire(process, TappedProgram(0, [], "", 0.0), recording)
     try:
         wire.ask(0, "hello")
         await wire.line()
@@ -105,7 +105,7 @@ async def wire(tmp_path: Path) -> AsyncIterator[Wire]:
 
 
 async def test_a_held_request_waits_while_others_pass_and_can_be_edited(wire: Wire) -> None:
-    await wire.control.start(Rule("method:slow dir:out"))
+    await wire.control.start(HoldRule("method:slow dir:out"))
     wire.ask(1, "slow")
     wire.ask(2, "fast")
     assert (await wire.line())["id"] == 2
@@ -122,7 +122,7 @@ async def test_a_held_request_waits_while_others_pass_and_can_be_edited(wire: Wi
 
 
 async def test_what_can_be_done_to_a_message(wire: Wire) -> None:
-    await wire.control.start(Rule("dir:out"))
+    await wire.control.start(HoldRule("dir:out"))
     for number in range(1, 6):
         wire.ask(number, f"m{number}")
     await wire.until(lambda: len(wire.control.held) == 5)
@@ -139,9 +139,9 @@ async def test_what_can_be_done_to_a_message(wire: Wire) -> None:
     with pytest.raises(ActionError, match="not held any more"):
         await wire.control.act(1, "release")
     with pytest.raises(ActionError, match="is not a filter"):
-        await wire.control.start(Rule("colour:red"))
+        await wire.control.start(HoldRule("colour:red"))
     with pytest.raises(ActionError, match="bad: is known when"):
-        await wire.control.start(Rule("bad:"))
+        await wire.control.start(HoldRule("bad:"))
     items = await wire.end()
     ways = [item.info["how"] for item in items if isinstance(item, Event) and item.name == "changed"]
     assert ways == ["drop", "duplicate", "delay", "answer", "answered", "answer", "answered", "sent"]
@@ -150,24 +150,24 @@ async def test_what_can_be_done_to_a_message(wire: Wire) -> None:
 
 
 async def test_a_rule_can_be_a_fault(wire: Wire) -> None:
-    await wire.control.start(Rule("dir:out method:x", then="duplicate"))
+    await wire.control.start(HoldRule("dir:out method:x", then="duplicate"))
     wire.ask(1, "x")
     assert [(await wire.line())["id"] for _ in range(2)] == [1, 1]
-    await wire.control.start(Rule("dir:out method:x", then="drop"))
+    await wire.control.start(HoldRule("dir:out method:x", then="drop"))
     wire.ask(2, "x")
     wire.ask(3, "y")
     assert (await wire.line())["id"] == 3
-    await wire.control.start(Rule("dir:out method:x", then="garble"))
+    await wire.control.start(HoldRule("dir:out method:x", then="garble"))
     wire.write('{"jsonrpc": "2.0", "method": "x", "params": "0000"}\n')
     heard = await wire.line()
     assert heard["params"] != {"jsonrpc": "2.0", "method": "x", "params": "0000"}
-    await wire.control.start(Rule("dir:out method:x", then="delay", seconds=0.01))
+    await wire.control.start(HoldRule("dir:out method:x", then="delay", seconds=0.01))
     wire.ask(4, "x")
     assert (await wire.line())["id"] == 4
 
 
 async def test_a_response_is_held_by_the_method_that_it_answers(wire: Wire) -> None:
-    await wire.control.start(Rule("kind:res method:session/new"))
+    await wire.control.start(HoldRule("kind:res method:session/new"))
     wire.ask(1, "session/new")
     wire.ask(2, "session/list")
     assert (await wire.line())["id"] == 2
@@ -178,7 +178,7 @@ async def test_a_response_is_held_by_the_method_that_it_answers(wire: Wire) -> N
 
 
 async def test_everything_passes_in_order_when_whoever_held_it_is_gone(wire: Wire) -> None:
-    await wire.control.start(Rule(""))
+    await wire.control.start(HoldRule(""))
     for number in range(1, 4):
         wire.ask(number, "m")
     wire.write('{"jsonrpc": "2.0", "id": 4,')  # a line without an end
@@ -191,16 +191,16 @@ async def test_everything_passes_in_order_when_whoever_held_it_is_gone(wire: Wir
 
 async def test_one_inspector_holds_at_a_time(wire: Wire) -> None:
     other = Control(wire.tap.control)
-    await wire.control.start(Rule("dir:out"))
+    await wire.control.start(HoldRule("dir:out"))
     with pytest.raises(ActionError, match="another inspector"):
-        await other.start(Rule(""))
+        await other.start(HoldRule(""))
     await wire.control.stop()
-    await other.start(Rule("dir:out"))
+    await other.start(HoldRule("dir:out"))
     await other.close()
 
 
 async def test_what_is_held_at_the_end_still_arrives(wire: Wire) -> None:
-    await wire.control.start(Rule("kind:res"))
+    await wire.control.start(HoldRule("kind:res"))
     wire.ask(1, "m")
     await wire.until(lambda: wire.control.held)
     assert wire.process.stdin is not None
@@ -233,7 +233,7 @@ async def test_an_agent_behind_a_url_is_held_in_the_same_way(tmp_path: Path) -> 
     try:
         command = (runner.url,)
         async with between(tmp_path, *command) as opened:
-            await opened.control.start(Rule("method:initialize kind:req"))
+            await opened.control.start(HoldRule("method:initialize kind:req"))
             opened.ask(1, "initialize", protocolVersion=1, clientCapabilities={})
             await opened.until(lambda: opened.control.held)
             await opened.control.act(1, "release")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from acpella.inspector import holding
-from acpella.inspector.holding import Holder, Rule
+from acpella.inspector.holding import Holder, HoldRule
 from acpella.transport.pipe import Pipe, PipeGate
 
 WAIT = 60.0
@@ -59,7 +59,7 @@ def until_open(gate: PipeGate) -> None:
 
 def test_a_line_whose_beginning_has_passed_is_not_held(holder: Holder, flow: Flow) -> None:
     flow.pipe.write(b'{"method":', 0.0)
-    holder.start(Rule("method:a"), flow.report)
+    holder.start(HoldRule("method:a"), flow.report)
     holder.send("out", '{"method":"mine"}')  # waits for the end of that line
     flow.gate.feed(b'"a"}\n{"method":"a"}\n{"met', 0.0)
     expected = b'{"method":"a"}\n{"method":"mine"}\n'
@@ -73,7 +73,7 @@ def test_a_line_whose_beginning_has_passed_is_not_held(holder: Holder, flow: Flo
 
 
 def test_a_client_that_counts_bytes_is_not_held(holder: Holder, flow: Flow) -> None:
-    holder.start(Rule(""), flow.report)
+    holder.start(HoldRule(""), flow.report)
     message = b'Content-Length: 14\r\n\r\n{"method":"a"}'
     flow.gate.feed(message[:30], 0.0)
     flow.gate.feed(message[30:], 0.0)
@@ -85,7 +85,7 @@ def test_reading_stops_when_too_much_is_held(
     holder: Holder, flow: Flow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(holding, "MAX_HELD", 2)
-    holder.start(Rule(""), flow.report)
+    holder.start(HoldRule(""), flow.report)
     pump = threading.Thread(target=flow.gate.feed, args=(b"a\nb\nc\n", 0.0), daemon=True)
     pump.start()
     end = time.monotonic() + WAIT
@@ -102,7 +102,7 @@ def test_reading_stops_when_too_much_is_held(
 def test_bytes_that_are_not_text_pass_as_they_are_and_cannot_be_edited_by_mistake(
     holder: Holder, flow: Flow
 ) -> None:
-    holder.start(Rule(""), flow.report)
+    holder.start(HoldRule(""), flow.report)
     flow.gate.feed(b"\xff\xfe{\n", 0.0)
     assert flow.reports[0]["held"]["whole"] is False
     holder.act(1, "release")
@@ -114,7 +114,7 @@ def test_two_streams_do_not_wait_for_each_other(holder: Holder, flow: Flow) -> N
     source, target = os.pipe()
     other = holder.gates["in"]
     other.attach(Pipe("in", target, lambda stream, data, at: None))
-    holder.start(Rule("dir:out"), flow.report)
+    holder.start(HoldRule("dir:out"), flow.report)
     stuck = threading.Thread(target=other.feed, args=(b"x" * 1_000_000 + b"\n", 0.0), daemon=True)
     stuck.start()
     flow.gate.feed(b'{"method":"a"}\n', 0.0)

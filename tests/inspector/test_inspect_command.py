@@ -13,7 +13,7 @@ import acpella
 from acpella.inspector.html import as_html
 from acpella.inspector.log import RecordingLog
 from acpella.inspector.program import as_program, as_test
-from acpella.inspector.taps import Tap, live_taps, registered
+from acpella.inspector.taps import TappedProgram, live_taps, registered
 
 AGENT = """
 import acpella
@@ -202,7 +202,7 @@ def test_taps_of_dead_programs_are_forgotten(tmp_path: Path) -> None:
     (tmp_path / "2.json").write_text(
         json.dumps({"pid": dead.pid, "command": ["x"], "path": "/x", "started": 1.0})
     )
-    with registered(tmp_path, Tap(os.getpid(), ["my-agent"], "/y", 2.0)):
+    with registered(tmp_path, TappedProgram(os.getpid(), ["my-agent"], "/y", 2.0)):
         assert [tap.path for tap in live_taps(tmp_path)] == ["/y"]
     assert live_taps(tmp_path) == []
 

@@ -16,7 +16,7 @@ from acpella.registry.download import Quiet
 from acpella.registry.entries import RegistryEntry, parse_entry
 from acpella.registry.errors import InstallError
 from acpella.registry.install import install, plan
-from acpella.registry.tools import ToolFailed, run_tool
+from acpella.registry.tools import ProgramFailed, run_tool
 
 URL = "file:///index.json"
 
@@ -106,7 +106,7 @@ def test_node_runs_what_is_written_for_it(tools_path: Path) -> None:
 def test_a_package_manager_that_fails_is_quoted(tools_path: Path) -> None:
     (tools_path / "npm").write_text("#!/bin/sh\necho the disk is made of cheese; exit 3\n", encoding="utf-8")
     (tools_path / "npm").chmod(0o755)
-    with pytest.raises(ToolFailed, match=r"npm install failed with code 3\n  the disk is made of cheese"):
+    with pytest.raises(ProgramFailed, match=r"npm install failed with code 3\n  the disk is made of cheese"):
         plan(npm_entry(), index_url=URL)
 
 
@@ -115,7 +115,7 @@ def test_a_package_manager_that_hangs_is_ended(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     code = f"(exec sleep 60) > {pipe} & echo waiting for the moon; sleep 60"
-    with pytest.raises(ToolFailed, match="was not done within 1.5 s\n  waiting for the moon"):
+    with pytest.raises(ProgramFailed, match="was not done within 1.5 s\n  waiting for the moon"):
         run_tool(["sh", "-c", code], cwd=tmp_path, progress=Quiet(), env=dict(os.environ), within=1.5)
     ended = False
     while select.select([reader], [], [], 20)[0] and not ended:

@@ -9,13 +9,13 @@ from typing import Any, Self
 
 from .turn import Turn
 
-__all__ = ["BlockingTurn", "Calls"]
+__all__ = ["BlockingTurn", "LoopCalls"]
 
 
 CANCELLED = "the user cancelled this turn"
 
 
-class Calls:
+class LoopCalls:
     """What a thread waits for while the event loop does it; ended when the turn is cancelled."""
 
     def __init__(self, turn: Turn, loop: asyncio.AbstractEventLoop) -> None:
@@ -66,9 +66,9 @@ class _Blocking:
     """
 
     _inner: Any
-    _calls: Calls
+    _calls: LoopCalls
 
-    def __init__(self, inner: Any, calls: Calls) -> None:
+    def __init__(self, inner: Any, calls: LoopCalls) -> None:
         object.__setattr__(self, "_inner", inner)
         object.__setattr__(self, "_calls", calls)
 
@@ -110,7 +110,7 @@ class _Blocking:
 class BlockingTurn(_Blocking):
     """What a plain function gets for a `Turn`: `turn.say("hi")`, `with turn.tool("Read") as call: ...`."""
 
-    def __init__(self, turn: Turn, calls: Calls) -> None:
+    def __init__(self, turn: Turn, calls: LoopCalls) -> None:
         super().__init__(turn, calls)
 
 

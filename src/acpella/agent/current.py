@@ -6,12 +6,12 @@ from typing import cast
 
 from acpella.errors import LocalProtocolError
 
-from .blocking import BlockingTurn, Calls
+from .blocking import BlockingTurn, LoopCalls
 from .turn import Turn
 
 __all__ = ["CURRENT_TURN", "current_turn"]
 
-CURRENT_TURN: ContextVar[tuple[Turn, Calls]] = ContextVar("acpella_current_turn")
+CURRENT_TURN: ContextVar[tuple[Turn, LoopCalls]] = ContextVar("acpella_current_turn")
 
 
 def current_turn() -> Turn:

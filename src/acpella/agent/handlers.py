@@ -9,7 +9,7 @@ from contextlib import aclosing, closing
 from functools import partial
 from typing import Any, cast
 
-from .blocking import BlockingTurn, Calls
+from .blocking import BlockingTurn, LoopCalls
 from .current import CURRENT_TURN
 from .definition import PromptHandler
 from .turn import Turn
@@ -20,7 +20,7 @@ __all__ = ["drive"]
 
 async def drive(handler: PromptHandler, turn: Turn, core: TurnCore) -> None:
     """Run the handler to its end and send what it yields or returns."""
-    calls = Calls(turn, asyncio.get_running_loop())
+    calls = LoopCalls(turn, asyncio.get_running_loop())
     CURRENT_TURN.set((turn, calls))  # the task that runs this is the turn's own
     try:
         if _is_async(handler):
@@ -52,7 +52,7 @@ async def _settle(result: Any, core: TurnCore) -> None:
         await core.emit(result)
 
 
-async def _in_thread(handler: PromptHandler, turn: Turn, core: TurnCore, calls: Calls) -> Any:
+async def _in_thread(handler: PromptHandler, turn: Turn, core: TurnCore, calls: LoopCalls) -> Any:
     """Run a plain function in a thread of its own; a cancelled turn does not wait for it."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Any] = loop.create_future()

@@ -14,7 +14,7 @@ from acpella.schema import ContentBlock, ResourceLink, TextContent
 from acpella.schema import Usage as TokensOfTurn
 from acpella.sessions import Store
 
-from .bench import Bench, Tally
+from .bench import Bench, BenchTally
 from .commands import add_commands, unknown_command
 from .history import History
 from .loop import Loop, Pace
@@ -214,7 +214,7 @@ class Coder:
         history.add(UserMessage(await resolve(turn, turn.prompt, model.accepts)))
         await session.save()  # whatever happens now, the prompt is not lost
         bench = self._benches[session.id]
-        bench.tally = Tally()
+        bench.tally = BenchTally()
         loop = self._loop(turn, bench, model, history, notes=await project_notes(turn))
         try:
             reason = await loop.run()

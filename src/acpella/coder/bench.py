@@ -12,13 +12,13 @@ from .modes import refusal
 from .places import Copy, Place, Project
 from .tool import CoderTool, ToolError
 
-__all__ = ["Bench", "Tally"]
+__all__ = ["Bench", "BenchTally"]
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Tally:
+class BenchTally:
     """Tokens of a turn, helpers included."""
 
     input: int = 0
@@ -37,7 +37,7 @@ class Bench:
         """The built-in ones."""
         self.tools_of_others: Callable[[Turn], Awaitable[list[CoderTool]]] | None = None
         """Gives those that come and go, such as an MCP server's."""
-        self.tally: Tally = Tally()
+        self.tally: BenchTally = BenchTally()
         """What the running turn has cost."""
         self.alone: asyncio.Lock = asyncio.Lock()
         """Held by whoever changes something, sub-agents included."""

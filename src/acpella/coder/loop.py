@@ -13,7 +13,7 @@ from acpella.errors import ConnectionClosed, LocalProtocolError, RemoteProtocolE
 from acpella.local import CommandError, JailError
 from acpella.schema import StopReason
 
-from .bench import Bench, Tally
+from .bench import Bench, BenchTally
 from .compaction import compact
 from .history import History, fitted
 from .models import (
@@ -92,7 +92,7 @@ class Loop:
         history: History,
         *,
         pace: Pace,
-        tally: Tally,
+        tally: BenchTally,
         notes: str = "",
         thinking: Any = "off",
         auto_approve: Callable[[], bool] = lambda: False,

@@ -22,7 +22,7 @@ from acpella.transport.pipe import PipeGate, Stream
 
 from .control_client import LEASE, MAX_COMMAND
 from .filters import FilterError
-from .holding import ActionError, Holder, Rule, Then
+from .holding import ActionError, Holder, HoldRule, Then
 from .rows import Row
 
 assert sys.platform != "win32"  # which has no such sockets; type checkers skip the rest there
@@ -139,7 +139,7 @@ class _Visitor:
         holder = self._server.holder
         match command.do:
             case "start":
-                rule = Rule(command.filter, command.then, command.seconds)
+                rule = HoldRule(command.filter, command.then, command.seconds)
                 rule.compiled()
                 self._server.claim(self)
                 holder.start(rule, self._outbox.put, requests=command.requests)

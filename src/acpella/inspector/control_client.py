@@ -9,7 +9,7 @@ import msgspec
 
 from acpella._plain_json import as_dict
 
-from .holding import ActionError, Rule
+from .holding import ActionError, HoldRule
 from .rows import Row
 
 __all__ = ["LEASE", "MAX_COMMAND", "Control"]
@@ -32,7 +32,7 @@ class Control:
         self._listening: asyncio.Task[None] | None = None
         self._answers: asyncio.Queue[str] = asyncio.Queue()
         self._one_at_a_time = asyncio.Lock()
-        self.rule: Rule | None = None
+        self.rule: HoldRule | None = None
         """What acts now; None while everything passes."""
         self.held: dict[int, dict[str, Any]] = {}
         """The messages that wait, by their number."""
@@ -42,7 +42,7 @@ class Control:
         self.last: dict[str, Any] | None = None
         """What was done to a message that was not held."""
 
-    async def start(self, rule: Rule, *, requests: list[Row] | None = None) -> None:
+    async def start(self, rule: HoldRule, *, requests: list[Row] | None = None) -> None:
         """Let a rule act from now on.
 
         Raises:

@@ -23,7 +23,7 @@ from acpella.transport.pipe import Pipe, PipeGate, Stream
 from .filters import Filter, FilterError
 from .rows import Row, Rows
 
-__all__ = ["MAX_HELD", "ActionError", "Holder", "Report", "Rule", "Then"]
+__all__ = ["MAX_HELD", "ActionError", "Holder", "Report", "HoldRule", "Then"]
 
 Then: TypeAlias = Literal["hold", "drop", "delay", "duplicate", "garble"]
 """What happens to a message that fits: it waits for a person, or has a fault of `acpella.testing.faults`."""
@@ -53,7 +53,7 @@ class ActionError(ValueError):
     """What was asked for cannot be done."""
 
 
-class Rule(msgspec.Struct, frozen=True):
+class HoldRule(msgspec.Struct, frozen=True):
     """Which messages, and what happens to them."""
 
     filter: str = ""
@@ -85,7 +85,7 @@ class Holder:
         self._numbers = itertools.count(1)
         self._rows = Rows()
         self._looking = threading.Lock()  # for the rows and the rule; never while something is written
-        self._rule = Rule()
+        self._rule = HoldRule()
         self._wanted = Filter("")
         self._report: Report | None = None
         self._note: Callable[[Note], None] = lambda note: None
@@ -102,7 +102,7 @@ class Holder:
 
     # -- what a person does ------------------------------------------------------------------------
 
-    def start(self, rule: Rule, report: Report, *, requests: list[Row] | None = None) -> None:
+    def start(self, rule: HoldRule, report: Report, *, requests: list[Row] | None = None) -> None:
         """Let a rule act from now on, in place of the one before. `requests` are those that are open.
 
         Raises:

@@ -13,7 +13,7 @@ from acpella.web.static_files import HEADERS
 
 from .control_client import Control
 from .filters import KEYS, Filter, FilterError
-from .holding import ActionError, Rule, Then
+from .holding import ActionError, HoldRule, Then
 from .log import RecordingLog
 from .program import as_program, as_test
 from .sources import Source, SourceList
@@ -296,7 +296,7 @@ class _View:
         match order.do:
             case "start":
                 await self._read()
-                rule = Rule(order.filter, order.then, order.seconds)
+                rule = HoldRule(order.filter, order.then, order.seconds)
                 await control.start(rule, requests=self._log.open_requests)
             case "stop":
                 await control.stop()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from .taps import Tap
+from .taps import TappedProgram
 
 __all__ = ["Source", "SourceList", "of_connections", "of_directory", "of_file", "of_taps"]
 
@@ -39,7 +39,7 @@ def of_file(path: Path, *, control: str = "") -> SourceList:
     return lambda: [source]
 
 
-def of_taps(live: Callable[[], list[Tap]]) -> SourceList:
+def of_taps(live: Callable[[], list[TappedProgram]]) -> SourceList:
     """The programs between editors and agents that run now. One that was seen stays in the list."""
     seen: dict[str, Source] = {}
 
@@ -53,7 +53,7 @@ def of_taps(live: Callable[[], list[Tap]]) -> SourceList:
     return sources
 
 
-def of_connections(path: Path, name: str, live: Callable[[], list[Tap]]) -> SourceList:
+def of_connections(path: Path, name: str, live: Callable[[], list[TappedProgram]]) -> SourceList:
     """One file, to which connections are added while it is looked at, one after the other."""
     started = time.time()
 

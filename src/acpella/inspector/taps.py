@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-__all__ = ["Tap", "live_taps", "registered"]
+__all__ = ["TappedProgram", "live_taps", "registered"]
 
 
-class Tap(msgspec.Struct):
+class TappedProgram(msgspec.Struct):
     """A program that an editor started, and that is recorded."""
 
     pid: int
@@ -23,7 +23,7 @@ class Tap(msgspec.Struct):
 
 
 @contextmanager
-def registered(directory: Path, tap: Tap) -> Generator[None]:
+def registered(directory: Path, tap: TappedProgram) -> Generator[None]:
     """Let others find a tap while it runs."""
     file = directory / f"{tap.pid}.json"
     with suppress(OSError):  # looking is a convenience; the conversation must not fail for it
@@ -35,12 +35,12 @@ def registered(directory: Path, tap: Tap) -> Generator[None]:
             file.unlink()
 
 
-def live_taps(directory: Path) -> list[Tap]:
+def live_taps(directory: Path) -> list[TappedProgram]:
     """Those whose process runs, oldest first. Files of others, which were killed, are taken away."""
-    taps: list[Tap] = []
+    taps: list[TappedProgram] = []
     for file in directory.glob("*.json"):
         try:
-            tap = msgspec.json.decode(file.read_bytes(), type=Tap)
+            tap = msgspec.json.decode(file.read_bytes(), type=TappedProgram)
         except (OSError, msgspec.MsgspecError):
             continue
         if _runs(tap.pid):

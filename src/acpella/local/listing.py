@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .git import LIST_FILES, git_environment
 
-__all__ = ["Files"]
+__all__ = ["ListedFiles"]
 
 MAX_FILES = 20_000
 """Files that are offered; the list of a home directory would never end."""
@@ -19,7 +19,7 @@ FRESH = 10.0
 """Seconds for which a list of files is good."""
 
 
-class Files:
+class ListedFiles:
     """The files beneath a directory, without those that git ignores."""
 
     def __init__(self, root: Path) -> None:

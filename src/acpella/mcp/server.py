@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import mcp_types as types
     from mcp import Client
 
-__all__ = ["Connectable", "Listed", "OnProgress", "Server", "Status"]
+__all__ = ["Connectable", "Listed", "OnProgress", "ServerConnection", "Status"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ class Listed:
     read_only: bool
 
 
-class Server:
+class ServerConnection:
     """Keeps one server running in a task of its own, as the SDK wants to be left where it was entered."""
 
     def __init__(

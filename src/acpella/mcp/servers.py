@@ -14,7 +14,7 @@ from acpella.errors import AcpellaError
 from acpella.schema import McpServer, McpServerHttp, McpServerSse, McpServerStdio, Notice
 
 from .content import McpResult
-from .server import Connectable, OnProgress, Server
+from .server import Connectable, OnProgress, ServerConnection
 from .settings import (
     CALL_TIMEOUT,
     CLOSE_TIMEOUT,
@@ -84,7 +84,7 @@ class McpServers:
         self._allowed = frozenset(allowed)
         self._start_timeout = start_timeout
         self._call_timeout = call_timeout
-        self._servers: dict[str, Server] = {}
+        self._servers: dict[str, ServerConnection] = {}
         self._names: dict[tuple[str, str], str] = {}
         self._untold: list[tuple[str, str]] = []
         self._closed = False
@@ -99,9 +99,9 @@ class McpServers:
             except McpServerError as error:
                 self._untold.append((f"MCP server {_name_of(config)} was not started", str(error)))
 
-    def _begin(self, config: McpServer) -> Server:
+    def _begin(self, config: McpServer) -> ServerConnection:
         checked = self._checked(config)
-        server = Server(
+        server = ServerConnection(
             checked,
             roots=lambda: self._session.roots,
             start_timeout=self._start_timeout,
@@ -172,7 +172,7 @@ class McpServers:
         await self._drop(self._servers[name])
         self._session.mcp_servers = [each for each in self._session.mcp_servers if _name_of(each) != name]
 
-    async def _drop(self, server: Server) -> None:
+    async def _drop(self, server: ServerConnection) -> None:
         if self._servers.get(server.name) is server:
             del self._servers[server.name]
         await server.stop(CLOSE_TIMEOUT)
@@ -272,7 +272,7 @@ def _unique(server: str, tool: str, taken: set[str]) -> str:
     return f"{name[: NAME_LIMIT - _HASH - 1]}_{mark}"
 
 
-def _entry(server: Server) -> dict[str, Any]:
+def _entry(server: ServerConnection) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "name": server.name,
         "transport": server.transport,

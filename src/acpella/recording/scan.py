@@ -14,7 +14,7 @@ from .reader import read
 from .redaction import entropy
 from .shape import session_of, update_kind
 
-__all__ = ["Finding", "scan"]
+__all__ = ["SecretFinding", "scan"]
 
 JOINED = 16 * 1024
 """Characters of a streamed answer that are looked at together: a secret may have come in pieces."""
@@ -30,7 +30,7 @@ _HIDDEN = re.compile(r"<(?:secret \d+|media [^>]*|cwd[^>]*|home|user|host|sessio
 _IDS = re.compile(r"(?:^|[a-z])(?:[iI]d|ID)$")
 
 
-class Finding(NamedTuple):
+class SecretFinding(NamedTuple):
     """Something to look at."""
 
     line: int
@@ -41,7 +41,7 @@ class Finding(NamedTuple):
     """Its beginning; a secret is not shown whole."""
 
 
-def scan(path: str | os.PathLike[str]) -> Iterator[Finding]:
+def scan(path: str | os.PathLike[str]) -> Iterator[SecretFinding]:
     """What might be secret in a recording, line by line.
 
     Raises:
@@ -50,7 +50,9 @@ def scan(path: str | os.PathLike[str]) -> Iterator[Finding]:
     streams: dict[str | None, _Stream] = {}
     for item in read(path):
         if isinstance(item, Damaged):
-            yield Finding(item.line, "", "cannot be read, so nobody knows what it holds", item.reason[:80])
+            yield SecretFinding(
+                item.line, "", "cannot be read, so nobody knows what it holds", item.reason[:80]
+            )
         elif isinstance(item, Frame):
             findings = list(_look(item.line, item.message, ""))
             yield from findings
@@ -74,7 +76,7 @@ class _Stream:
         self._new = 0
         self._seen: set[tuple[str, str]] = set()
 
-    def add(self, text: str, line: int) -> Iterator[Finding]:
+    def add(self, text: str, line: int) -> Iterator[SecretFinding]:
         """Take a piece."""
         self._pieces.append((text, line))
         self._size += len(text)
@@ -84,14 +86,14 @@ class _Stream:
             while self._size > JOINED:
                 self._size -= len(self._pieces.popleft()[0])
 
-    def look(self) -> Iterator[Finding]:
+    def look(self) -> Iterator[SecretFinding]:
         """What is secret in several pieces, and in none of them alone."""
         self._new = 0
         joined = "".join(text for text, _ in self._pieces)
         before, self._seen = self._seen, set(_secrets(joined))
         for why, secret in sorted(self._seen - before):
             if not any(secret in text for text, _ in self._pieces):
-                yield Finding(self._line_of(joined, secret), "several chunks", why, _excerpt(secret))
+                yield SecretFinding(self._line_of(joined, secret), "several chunks", why, _excerpt(secret))
 
     def _line_of(self, joined: str, secret: str) -> int:
         """The line of the piece that it ends in."""
@@ -103,12 +105,12 @@ class _Stream:
         return self._pieces[-1][1]
 
 
-def _look(line: int, value: Any, path: str) -> Iterator[Finding]:
+def _look(line: int, value: Any, path: str) -> Iterator[SecretFinding]:
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
     if isinstance(value, str):
         for why, secret in _secrets(value):
-            yield Finding(line, path, why, _excerpt(secret))
+            yield SecretFinding(line, path, why, _excerpt(secret))
     elif isinstance(value, list):
         for place, item in enumerate(cast("list[Any]", value)):
             yield from _look(line, item, f"{path}[{place}]")

@@ -40,14 +40,14 @@ from .staging import Staging, lock_agent, sweep
 from .unpack import archive_format, find_program, program_path, unpack
 from .variables import allowed_env
 
-__all__ = ["Plan", "install", "plan", "remove", "roll_back", "set_pin"]
+__all__ = ["InstallPlan", "install", "plan", "remove", "roll_back", "set_pin"]
 
 _PATH_PROGRAMS = ("node", "python", "python3", "java", "ruby")
 """A `cmd` of these names is the program of the PATH (G-022)."""
 
 
 @dataclass(slots=True)
-class Plan:
+class InstallPlan:
     """What would be installed. Close it, whether it was installed or not: `with plan(...) as planned:`."""
 
     entry: RegistryEntry
@@ -88,7 +88,7 @@ def plan(
     prefer: str = "",
     version: str = "",
     progress: Progress | None = None,
-) -> Plan:
+) -> InstallPlan:
     """Find out what would be installed; nothing of it is run.
 
     An archive without a digest in the index is downloaded, to show the one that it has.
@@ -110,7 +110,7 @@ def plan(
 
 def _plan_binary(
     entry: RegistryEntry, index_url: str, version: str, staging: Staging, progress: Progress
-) -> Plan:
+) -> InstallPlan:
     if version and version != entry.version:
         raise InstallError(f"{entry.id} is a binary, of which there is only version {entry.version}")
     target = entry.binary[platform_key()]
@@ -136,7 +136,7 @@ def _plan_binary(
     warnings = _env_warnings(dropped)
     if is_musl():
         warnings.append("this system has musl; most binaries need glibc")
-    return Plan(
+    return InstallPlan(
         entry,
         "binary",
         entry.version,
@@ -155,7 +155,7 @@ def _plan_binary(
 
 def _plan_package(
     entry: RegistryEntry, kind: Kind, index_url: str, version: str, staging: Staging, progress: Progress
-) -> Plan:
+) -> InstallPlan:
     package = entry.npx if kind == "npx" else entry.uvx
     assert isinstance(package, Package)
     spec = package.package
@@ -168,7 +168,7 @@ def _plan_package(
             f"version {version} of {entry.id} cannot be had; the newest below is {resolved.version}"
         )
     env, dropped = allowed_env(package.env)
-    return Plan(
+    return InstallPlan(
         entry,
         kind,
         resolved.version,
@@ -191,7 +191,7 @@ def _env_warnings(dropped: list[str]) -> list[str]:
 
 
 def install(
-    planned: Plan,
+    planned: InstallPlan,
     *,
     progress: Progress | None = None,
     scripts: bool = False,
@@ -224,7 +224,7 @@ def install(
 
 
 def _build_and_try(
-    planned: Plan,
+    planned: InstallPlan,
     place: Path,
     progress: Progress,
     *,
@@ -258,7 +258,7 @@ def _build_and_try(
     _build_and_try(planned, place, progress, scripts=True, check=True, retry=retry)
 
 
-def _does_not_work(planned: Plan, home: Path, error: HandshakeFailed) -> InstallError:
+def _does_not_work(planned: InstallPlan, home: Path, error: HandshakeFailed) -> InstallError:
     current = read_selection(home)
     left = (
         "nothing was installed" if current is None else f"{current.current.rpartition('-')[0]} is still used"
@@ -269,7 +269,7 @@ def _does_not_work(planned: Plan, home: Path, error: HandshakeFailed) -> Install
     return InstallError(f"{planned.entry.name} {planned.version} does not work; {left}: {error}{more}")
 
 
-def _build(planned: Plan, place: Path, progress: Progress, *, scripts: bool) -> None:
+def _build(planned: InstallPlan, place: Path, progress: Progress, *, scripts: bool) -> None:
     staging = planned.staging
     runner, program, files, args = "", "", 0, list(planned.args)
     if planned.kind == "binary":
@@ -306,7 +306,7 @@ def _build(planned: Plan, place: Path, progress: Progress, *, scripts: bool) -> 
     staging.move_to(place)
 
 
-def _build_binary(planned: Plan, progress: Progress) -> tuple[str, str, int, list[str]]:
+def _build_binary(planned: InstallPlan, progress: Progress) -> tuple[str, str, int, list[str]]:
     target: BinaryTarget = planned.entry.binary[platform_key()]
     staging = planned.staging
     archive = planned.archive
@@ -333,7 +333,7 @@ def _build_binary(planned: Plan, progress: Progress) -> tuple[str, str, int, lis
     return "", program, files, list(target.args)
 
 
-def _inside(arg: str, staging: Staging, planned: Plan) -> str:
+def _inside(arg: str, staging: Staging, planned: InstallPlan) -> str:
     """An argument that names a file of the archive, with its whole path: the agent is started elsewhere."""
     relative = arg.replace("\\", "/").removeprefix("./")
     if not relative or relative.startswith("/") or ".." in relative.split("/"):
@@ -343,7 +343,7 @@ def _inside(arg: str, staging: Staging, planned: Plan) -> str:
     return os.fspath(agents_directory() / planned.entry.id / planned.directory / "files" / relative)
 
 
-def _plan_again(planned: Plan, progress: Progress) -> None:
+def _plan_again(planned: InstallPlan, progress: Progress) -> None:
     """The first attempt has used up the directory in which it was built. Raises `InstallError`."""
     planned.staging = Staging(planned.entry.id)
     if resolve_npm(planned.source, planned.staging.files, progress).digest != planned.digest:
@@ -427,7 +427,7 @@ def _known_digests() -> dict[str, str]:
         return {}
 
 
-def _remember_digest(planned: Plan) -> None:
+def _remember_digest(planned: InstallPlan) -> None:
     if planned.kind != "binary" or planned.entry.binary[platform_key()].sha256:
         return
     with lock_agent("digests", Quiet()):

@@ -19,7 +19,7 @@ from acpella._redact import redact
 from .download import Progress
 from .errors import InstallError
 from .platforms import find_tool
-from .tools import ToolFailed, run_tool
+from .tools import ProgramFailed, run_tool
 
 __all__ = ["Resolved", "install_npm", "install_uv", "resolve_npm", "resolve_uv", "split_npm", "split_pypi"]
 
@@ -95,7 +95,7 @@ def resolve_npm(spec: str, files: Path, progress: Progress) -> Resolved:
     progress.step(f"look up {spec}")
     try:
         run_tool([*npm, spec], cwd=files, progress=progress, env=_environment(), within=RESOLVED_WITHIN)
-    except ToolFailed as error:
+    except ProgramFailed as error:
         if not version or not _TOO_NEW.search(error.output):
             raise
         progress.step(f"{spec} is not to be had; look up the newest version below it")
@@ -212,7 +212,7 @@ def resolve_uv(spec: str, files: Path, progress: Progress) -> Resolved:
         try:
             run_tool(command, cwd=files, progress=progress, env=_environment(), within=RESOLVED_WITHIN)
             break
-        except ToolFailed as error:
+        except ProgramFailed as error:
             needs = _NEEDS_PYTHON.search(error.output)
             if needs is not None and not tried_python:
                 tried_python, python = True, needs[1].replace(" ", "")

@@ -15,7 +15,7 @@ from .packages import resolve_npm, resolve_uv, split_npm, split_pypi
 from .platforms import find_tool
 from .unpack import archive_format
 
-__all__ = ["Finding", "check_directory", "check_icon"]
+__all__ = ["SubmissionFinding", "check_directory", "check_icon"]
 
 LARGEST_FILE = 1024 * 1024
 """Bytes of an entry or an icon; both have a few thousand."""
@@ -25,79 +25,81 @@ _COLOURS = ("currentColor", "none", "inherit")
 _PAINT = re.compile(r"(?:fill|stroke)\s*:\s*([^;}\s]+)")
 
 
-class Finding(NamedTuple):
+class SubmissionFinding(NamedTuple):
     """What one rule says."""
 
     level: Literal["ok", "warning", "error"]
     text: str
 
 
-def check_directory(directory: Path, *, online: bool = False) -> list[Finding]:
+def check_directory(directory: Path, *, online: bool = False) -> list[SubmissionFinding]:
     """Apply the rules to an entry, with `online` also those that ask whether what it names is there.
 
     Raises `OSError` if nothing can be read there.
     """
-    findings: list[Finding] = []
+    findings: list[SubmissionFinding] = []
     try:
         value: Any = msgspec.json.decode(_read(directory / "agent.json"))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return [Finding("error", f"agent.json is not JSON: {error}")]
+        return [SubmissionFinding("error", f"agent.json is not JSON: {error}")]
     try:
         entry, notes = parse_entry(value)
     except ValueError as error:
-        return [Finding("error", f"agent.json: {error}")]
-    findings += [Finding("error", f"agent.json: {note}") for note in notes]
-    findings += [Finding("error", f"agent.json: {text}") for text in _unknown(entry.raw)]
+        return [SubmissionFinding("error", f"agent.json: {error}")]
+    findings += [SubmissionFinding("error", f"agent.json: {note}") for note in notes]
+    findings += [SubmissionFinding("error", f"agent.json: {text}") for text in _unknown(entry.raw)]
     if entry.id != directory.resolve().name:
         text = f"the id {entry.id!r} must be the name of the directory, {directory.resolve().name!r}"
-        findings.append(Finding("error", text))
+        findings.append(SubmissionFinding("error", text))
     findings += _versions(entry)
     findings += _binaries(entry)
     icon = directory / "icon.svg"
     if icon.is_file():
-        findings += [Finding("error", f"icon.svg: {text}") for text in check_icon(_read(icon))]
+        findings += [SubmissionFinding("error", f"icon.svg: {text}") for text in check_icon(_read(icon))]
     else:
-        findings.append(Finding("error", "icon.svg is missing: 16x16, in currentColor"))
+        findings.append(SubmissionFinding("error", "icon.svg is missing: 16x16, in currentColor"))
     if not any(finding.level == "error" for finding in findings):
-        findings.insert(0, Finding("ok", f"agent.json and icon.svg of {entry.id} keep the rules"))
+        findings.insert(0, SubmissionFinding("ok", f"agent.json and icon.svg of {entry.id} keep the rules"))
     if online:
         findings += _archives_there(entry) + _packages_there(entry)
     return findings
 
 
-def _archives_there(entry: RegistryEntry) -> list[Finding]:
-    findings: list[Finding] = []
+def _archives_there(entry: RegistryEntry) -> list[SubmissionFinding]:
+    findings: list[SubmissionFinding] = []
     for url in dict.fromkeys(target.archive for target in entry.binary.values()):
         try:
             reach(url)
         except RegistryError as error:
-            findings.append(Finding("error", str(error)))
+            findings.append(SubmissionFinding("error", str(error)))
     if entry.binary and not findings:
-        findings.append(Finding("ok", "every archive is there"))
+        findings.append(SubmissionFinding("ok", "every archive is there"))
     return findings
 
 
-def _packages_there(entry: RegistryEntry) -> list[Finding]:
-    findings: list[Finding] = []
+def _packages_there(entry: RegistryEntry) -> list[SubmissionFinding]:
+    findings: list[SubmissionFinding] = []
     for tool, package, resolve in (("npm", entry.npx, resolve_npm), ("uv", entry.uvx, resolve_uv)):
         if package is None:
             continue
         if find_tool(tool) is None:
             findings.append(
-                Finding("warning", f"{tool} is not installed, so {package.package} was not looked up")
+                SubmissionFinding(
+                    "warning", f"{tool} is not installed, so {package.package} was not looked up"
+                )
             )
             continue
         with tempfile.TemporaryDirectory(prefix="acpella-check-") as place:
             try:
                 resolved = resolve(package.package, Path(place), Quiet())
             except InstallError as error:
-                findings.append(Finding("error", str(error)))
+                findings.append(SubmissionFinding("error", str(error)))
                 continue
         if resolved.version != entry.version:
             text = f"{package.package} is not to be had; the newest is {resolved.version}"
-            findings.append(Finding("error", text))
+            findings.append(SubmissionFinding("error", text))
         else:
-            findings.append(Finding("ok", f"{package.package} is there"))
+            findings.append(SubmissionFinding("ok", f"{package.package} is there"))
     return findings
 
 
@@ -132,12 +134,14 @@ def _unknown(raw: Any) -> list[str]:
     return problems
 
 
-def _versions(entry: RegistryEntry) -> list[Finding]:
-    findings: list[Finding] = []
+def _versions(entry: RegistryEntry) -> list[SubmissionFinding]:
+    findings: list[SubmissionFinding] = []
 
     def compare(where: str, version: str) -> None:
         if version and version != entry.version:
-            findings.append(Finding("error", f"{where} has version {version}, the entry {entry.version}"))
+            findings.append(
+                SubmissionFinding("error", f"{where} has version {version}, the entry {entry.version}")
+            )
 
     for kind, package, split in (("npx", entry.npx, split_npm), ("uvx", entry.uvx, split_pypi)):
         if package is None:
@@ -145,34 +149,38 @@ def _versions(entry: RegistryEntry) -> list[Finding]:
         try:
             _, version = split(package.package)
         except InstallError as error:
-            findings.append(Finding("error", f"{kind}: {error}"))
+            findings.append(SubmissionFinding("error", f"{kind}: {error}"))
             continue
         if not version or version == "latest":
-            findings.append(Finding("error", f"{kind}: {package.package} must name its version"))
+            findings.append(SubmissionFinding("error", f"{kind}: {package.package} must name its version"))
         else:
             compare(f"{kind}: {package.package}", version)
     for platform, target in entry.binary.items():
         if "/latest/" in target.archive:
-            findings.append(Finding("error", f"{platform}: an archive of `latest` changes; name a version"))
+            findings.append(
+                SubmissionFinding("error", f"{platform}: an archive of `latest` changes; name a version")
+            )
         elif match := _IN_URL.search(target.archive):
             compare(f"{platform}: {target.archive}", match[1])
     return findings
 
 
-def _binaries(entry: RegistryEntry) -> list[Finding]:
-    findings: list[Finding] = []
+def _binaries(entry: RegistryEntry) -> list[SubmissionFinding]:
+    findings: list[SubmissionFinding] = []
     for platform, target in entry.binary.items():
         try:
             archive_format(target.archive)
         except InstallError as error:
-            findings.append(Finding("error", f"{platform}: {error}"))
+            findings.append(SubmissionFinding("error", f"{platform}: {error}"))
         if not target.sha256:
-            findings.append(Finding("warning", f"{platform}: without sha256 nobody can check the archive"))
+            findings.append(
+                SubmissionFinding("warning", f"{platform}: without sha256 nobody can check the archive")
+            )
     if entry.binary:
         systems = {platform.partition("-")[0] for platform in entry.binary}
         missing = sorted({platform.partition("-")[0] for platform in PLATFORMS} - systems)
         if missing:
-            findings.append(Finding("warning", f"there is no binary for {', '.join(missing)}"))
+            findings.append(SubmissionFinding("warning", f"there is no binary for {', '.join(missing)}"))
     return findings
 
 

@@ -14,7 +14,7 @@ from acpella._redact import redact
 from .download import Progress
 from .errors import InstallError
 
-__all__ = ["ToolFailed", "run_tool"]
+__all__ = ["ProgramFailed", "run_tool"]
 
 TOOL_WITHIN = 900.0
 """Seconds; a package manager that hangs is the usual reason for an agent that never starts."""
@@ -23,7 +23,7 @@ TAIL = 30
 """Lines of a failed tool that are remembered."""
 
 
-class ToolFailed(InstallError):
+class ProgramFailed(InstallError):
     """A package manager did not do what it was asked; `output` is the end of what it wrote."""
 
     def __init__(self, message: str, output: str = "") -> None:
@@ -52,7 +52,7 @@ def run_tool(
             env=env,
         )
     except (OSError, ValueError) as error:
-        raise ToolFailed(f"{name} cannot be started: {error}") from None
+        raise ProgramFailed(f"{name} cannot be started: {error}") from None
     assert process.stdout is not None
     output = io.BufferedReader(cast("io.RawIOBase", process.stdout))  # which is read byte by byte otherwise
 
@@ -67,11 +67,11 @@ def run_tool(
     try:
         code = process.wait(within)
     except subprocess.TimeoutExpired:
-        raise ToolFailed(f"{name} was not done within {within:g} s", "\n".join(tail)) from None
+        raise ProgramFailed(f"{name} was not done within {within:g} s", "\n".join(tail)) from None
     finally:
         kill_tree(process.pid)
         process.wait()
         reader.join(5)
         output.close()
     if code != 0:
-        raise ToolFailed(f"{name} failed with code {code}", "\n".join(tail))
+        raise ProgramFailed(f"{name} failed with code {code}", "\n".join(tail))

@@ -11,12 +11,12 @@ from acpella.errors import ConnectionClosed
 from .channel import Channel
 from .framing import Broken, Framer
 
-__all__ = ["Wire"]
+__all__ = ["MessageLines"]
 
 WRITE_HIGH = 1024 * 1024
 
 
-class Wire:
+class MessageLines:
     """A channel of messages. What cannot be read as one is passed over."""
 
     def __init__(

@@ -16,7 +16,7 @@ from ._postgres_node import PostgresNode
 from ._postgres_pool import ConnectionPool, hang_up
 from ._postgres_rows import check_owner, checked, find, is_text, piece
 from ._postgres_schema import is_prepared
-from ._postgres_writer import SESSIONS, STREAMS, PostgresWriter, Table
+from ._postgres_writer import SESSIONS, STREAMS, PostgresTable, PostgresWriter
 from .cluster import CONNECTION, MAX_SEQ, SESSION_COMMANDS, Command, Cursor, NodeStatus, Resync, StreamRecord
 from .local_cluster import check_name
 from .store import Events, Fenced, Lease, SessionExists, SessionNotFound, Store, StoreError
@@ -678,5 +678,5 @@ def _inbox(stream: str) -> str:
     return f"{stream}!"
 
 
-def _table(stream: str) -> Table:
+def _table(stream: str) -> PostgresTable:
     return STREAMS if stream.startswith(CONNECTION) else SESSIONS

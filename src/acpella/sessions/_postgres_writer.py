@@ -18,7 +18,7 @@ from .store import Fenced, Lease, SessionNotFound, StoreError
 if TYPE_CHECKING:
     AnyConnection: TypeAlias = asyncpg.Connection[Any]
 
-__all__ = ["SESSIONS", "STREAMS", "Table", "PostgresWriter", "append_statement"]
+__all__ = ["SESSIONS", "STREAMS", "PostgresTable", "PostgresWriter", "append_statement"]
 
 GROUP_EVENTS = 512
 """Events in one commit, unless a single append has more. Without it, the first of many waits for all."""
@@ -30,7 +30,7 @@ QUEUE_BYTES = 64 * 1024 * 1024
 """Bytes that may wait to be written before callers wait. Without it, a slow database fills the memory."""
 
 
-class Table(NamedTuple):
+class PostgresTable(NamedTuple):
     """Where a kind of log is kept: its heads, its entries, and what an append may change in the head."""
 
     heads: str
@@ -38,14 +38,16 @@ class Table(NamedTuple):
     columns: tuple[tuple[str, str], ...]
 
 
-SESSIONS = Table(
+SESSIONS = PostgresTable(
     "sessions", "events", (("title", "text"), ("cwd", "text"), ("state", "bytea"), ("settings", "bytea"))
 )
-STREAMS = Table("streams", "frames", (("facts", "bytea"),))
+STREAMS = PostgresTable("streams", "frames", (("facts", "bytea"),))
 
 
 @functools.cache
-def append_statement(table: Table, *, changes: bool = False, settle: bool = False, tell: bool = False) -> str:
+def append_statement(
+    table: PostgresTable, *, changes: bool = False, settle: bool = False, tell: bool = False
+) -> str:
     """One round trip and one commit for many logs: a row comes back for each whose lease and place fit.
 
     The rows are locked in the order of their ids, so that two nodes can never wait for each other.
@@ -107,7 +109,7 @@ class _Append:
 class PostgresWriter:
     """Writes appends, one statement at a time on a connection of its own."""
 
-    def __init__(self, connections: ConnectionPool, node: PostgresNode, table: Table) -> None:
+    def __init__(self, connections: ConnectionPool, node: PostgresNode, table: PostgresTable) -> None:
         self._connections = connections
         self._node = node
         self._table = table

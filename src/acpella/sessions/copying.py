@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from .store import Event, SessionBusy, SessionNotFound, SessionRecord, Store, StoreError
 
-__all__ = ["CompleteStore", "Copied", "Outcome", "Problem", "check_store", "copy_store"]
+__all__ = ["CompleteStore", "Copied", "Outcome", "StoredProblem", "check_store", "copy_store"]
 
 MAX_SESSION_BYTES = 512 * 1024 * 1024
 """Bytes of one session's log that can be copied. A session is copied in one step, so it is in memory once."""
@@ -40,7 +40,7 @@ class Copied:
     reason: str = ""
 
 
-class Problem(NamedTuple):
+class StoredProblem(NamedTuple):
     """What is wrong with one session."""
 
     session_id: str
@@ -87,7 +87,7 @@ async def _copy(record: SessionRecord, events: list[Event], target: CompleteStor
     return Copied(id=record.id, outcome=outcome, events=len(events))
 
 
-async def check_store(store: CompleteStore) -> AsyncIterator[tuple[SessionRecord, list[Problem]]]:
+async def check_store(store: CompleteStore) -> AsyncIterator[tuple[SessionRecord, list[StoredProblem]]]:
     """Read everything; tells of each session what is wrong with it."""
     async for record in store.every():
         problems: list[str] = []
@@ -106,7 +106,7 @@ async def check_store(store: CompleteStore) -> AsyncIterator[tuple[SessionRecord
             except SessionNotFound:
                 continue  # deleted meanwhile
             problems.append(f"the log has a gap after {last}: {gone}")
-        yield record, [Problem(record.id, text) for text in problems]
+        yield record, [StoredProblem(record.id, text) for text in problems]
 
 
 async def _read(store: CompleteStore, record: SessionRecord) -> list[Event]:

@@ -16,7 +16,7 @@ from acpella.rpc.message import write_error
 from ._http_requests import HttpRequests, Refused
 from ._http_streams import EventStream
 from ._resume import UNREADABLE, ack, read_head
-from ._sse import Event
+from ._sse import ServerSentEvent
 from .endpoint import Endpoint
 
 __all__ = ["Incoming", "session_in"]
@@ -117,7 +117,7 @@ class Incoming:
         """Whether nothing is read any more."""
         return self._is_over()
 
-    def on_events(self, stream: EventStream, events: list[Event]) -> None:
+    def on_events(self, stream: EventStream, events: list[ServerSentEvent]) -> None:
         """Give the messages of some events to the receiver, all at once."""
         accepted = stream.accept(events, partial(self._note, stream))
         if accepted.ack_due:

@@ -10,7 +10,7 @@ from acpella.errors import TransportError
 
 from ._http_requests import HttpRequests, Refused
 from ._resume import ACK_BYTES, ACK_MESSAGES, Backoff
-from ._sse import Event, Overlong, SseParser
+from ._sse import Overlong, ServerSentEvent, SseParser
 from .endpoint import CONNECT_WITHIN, MAX_MESSAGE, Endpoint
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class StreamOwner(Protocol):
         """Set while messages are wanted."""
         ...
 
-    def on_events(self, stream: "EventStream", events: list[Event]) -> None: ...
+    def on_events(self, stream: "EventStream", events: list[ServerSentEvent]) -> None: ...
 
     def on_link(self, stream: "EventStream", *, up: bool) -> None:
         """The stream was cut, or is back."""
@@ -193,7 +193,7 @@ class EventStream:
 
     # -- what comes ----------------------------------------------------------------------------
 
-    def accept(self, events: list[Event], note: Callable[[bytes], bool]) -> Accepted:
+    def accept(self, events: list[ServerSentEvent], note: Callable[[bytes], bool]) -> Accepted:
         """The messages of some events that were not seen before the cut.
 
         `note` looks at those that are not plain updates, and gives False for one that must wait.

@@ -14,7 +14,7 @@ __all__ = [
     "UNREADABLE",
     "Backoff",
     "Head",
-    "Sent",
+    "UnconfirmedFrames",
     "ack",
     "missing",
     "read_head",
@@ -80,7 +80,7 @@ def read_head(frame: bytes) -> Head:
         return _decode_head(mend_surrogates(frame))  # half a character hides nothing else
 
 
-class Sent:
+class UnconfirmedFrames:
     """Frames that the server may not have got yet, oldest first, numbered from 1."""
 
     def __init__(self) -> None:

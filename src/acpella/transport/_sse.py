@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-__all__ = ["Event", "Overlong", "SseParser"]
+__all__ = ["ServerSentEvent", "Overlong", "SseParser"]
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -14,7 +14,7 @@ class Overlong(Exception):
 
 
 @dataclass(slots=True)
-class Event:
+class ServerSentEvent:
     """One event. `data` is on one line; it is empty for an event that has none."""
 
     data: bytes
@@ -33,7 +33,7 @@ class SseParser:
         self._size = 0
         self._after_return = False  # the last chunk ended with a carriage return
 
-    def feed(self, chunk: bytes) -> list[Event]:
+    def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         """The events that are complete now.
 
         Raises:
@@ -61,26 +61,26 @@ class SseParser:
         rest = chunk[end + 2 :]
         self._parts = [rest] if rest else []
         self._size = len(rest)
-        events: list[Event] = []
+        events: list[ServerSentEvent] = []
         for block in chunk[:end].split(b"\n\n"):
             # what almost every event looks like
             if block[:6] == b"data: " and b"\n" not in block:
-                events.append(Event(block[6:]))
+                events.append(ServerSentEvent(block[6:]))
             elif block[:4] == b"id: " and block.count(b"\n") == 1:
                 first, _, second = block.partition(b"\n")
                 if second[:6] == b"data: ":
-                    events.append(Event(second[6:], first[4:]))
+                    events.append(ServerSentEvent(second[6:], first[4:]))
                 else:
                     events += self._read(block)
             else:
                 events += self._read(block)
         return events
 
-    def finish(self) -> list[Event]:
+    def finish(self) -> list[ServerSentEvent]:
         """At the end of the stream: an event without its blank line counts if it is whole."""
         block = b"".join(self._parts)
         self._parts, self._size = [], 0
-        events: list[Event] = []
+        events: list[ServerSentEvent] = []
         for event in self._read(block):
             try:
                 msgspec.json.decode(event.data)
@@ -89,9 +89,9 @@ class SseParser:
             events.append(event)
         return events
 
-    def _read(self, block: bytes) -> list[Event]:
+    def _read(self, block: bytes) -> list[ServerSentEvent]:
         data: list[bytes] = []
-        event = Event(b"")
+        event = ServerSentEvent(b"")
         for line in block.split(b"\n"):
             if line[:3] == _BOM:
                 line = line[3:]

@@ -12,7 +12,7 @@ from acpella.errors import ConnectionClosed, LocalProtocolError, TransportError
 from acpella.rpc import ChannelInfo, Receiver
 from acpella.rpc.message import guess, write_error
 
-from ._resume import ACK_BYTES, ACK_MESSAGES, UNREADABLE, Backoff, Sent, ack, missing, read_head
+from ._resume import ACK_BYTES, ACK_MESSAGES, UNREADABLE, Backoff, UnconfirmedFrames, ack, missing, read_head
 from .endpoint import CONNECT_WITHIN, MAX_ERROR_BODY, MAX_MESSAGE, Endpoint
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class WebSocketChannel:
         self._received = 0  # text frames of this connection in all
         self._unacked = 0
         self._unacked_bytes = 0
-        self._sent = Sent()
+        self._sent = UnconfirmedFrames()
         self._taken_over: deque[float] = deque(maxlen=TAKEN_OVER_TIMES)  # when
         self._resuming: asyncio.Task[None] | None = None
         self._beat: asyncio.TimerHandle | None = None

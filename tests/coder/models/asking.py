@@ -7,7 +7,7 @@ from typing import Any
 
 from acpella.coder.models import Message, Model, ModelEvent, ModelRequest, Text, ToolSpec, UserMessage
 from acpella.coder.models.model_names import open_model
-from acpella.coder.models.model_server import Limits
+from acpella.coder.models.model_server import ModelLimits
 from coder.fake_provider import FakeProvider
 
 KEY = "sk-test-0123456789abcdefghij"
@@ -30,7 +30,7 @@ def model_of(api: str, provider: FakeProvider, *, name: str = "test", **limits: 
         "GEMINI_BASE_URL": f"{provider.url}/v1",
     }
     return open_model(
-        f"{api}:{name}", environment, limits=Limits(**{"backoff": 0.01, "ending": 0.2, **limits})
+        f"{api}:{name}", environment, limits=ModelLimits(**{"backoff": 0.01, "ending": 0.2, **limits})
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from acpella.coder.models import ModelError, TextDelta
 from acpella.coder.models.anthropic import AnthropicModel
 from acpella.coder.models.model_names import available, default, discover, open_model
-from acpella.coder.models.model_server import Limits, ModelServer
+from acpella.coder.models.model_server import ModelLimits, ModelServer
 from acpella.coder.models.offline import OfflineModel
 from acpella.coder.models.openai import OpenAIModel
 from coder.fake_provider import FakeProvider
@@ -199,7 +199,7 @@ async def test_a_connection_that_cannot_be_secured_is_told_at_once() -> None:
 async def test_a_server_that_cannot_be_found_is_tried_again_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "*")
     environment = {"ACPELLA_COMPATIBLE_BASE_URL": "http://models.invalid/v1"}
-    model = open_model("compatible:x", environment, limits=Limits(attempts=2, backoff=0.01))
+    model = open_model("compatible:x", environment, limits=ModelLimits(attempts=2, backoff=0.01))
     with pytest.raises(
         ModelError, match=r"in 2 attempts \(models.invalid cannot be reached\). Is this machine online"
     ):

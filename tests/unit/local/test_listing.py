@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from acpella.local.listing import Files
+from acpella.local.listing import ListedFiles
 
 
 def git(project: Path, *words: str) -> str:
@@ -17,7 +17,7 @@ def test_files_that_git_ignores_are_left_out(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("built\n", encoding="utf-8")
     for name in ("built", "source.py"):
         (tmp_path / name).touch()
-    assert sorted(Files(tmp_path).names()) == [".gitignore", "source.py"]
+    assert sorted(ListedFiles(tmp_path).names()) == [".gitignore", "source.py"]
 
 
 def test_listing_an_unpacked_repository_runs_none_of_its_programs(tmp_path: Path) -> None:
@@ -43,5 +43,5 @@ def test_listing_an_unpacked_repository_runs_none_of_its_programs(tmp_path: Path
         "remote.origin.uploadpack": f"touch {tmp_path}/fetched; false",
     }.items():
         git(project, "config", name, value)
-    assert "inner/other" in Files(project).names()
+    assert "inner/other" in ListedFiles(project).names()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["project"]

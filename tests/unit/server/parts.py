@@ -13,7 +13,7 @@ from acpella.server.connection.memory_outbox import MemoryOutbox
 from acpella.server.connection.messages import Message, read_message
 from acpella.server.connection.outbox import Outbox
 from acpella.server.connection.profile import HTTP, Profile
-from acpella.server.connection.services import Services
+from acpella.server.connection.services import ConnectionServices
 from acpella.server.connection.streams import Streams
 from acpella.server.metrics import Metrics
 
@@ -40,11 +40,11 @@ class NoTarget:
         pass
 
 
-def services(settings: ServerSettings | None = None, *, clock: Clock | None = None) -> Services:
+def services(settings: ServerSettings | None = None, *, clock: Clock | None = None) -> ConnectionServices:
     settings = settings or ServerSettings(requests_per_second=0)
     rate = RateLimit(settings.requests_per_second, settings.request_burst, clock=clock or Clock())
     policy = Policy(settings, one_user=lambda: True, asks_for_credentials=False, owners=None)
-    return Services(NoTarget(), settings, policy, rate, Metrics(), "gen")
+    return ConnectionServices(NoTarget(), settings, policy, rate, Metrics(), "gen")
 
 
 def audit() -> ConnectionAudit:

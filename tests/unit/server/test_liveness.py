@@ -1,7 +1,14 @@
 """When a connection is over: values and a time in, a decision out."""
 
 from acpella.server import ServerSettings
-from acpella.server.connection.liveness import GONE_SECONDS, LAST_WORDS, UNUSED, Circumstances, End, Liveness
+from acpella.server.connection.liveness import (
+    GONE_SECONDS,
+    LAST_WORDS,
+    UNUSED,
+    Circumstances,
+    Liveness,
+    LivenessEnd,
+)
 from acpella.server.connection.profile import HTTP, WEBSOCKET, Profile
 
 SETTINGS = ServerSettings(idle_seconds=600, detach_seconds=300, stall_seconds=30, initialize_seconds=20)
@@ -31,7 +38,9 @@ def test_a_client_that_is_there_stays() -> None:
 
 def test_a_client_that_asks_for_nothing_for_long_is_let_go() -> None:
     liveness = alive()
-    assert liveness.check(601, THERE, nothing_runs) == End("nothing was asked of it for too long", code=1008)
+    assert liveness.check(601, THERE, nothing_runs) == LivenessEnd(
+        "nothing was asked of it for too long", code=1008
+    )
     assert liveness.check(601, THERE._replace(pending=1), nothing_runs) is None, "it waits for an answer"
     liveness.seen(600)
     assert liveness.check(601, THERE, nothing_runs) is None
@@ -40,13 +49,13 @@ def test_a_client_that_asks_for_nothing_for_long_is_let_go() -> None:
 def test_a_client_has_time_to_come_back() -> None:
     liveness = alive()
     assert liveness.check(300, AWAY, nothing_runs) is None
-    assert liveness.check(301, AWAY, a_turn_runs) == End("its client did not come back")
+    assert liveness.check(301, AWAY, a_turn_runs) == LivenessEnd("its client did not come back")
 
 
 def test_a_connection_that_was_only_initialized_is_kept_for_less() -> None:
     liveness = alive(used=False)
     assert liveness.check(UNUSED, AWAY, nothing_runs) is None
-    assert liveness.check(UNUSED + 1, AWAY, nothing_runs) == End("its client did not come back")
+    assert liveness.check(UNUSED + 1, AWAY, nothing_runs) == LivenessEnd("its client did not come back")
 
 
 def test_a_socket_whose_client_cannot_come_back_ends_with_its_turns() -> None:
@@ -54,7 +63,7 @@ def test_a_socket_whose_client_cannot_come_back_ends_with_its_turns() -> None:
     liveness = alive(WEBSOCKET)
     assert liveness.is_gone_for_good(gone)
     assert liveness.check(1, gone, a_turn_runs) is None
-    assert liveness.check(1, gone, nothing_runs) == End("its client is gone")
+    assert liveness.check(1, gone, nothing_runs) == LivenessEnd("its client is gone")
 
 
 def test_who_confirms_or_reads_a_window_can_come_back() -> None:
@@ -77,7 +86,7 @@ def test_an_agent_that_does_not_answer_initialize_is_given_up() -> None:
     liveness = alive()
     liveness.greeted(100)
     assert liveness.check(120, THERE._replace(pending=1), nothing_runs) is None
-    assert liveness.check(121, THERE._replace(pending=1), nothing_runs) == End(
+    assert liveness.check(121, THERE._replace(pending=1), nothing_runs) == LivenessEnd(
         "the agent did not answer initialize in time", code=1011
     )
     liveness.greeting_answered()
@@ -88,7 +97,7 @@ def test_a_client_that_reads_nothing_is_dropped() -> None:
     liveness = alive()
     liveness.stalled(10)
     assert liveness.check(40, THERE, nothing_runs) is None
-    dropped = End("the client reads nothing", code=1008, abort=True)
+    dropped = LivenessEnd("the client reads nothing", code=1008, abort=True)
     assert liveness.check(41, THERE, nothing_runs) == dropped
     liveness.progressed(41)
     assert liveness.check(71, THERE, nothing_runs) is None
@@ -104,14 +113,14 @@ def test_a_client_that_reads_nothing_and_can_come_back_is_hung_up_on() -> None:
     behind = THERE._replace(behind=1)
     assert liveness.check(40, behind, nothing_runs) is None
     assert liveness.check(41, behind, nothing_runs) == "hang up"
-    assert isinstance(liveness.check(41, behind._replace(resumable=False), nothing_runs), End)
+    assert isinstance(liveness.check(41, behind._replace(resumable=False), nothing_runs), LivenessEnd)
 
 
 def test_a_client_that_is_away_and_can_come_back_does_not_stall() -> None:
     liveness = alive(WEBSOCKET)
     liveness.stalled(10)
     assert liveness.check(100, AWAY, nothing_runs) is None
-    assert isinstance(liveness.check(100, AWAY._replace(resumable=False), a_turn_runs), End)
+    assert isinstance(liveness.check(100, AWAY._replace(resumable=False), a_turn_runs), LivenessEnd)
 
 
 def test_the_last_words_of_an_agent_can_be_read() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from acpella.errors import TransportError
 from acpella.transport import Endpoint
-from acpella.transport._resume import MAX_SENT, Sent
+from acpella.transport._resume import MAX_SENT, UnconfirmedFrames
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +82,7 @@ def test_cookies_are_kept_for_the_paths_and_schemes_they_are_for() -> None:
 
 
 def test_what_was_sent_is_kept_until_a_later_request_is_answered() -> None:
-    sent = Sent()
+    sent = UnconfirmedFrames()
     for frame in (
         b'{"id":1,"method":"a"}',
         b'{"method":"b"}',
@@ -100,7 +100,7 @@ def test_what_was_sent_is_kept_until_a_later_request_is_answered() -> None:
 
 
 def test_what_is_kept_for_sending_again_is_bounded() -> None:
-    sent = Sent()
+    sent = UnconfirmedFrames()
     for _ in range(5):
         sent.add(b"x" * (MAX_SENT // 3))
     assert sent.after(1) is None

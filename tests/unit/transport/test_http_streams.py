@@ -9,7 +9,7 @@ from acpella.errors import TransportError
 from acpella.transport._http_requests import HttpRequests
 from acpella.transport._http_streams import EventStream
 from acpella.transport._resume import ACK_MESSAGES
-from acpella.transport._sse import Event, SseParser
+from acpella.transport._sse import ServerSentEvent, SseParser
 from acpella.transport.endpoint import Endpoint
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +26,7 @@ class NoOwner:
     def __init__(self) -> None:
         self.readable = asyncio.Event()
 
-    def on_events(self, stream: EventStream, events: list[Event]) -> None: ...
+    def on_events(self, stream: EventStream, events: list[ServerSentEvent]) -> None: ...
 
     def on_link(self, stream: EventStream, *, up: bool) -> None: ...
 
@@ -42,7 +42,7 @@ def stream_of(generation: str = "gen") -> EventStream:
     return EventStream(None, requests, endpoint, NoOwner())
 
 
-def events(*messages: bytes, first: int = 1, more: str = "") -> list[Event]:
+def events(*messages: bytes, first: int = 1, more: str = "") -> list[ServerSentEvent]:
     text = b"".join(b"id: gen-%d\ndata: %b\n\n" % (n, data) for n, data in enumerate(messages, first))
     return SseParser(max_event=1000).feed(text + more.encode())
 

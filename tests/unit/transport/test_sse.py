@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acpella.transport._sse import Event, Overlong, SseParser
+from acpella.transport._sse import Overlong, ServerSentEvent, SseParser
 
 STREAM = (
     ":\n\n"
@@ -16,11 +16,11 @@ STREAM = (
     "data\n\n"
 ).encode()
 EVENTS = [
-    Event(b'{"a":1}'),
-    Event('{"b":"é🦊"}'.encode(), b"g-7"),
-    Event(b"{ }"),
-    Event(b"{}", b"", b"resync"),
-    Event(b""),
+    ServerSentEvent(b'{"a":1}'),
+    ServerSentEvent('{"b":"é🦊"}'.encode(), b"g-7"),
+    ServerSentEvent(b"{ }"),
+    ServerSentEvent(b"{}", b"", b"resync"),
+    ServerSentEvent(b""),
 ]
 
 
@@ -29,7 +29,7 @@ def test_events_are_the_same_however_the_stream_is_cut(cuts: list[int], line_end
     stream = STREAM.replace(b"\n", line_end)
     places = sorted({0, *(min(cut, len(stream)) for cut in cuts), len(stream)})
     parser = SseParser(max_event=1000)
-    events: list[Event] = []
+    events: list[ServerSentEvent] = []
     for start, end in zip(places, places[1:], strict=False):
         events += parser.feed(stream[start:end])
     assert events == EVENTS
@@ -39,7 +39,7 @@ def test_events_are_the_same_however_the_stream_is_cut(cuts: list[int], line_end
 def test_a_last_event_without_its_blank_line_counts_if_it_is_whole() -> None:
     parser = SseParser(max_event=1000)
     assert parser.feed(b'data: {"a":1}\n') == []
-    assert parser.finish() == [Event(b'{"a":1}')]
+    assert parser.finish() == [ServerSentEvent(b'{"a":1}')]
     parser = SseParser(max_event=1000)
     assert parser.feed(b'id: g-1\ndata: {"a":') == []
     assert parser.finish() == []

@@ -15,7 +15,7 @@ from acpella.server.targets import AgentTarget, CommandTarget, Target
 from acpella.sessions import MemoryStore
 from acpella.web.shared.host import About, AgentHost
 from acpella.web.shared.records import SessionRecords
-from acpella.web.shared.session import Prompt, SharedSession
+from acpella.web.shared.session import SharedPrompt, SharedSession
 from acpella.web.shared.viewer import Viewer
 
 pytestmark = pytest.mark.anyio
@@ -58,10 +58,10 @@ def make_host(agent: Agent | Target, directory: Path) -> AgentHost:
     )
 
 
-def prompt(page: Page, session_id: str, text: str) -> Prompt:
+def prompt(page: Page, session_id: str, text: str) -> SharedPrompt:
     params = {"sessionId": session_id, "prompt": [{"type": "text", "text": text}]}
     message = {"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": params}
-    return Prompt(read_frame(msgspec.json.encode(message)), Viewer(page, "mira", frozenset()))
+    return SharedPrompt(read_frame(msgspec.json.encode(message)), Viewer(page, "mira", frozenset()))
 
 
 def events(session: SharedSession) -> list[dict[str, Any]]:

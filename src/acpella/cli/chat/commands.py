@@ -14,7 +14,7 @@ from acpella.client import ClientSession, ClientSettings, ConnectedAgent
 from acpella.errors import Unsupported
 from acpella.schema import AuthMethod, AuthMethodEnvVar, AuthMethodTerminal
 
-from ..session.choices import Choices, choose_mode, choose_option, models_of, modes_of, options_of
+from ..session.choices import SessionChoices, choose_mode, choose_option, models_of, modes_of, options_of
 from ..state.catalogue import SessionEntry
 from ..terminal.clean import one_line
 from ..terminal.output import ago
@@ -114,7 +114,7 @@ async def _option(chat: Chat, rest: str) -> None:
         chat.refresh()
 
 
-async def _value(chat: Chat, what: str, choices: Choices, text: str) -> str | None:
+async def _value(chat: Chat, what: str, choices: SessionChoices, text: str) -> str | None:
     """The value that was typed, or one picked from a list."""
     if not text:
         pairs = [(v.id, f"{v.name}  {v.description}".rstrip()) for v in choices.values]

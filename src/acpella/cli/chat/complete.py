@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from acpella.local.listing import Files
+from acpella.local.listing import ListedFiles
 
-from ..session.choices import Choices
+from ..session.choices import SessionChoices
 from ..terminal.clean import one_line
 
 __all__ = ["Offers"]
@@ -20,8 +20,8 @@ class Offers(Completer):
         self,
         *,
         commands: Callable[[], list[tuple[str, str]]],
-        values: Callable[[str, list[str]], Choices | list[tuple[str, str]] | None],
-        files: Callable[[], Files],
+        values: Callable[[str, list[str]], SessionChoices | list[tuple[str, str]] | None],
+        files: Callable[[], ListedFiles],
     ) -> None:
         self._commands = commands
         self._values = values
@@ -51,7 +51,7 @@ class Offers(Completer):
         values = self._values(words[0], words[1:] if not word else words[1:-1])
         if values is None:
             return
-        pairs = [(v.id, v.name) for v in values.values] if isinstance(values, Choices) else values
+        pairs = [(v.id, v.name) for v in values.values] if isinstance(values, SessionChoices) else values
         for value, about in pairs:
             if value.lower().startswith(word.lower()):
                 yield Completion(value, start_position=-len(word), display_meta=one_line(about, 60))

@@ -20,14 +20,14 @@ from acpella.client import (
     UpdatesDropped,
 )
 from acpella.errors import AcpellaError, AuthRequired, ConnectionClosed, RpcError, TransportError
-from acpella.local.listing import Files
+from acpella.local.listing import ListedFiles
 from acpella.schema import CurrentModeUpdate, SessionUpdate, UsageUpdate
 
 from .. import exits
 from ..daemon.errors import from_wire
 from ..daemon.solo import Solo
 from ..options import ConversationOptions
-from ..session.choices import Choices, choose_mode, models_of, modes_of, options_of, prepare
+from ..session.choices import SessionChoices, choose_mode, models_of, modes_of, options_of, prepare
 from ..session.lookup import new_entry
 from ..session.mcp_servers import all_servers
 from ..state.catalogue import MAX_TITLE, SessionEntry
@@ -45,7 +45,7 @@ from .interface import Interface, open_history
 from .mentions import to_prompt
 from .opening import open_agent, open_session
 
-__all__ = ["Conversation"]
+__all__ = ["ChatConversation"]
 
 TWICE = 2.0
 """Seconds within which a second Ctrl-C leaves."""
@@ -57,7 +57,7 @@ LEAVE_TIME = 6.0
 """Seconds for a running turn to stop when the user leaves."""
 
 
-class Conversation:
+class ChatConversation:
     """One chat, from the start of the agent to the end."""
 
     def __init__(
@@ -83,7 +83,7 @@ class Conversation:
         self._stopped = False
         self._noted: SessionEntry | None = None  # the session of this chat's own agent, in the catalogue
         self._usage: UsageUpdate | None = None
-        self._files = Files(Path(self.cwd))
+        self._files = ListedFiles(Path(self.cwd))
         self._waiting: deque[str] = deque()
         self._news = asyncio.Event()
         self._turn: PromptTurn | None = None
@@ -557,7 +557,7 @@ class Conversation:
             return None
         return self.agent.terminal(self.session.id, terminal_id)
 
-    def _values(self, command: str, before: list[str]) -> Choices | list[tuple[str, str]] | None:
+    def _values(self, command: str, before: list[str]) -> SessionChoices | list[tuple[str, str]] | None:
         """What may follow a command of ours."""
         if self.session is None or command.removeprefix(":") not in COMMANDS:
             return None

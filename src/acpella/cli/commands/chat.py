@@ -54,7 +54,7 @@ def _fail(text: str, code: int) -> int:
 
 
 async def _run(options: ConversationOptions) -> int:
-    from ..chat.conversation import Conversation
+    from ..chat.conversation import ChatConversation
     from ..session.lookup import find_settings, named_session, settings_of
     from ..state.agents import default_agent, note_withheld
     from ..state.catalogue import Catalogue
@@ -63,8 +63,8 @@ async def _run(options: ConversationOptions) -> int:
     entry = named_session(options, settings, Catalogue())
     if entry is None:
         note_withheld(options.agent, settings)
-        return await Conversation(options, settings, options.agent or default_agent(settings)).run()
+        return await ChatConversation(options, settings, options.agent or default_agent(settings)).run()
     options = dataclasses.replace(options, cwd=entry.cwd)
     target = entry.target or options.agent or entry.agent
     target = target if isinstance(target, str) else shlex.join(target)
-    return await Conversation(options, settings_of(entry, settings), target, entry).run()
+    return await ChatConversation(options, settings_of(entry, settings), target, entry).run()

@@ -16,7 +16,7 @@ from acpella.transport import ProcessChannel
 
 from ..state.agents import startup_of
 from .client import Config
-from .history import History
+from .history import ReplayHistory
 from .links import AgentLink
 
 __all__ = ["AgentListener", "KeptAgent"]
@@ -90,7 +90,7 @@ class KeptAgent:
         """Modes and options: what a resume answers."""
         self.told: dict[str, bytes] = {}
         """The last commands and title, as the frames they came in."""
-        self.history: History = History()
+        self.history: ReplayHistory = ReplayHistory()
         """What was said, for clients that come later."""
         self.refusal: RpcError | None = None
         """Why the agent made no session; a login may be missing."""

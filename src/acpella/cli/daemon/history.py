@@ -8,13 +8,13 @@ import msgspec
 from acpella._plain_json import as_dict
 from acpella.rpc.message import write_notification
 
-__all__ = ["History"]
+__all__ = ["ReplayHistory"]
 
 MAX_BYTES = 16 * 1024 * 1024
 """Of the frames that are kept. Without it, a session of days fills the memory; the oldest go first."""
 
 
-class History:
+class ReplayHistory:
     """The updates of a session as the frames they came in, and what users said between them."""
 
     def __init__(self) -> None:
@@ -54,13 +54,13 @@ class History:
             notice = {"sessionId": request.get("sessionId"), "update": update}
             self.add(write_notification("session/update", notice))
 
-    def take(self) -> "History":
+    def take(self) -> "ReplayHistory":
         """What there is until now; this one is begun anew."""
-        before = History()
+        before = ReplayHistory()
         before.complete, before._frames, before._size = self.complete, self._frames, self._size
         self.begin()
         return before
 
-    def restore(self, before: "History") -> None:
+    def restore(self, before: "ReplayHistory") -> None:
         """Go back to what `take` gave."""
         self.complete, self._frames, self._size = before.complete, before._frames, before._size

@@ -15,7 +15,7 @@ from acpella.rpc.relay import Frame
 from ..state.catalogue import now
 from .agent import KeptAgent
 from .errors import to_wire
-from .history import History
+from .history import ReplayHistory
 from .links import ClientLink, request_id
 from .tasks import Tasks
 
@@ -54,7 +54,7 @@ class Job:
         self.deaf = False  # cancelled from outside: its client need not read on for the agent to go on
         self.background: bool = client.background
         self.ended: asyncio.Event = asyncio.Event()
-        self.before: History | None = None  # what was known before a load tells it again
+        self.before: ReplayHistory | None = None  # what was known before a load tells it again
 
 
 class Jobs:

@@ -17,7 +17,7 @@ from acpella.rpc.relay import Frame, Side, read_frame
 
 from .errors import to_wire
 
-__all__ = ["AgentLink", "ClientLink", "Link", "request_id"]
+__all__ = ["AgentLink", "ClientLink", "DaemonLink", "request_id"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ MAX_FRAME = 256 * 1024 * 1024
 """Bytes of a message. Without it, one without an end would fill the memory."""
 
 
-class Link:
+class DaemonLink:
     """Cuts what a channel reads into frames. Implements `Receiver`."""
 
     def __init__(self, channel: Channel, *, own_ids: bool = False) -> None:
@@ -91,7 +91,7 @@ class Link:
         raise NotImplementedError
 
 
-class ClientLink(Link):
+class ClientLink(DaemonLink):
     """A client that is attached: somebody's `acpella run`, or a prompt that nobody waits for.
 
     Pending on its side is what the agent asked for and this client has to answer.
@@ -123,7 +123,7 @@ class ClientLink(Link):
         self._on_lost(self)
 
 
-class AgentLink(Link):
+class AgentLink(DaemonLink):
     """The agent. Calls of the daemon and those it passes on share one sequence of ids."""
 
     def __init__(

@@ -11,8 +11,8 @@ from acpella.schema import SessionConfigBoolean, SessionConfigSelect, SessionCon
 from ..terminal.clean import one_line
 
 __all__ = [
-    "Choice",
-    "Choices",
+    "SessionChoice",
+    "SessionChoices",
     "choose_mode",
     "choose_model",
     "choose_option",
@@ -25,7 +25,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SessionChoice:
     """One value."""
 
     id: str
@@ -34,11 +34,11 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class SessionChoices:
     """What can be chosen, and what is."""
 
     current: str
-    values: list[Choice]
+    values: list[SessionChoice]
     option: str | None = None
     """The config option behind it, None for modes and models of the older kind."""
 
@@ -47,14 +47,14 @@ class Choices:
         """The current value for people."""
         return next((value.name for value in self.values if value.id == self.current), self.current)
 
-    def after(self) -> Choice | None:
+    def after(self) -> SessionChoice | None:
         """The next one in the round."""
         ids = [value.id for value in self.values]
         if not ids:
             return None
         return self.values[(ids.index(self.current) + 1) % len(ids) if self.current in ids else 0]
 
-    def find(self, what: str, text: str) -> Choice:
+    def find(self, what: str, text: str) -> SessionChoice:
         """The one value that a word means: its id, its name, the end of an id that is a URL, or a part.
 
         Raises:
@@ -78,7 +78,7 @@ def _short(name: str) -> str:
     return _fragment(name) if "://" in name else name.casefold()
 
 
-_WAYS: tuple[Callable[[Choice, str, str], bool], ...] = (
+_WAYS: tuple[Callable[[SessionChoice, str, str], bool], ...] = (
     lambda value, text, word: value.id == text,
     lambda value, text, word: word in (value.id.casefold(), value.name.casefold()),
     lambda value, text, word: word == _fragment(value.id),
@@ -87,34 +87,34 @@ _WAYS: tuple[Callable[[Choice, str, str], bool], ...] = (
 """How a word may mean a value, the surest first."""
 
 
-def _listed(values: list[Choice]) -> str:
+def _listed(values: list[SessionChoice]) -> str:
     return ", ".join(one_line(value.id) for value in values)
 
 
-def modes_of(session: ClientSession) -> Choices | None:
+def modes_of(session: ClientSession) -> SessionChoices | None:
     if session.modes is not None and session.modes.available_modes:
-        values = [Choice(m.id, m.name, m.description or "") for m in session.modes.available_modes]
-        return Choices(session.modes.current_mode_id, values)
+        values = [SessionChoice(m.id, m.name, m.description or "") for m in session.modes.available_modes]
+        return SessionChoices(session.modes.current_mode_id, values)
     return _by_category(session, "mode")
 
 
-def models_of(session: ClientSession) -> Choices | None:
+def models_of(session: ClientSession) -> SessionChoices | None:
     if (models := _by_category(session, "model")) is not None:
         return models
     if session.models is None:
         return None
-    values = [Choice(m.model_id, m.name, m.description or "") for m in session.models.available_models]
-    return Choices(session.models.current_model_id, values)
+    values = [SessionChoice(m.model_id, m.name, m.description or "") for m in session.models.available_models]
+    return SessionChoices(session.models.current_model_id, values)
 
 
-def _by_category(session: ClientSession, category: str) -> Choices | None:
+def _by_category(session: ClientSession, category: str) -> SessionChoices | None:
     for option in session.options:
         if isinstance(option, SessionConfigSelect) and option.category == category:
             return option_of(option)
     return None
 
 
-def options_of(session: ClientSession) -> dict[str, tuple[str, Choices]]:
+def options_of(session: ClientSession) -> dict[str, tuple[str, SessionChoices]]:
     """Every option by id, with its name."""
     return {
         option.id: (option.name, option_of(option))
@@ -123,15 +123,15 @@ def options_of(session: ClientSession) -> dict[str, tuple[str, Choices]]:
     }
 
 
-def option_of(option: SessionConfigSelect | SessionConfigBoolean) -> Choices:
+def option_of(option: SessionConfigSelect | SessionConfigBoolean) -> SessionChoices:
     if isinstance(option, SessionConfigBoolean):
-        values = [Choice("true", "on"), Choice("false", "off")]
-        return Choices("true" if option.current_value else "false", values, option.id)
-    values: list[Choice] = []
+        values = [SessionChoice("true", "on"), SessionChoice("false", "off")]
+        return SessionChoices("true" if option.current_value else "false", values, option.id)
+    values: list[SessionChoice] = []
     for entry in option.options:
         group = entry.options if isinstance(entry, SessionConfigSelectGroup) else [entry]
-        values += [Choice(one.value, one.name, one.description or "") for one in group]
-    return Choices(option.current_value, values, option.id)
+        values += [SessionChoice(one.value, one.name, one.description or "") for one in group]
+    return SessionChoices(option.current_value, values, option.id)
 
 
 async def prepare(

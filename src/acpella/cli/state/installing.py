@@ -16,7 +16,7 @@ from ..terminal.reveal import reveal
 if TYPE_CHECKING:
     from acpella.client.settings import AgentServer
     from acpella.registry.entries import RegistryEntry
-    from acpella.registry.install import Plan
+    from acpella.registry.install import InstallPlan
 
 __all__ = ["can_ask", "confirm", "find_entry", "install_entry", "offer", "plan_rows"]
 
@@ -33,7 +33,7 @@ def confirm(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def plan_rows(planned: "Plan") -> list[str]:
+def plan_rows(planned: "InstallPlan") -> list[str]:
     """What would be installed, whose it is, from where, with which digest, and how it would be started."""
     entry = planned.entry
     how = {"binary": "an archive", "npx": "the npm package", "uvx": "the PyPI package"}[planned.kind]

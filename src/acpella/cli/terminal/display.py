@@ -8,13 +8,13 @@ from acpella.client import ClientSession, ToolCallState
 from acpella.schema import SessionUpdate, Usage
 
 from .facts import is_visible
-from .plain import Simple, Text
+from .plain import PlainText, Simple
 from .rows import Row, is_smart
 
 __all__ = [
     "Display",
     "Simple",
-    "Text",
+    "PlainText",
     "is_visible",
     "open_screen",
 ]
@@ -60,4 +60,4 @@ def open_screen(output: str, session: ClientSession, *, live: bool = True) -> Di
             from .screen import Screen
 
             return Screen(TerminalPaper(), **options)
-    return Text(**options)
+    return PlainText(**options)

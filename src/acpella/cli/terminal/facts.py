@@ -42,7 +42,7 @@ from .reveal import CUT, reveal_rows
 from .rows import Row
 
 __all__ = [
-    "Calls",
+    "ShownCalls",
     "Output",
     "Outputs",
     "OwnTerminal",
@@ -103,7 +103,7 @@ class OwnTerminal(Protocol):
 FindTerminal = Callable[[str], OwnTerminal | None]
 
 
-class Calls:
+class ShownCalls:
     """Tool calls as of the update that is shown now; a turn's own state may be many updates ahead."""
 
     def __init__(self) -> None:

@@ -20,10 +20,10 @@ from acpella.schema import (
 )
 
 from .clean import Cleaner, one_line
-from .facts import Calls, FindTerminal, Outputs, call_label, describe, detail_rows, notice_row, plan_rows
+from .facts import FindTerminal, Outputs, ShownCalls, call_label, describe, detail_rows, notice_row, plan_rows
 from .rows import Row, plain
 
-__all__ = ["Simple", "Text"]
+__all__ = ["Simple", "PlainText"]
 
 _STATUS = {"completed": "✓", "failed": "✗", "cancelled": "✗"}
 
@@ -78,7 +78,7 @@ class Simple:
             self._at_start = text.endswith("\n")
 
 
-class Text(Simple):
+class PlainText(Simple):
     """The answer, and what the agent does for it in lines of their own."""
 
     def __init__(
@@ -88,7 +88,7 @@ class Text(Simple):
         self._cleaner = Cleaner()
         self._cwd = cwd
         self._outputs = Outputs(find_terminal)
-        self._calls = Calls()
+        self._calls = ShownCalls()
         self._thinking = False
         self._shown: dict[str, str] = {}  # the line about each call that was told last
         self._open: dict[str, ToolCallState] = {}

@@ -34,9 +34,9 @@ from acpella.schema import (
 from .clean import Cleaner, one_line
 from .facts import (
     MAX_CALLS,
-    Calls,
     FindTerminal,
     Outputs,
+    ShownCalls,
     describe,
     detail_rows,
     notice_row,
@@ -98,7 +98,7 @@ class Screen:
         self._gap = False  # a blank row is due before the next thing
         self._any = False  # something was shown already
         self._begun: dict[str, float] = {}
-        self._calls = Calls()
+        self._calls = ShownCalls()
         self._open: dict[str, ToolCallState] = {}
         self._shown: dict[
             str, tuple[str, bool]
@@ -205,7 +205,7 @@ class Screen:
         """Another conversation begins: tool calls that were shown may come again."""
         self._begun.clear()
         self._shown.clear()
-        self._calls = Calls()
+        self._calls = ShownCalls()
 
     def pause(self) -> None:
         """Leave the terminal to somebody else; what comes meanwhile is shown at `resume`."""

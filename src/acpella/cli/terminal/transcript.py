@@ -6,7 +6,7 @@ from acpella.client.result import Result
 from acpella.schema import SessionUpdate, TextContent, ToolCall, ToolCallUpdate, UserMessageChunk
 
 from .clean import clean
-from .display import Text, is_visible
+from .display import PlainText, is_visible
 from .rows import Row
 
 __all__ = ["Transcript"]
@@ -16,7 +16,7 @@ class Transcript:
     """What the user said is marked with `>`; the rest looks as it did when it happened."""
 
     def __init__(self) -> None:
-        self._screen = Text()
+        self._screen = PlainText()
         self._result = Result()
         self._said: list[str] = []
         self.anything: bool = False
@@ -62,4 +62,4 @@ class Transcript:
         self._said.clear()
         sys.stdout.write("".join(f"> {line}\n" for line in text.splitlines() or [""]))
         sys.stdout.flush()
-        self._screen = Text()
+        self._screen = PlainText()

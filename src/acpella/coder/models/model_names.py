@@ -13,7 +13,7 @@ from acpella._plain_json import as_dict, as_list, as_str
 from ..keys import environment_with_keys
 from . import families
 from .base import Model, ModelError
-from .model_server import Limits, ModelServer, is_loopback, ssl_context
+from .model_server import ModelLimits, ModelServer, is_loopback, ssl_context
 
 __all__ = ["available", "default", "discover", "key_variables", "open_model"]
 
@@ -99,7 +99,7 @@ _FORMS = "offline, " + ", ".join(f"{name}:MODEL" for name in _PROVIDERS) + ", py
 
 
 def open_model(
-    name: str, environment: Mapping[str, str] | None = None, *, limits: Limits | None = None
+    name: str, environment: Mapping[str, str] | None = None, *, limits: ModelLimits | None = None
 ) -> Model:
     """The model of that name, ready to be asked. Nothing is sent before.
 

@@ -31,7 +31,7 @@ __all__ = [
     "Adjusted",
     "Busy",
     "ModelServer",
-    "Limits",
+    "ModelLimits",
     "Rejected",
     "ServerError",
     "is_loopback",
@@ -68,7 +68,7 @@ _QUOTA = re.compile(r"insufficient_quota|billing|credit balance|exceeded your cu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ModelLimits:
     """How long a model is waited for, in seconds."""
 
     attempts: int = 5
@@ -193,7 +193,7 @@ class ModelServer:
         secrets: tuple[str, ...] = (),
         key_variable: str = "",
         not_running: str = "",
-        limits: Limits | None = None,
+        limits: ModelLimits | None = None,
     ) -> None:
         try:
             parts = urlsplit(url)
@@ -214,7 +214,7 @@ class ModelServer:
         self.url = url
         self.model = model
         self.provider = provider
-        self.limits: Limits = limits or Limits()
+        self.limits: ModelLimits = limits or ModelLimits()
         self._host = parts.netloc
         self._headers = {**headers, "content-type": "application/json", "accept": "text/event-stream"}
         self._secrets = tuple(s for s in secrets if len(s) >= 8)  # "none" and "ollama" are not secrets

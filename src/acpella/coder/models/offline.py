@@ -24,7 +24,7 @@ from .base import (
     UserMessage,
 )
 from .history import paired
-from .plain_requests import Step, understand
+from .plain_requests import PlainStep, understand
 
 __all__ = ["NOTICE", "OfflineModel"]
 
@@ -118,7 +118,7 @@ def _reply(request: ModelRequest) -> _Reply:
     return _Reply("\n\n".join([*_report(steps, done, offered), NOTICE]))
 
 
-def _start(steps: list[Step], following: list[Step], *, before: int, first: bool) -> _Reply:
+def _start(steps: list[PlainStep], following: list[PlainStep], *, before: int, first: bool) -> _Reply:
     uses = [
         ToolUse(f"offline_{before + n}", step.tool, step.arguments) for n, step in enumerate(following, 1)
     ]
@@ -131,9 +131,9 @@ def _start(steps: list[Step], following: list[Step], *, before: int, first: bool
     return _Reply(text, uses, thought)
 
 
-def _next(steps: list[Step], offered: set[str]) -> list[Step]:
+def _next(steps: list[PlainStep], offered: set[str]) -> list[PlainStep]:
     """The next step, with those that read and stand beside it."""
-    group: list[Step] = []
+    group: list[PlainStep] = []
     for step in steps:
         if step.tool not in offered:
             break
@@ -201,7 +201,9 @@ def _intention(use: ToolUse) -> str:
     return _INTENTIONS.get(use.name, "I use {}.").format(_subject(use))
 
 
-def _report(steps: list[Step], done: list[tuple[ToolUse, ToolMessage]], offered: set[str]) -> Iterator[str]:
+def _report(
+    steps: list[PlainStep], done: list[tuple[ToolUse, ToolMessage]], offered: set[str]
+) -> Iterator[str]:
     room = MAX_ANSWER
     for use, result in done:
         summary = _result(use, result, min(MAX_QUOTE, max(200, room)))
@@ -239,7 +241,7 @@ def _result(use: ToolUse, result: ToolMessage, room: int) -> str:
     return f"{head}:\n{fence}\n{_cut(text, room)}\n{fence}"
 
 
-def _quoted(steps: list[Step]) -> str:
+def _quoted(steps: list[PlainStep]) -> str:
     return ", ".join(f"“{_cut(step.said, 100)}”" for step in steps)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Step", "understand"]
+__all__ = ["PlainStep", "understand"]
 
 MAX_REQUEST = 20_000
 """Characters that are looked at; nobody types more, and patterns should stay quick."""
@@ -18,7 +18,7 @@ MAX_STEPS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlainStep:
     """One thing that was asked for."""
 
     tool: str
@@ -60,7 +60,7 @@ _HERE = re.compile(
 )
 
 
-def understand(text: str) -> list[Step]:
+def understand(text: str) -> list[PlainStep]:
     """The steps of a request in their order; those that are not understood have no tool."""
     text = text[:MAX_REQUEST].strip()
     whole = _one(text)
@@ -70,7 +70,7 @@ def understand(text: str) -> list[Step]:
         or (whole.tool == "run" and "```" in text)
     ):
         return [whole]  # a list of points, the text of a file, a script: what is in it are not steps
-    steps: list[Step] = []
+    steps: list[PlainStep] = []
     for clause, after in _clauses(text):
         steps += _several(clause, after=after)
     if any(step.tool for step in steps):  # the other lines told why
@@ -94,26 +94,26 @@ def _clauses(text: str) -> Iterator[tuple[str, bool]]:
         yield text[start:].strip(), after
 
 
-def _several(clause: str, *, after: bool) -> list[Step]:
+def _several(clause: str, *, after: bool) -> list[PlainStep]:
     """One step, or one for each of the files and pages that are read."""
     step = _one(clause)
     if step is None:
-        return [Step("", {}, clause, after)]
+        return [PlainStep("", {}, clause, after)]
     for many, key in (("paths", "path"), ("urls", "url")):
         if many in step.arguments:
             each: list[str] = step.arguments[many]
-            return [Step(step.tool, {key: one}, clause, after and n == 0) for n, one in enumerate(each)]
-    return [Step(step.tool, step.arguments, clause, after)]
+            return [PlainStep(step.tool, {key: one}, clause, after and n == 0) for n, one in enumerate(each)]
+    return [PlainStep(step.tool, step.arguments, clause, after)]
 
 
-def _one(clause: str) -> Step | None:
+def _one(clause: str) -> PlainStep | None:
     words = clause.strip()
     while (shorter := _POLITE.sub("", words, count=1)) != words:
         words = shorter
     for rule in _RULES if len(words) <= MAX_SENTENCE else _LONG_RULES:
         if (request := rule(words)) is not None:
             tool, arguments = request
-            return Step(tool, arguments, clause)
+            return PlainStep(tool, arguments, clause)
     return None
 
 

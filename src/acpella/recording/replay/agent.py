@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from acpella._plain_json import as_dict
 from acpella.rpc import Channel
-from acpella.rpc.wire import Wire
+from acpella.rpc.wire import MessageLines
 
 from ..format import Frame
 from ..shape import differences, kind_of, session_of, shape
@@ -49,7 +49,7 @@ class ReplayedAgent:
 
     async def serve_on(self, channel: Channel) -> None:
         """Talk to a client until it goes away."""
-        self._wire = Wire(channel, self._heard)
+        self._wire = MessageLines(channel, self._heard)
         await self._wire.open()
         try:
             async with asyncio.TaskGroup() as self._group:

@@ -7,7 +7,7 @@ from typing import Any
 
 from acpella._plain_json import as_dict
 from acpella.rpc import Channel
-from acpella.rpc.wire import Wire
+from acpella.rpc.wire import MessageLines
 
 from ..format import Frame
 from ..shape import differences, kind_of, session_of, without_volatile
@@ -89,7 +89,7 @@ class ReplayedClient:
         Raises:
             TransportError: the agent cannot be started.
         """
-        self._wire = Wire(channel, self._heard)
+        self._wire = MessageLines(channel, self._heard)
         await self._wire.open()
         try:
             async with asyncio.TaskGroup() as self._group:

@@ -21,7 +21,7 @@ from acpella.server.metrics import Metrics
 from acpella.sessions import Cluster, Command, SessionNotFound, StoreError, StoreUnavailable
 
 from .home import command_name
-from .records import PROFILES, Attach, Closed, Facts, Joined, Progress, Sent, decode, encode
+from .records import PROFILES, Attach, ClientSent, Closed, Facts, Joined, ReadingProgress, decode, encode
 from .tail_reader import TailReader
 
 __all__ = ["GatewayConnection"]
@@ -131,7 +131,7 @@ class GatewayConnection:
             raise self.closed.again()
         ordinal = self.messages_received if self.profile.one_stream else 0
         expects, self._expects = self._expects, None
-        body = Sent(message.data, number, ordinal, expects, time.time())
+        body = ClientSent(message.data, number, ordinal, expects, time.time())
         try:
             await self._post("message", body, name=command_name(number, ordinal))
         except SessionNotFound:
@@ -139,7 +139,7 @@ class GatewayConnection:
 
     def tell(self, response: bytes) -> None:
         name = command_name(None, self.messages_received)
-        self._post("tell", Sent(response, None, self.messages_received), name=name)
+        self._post("tell", ClientSent(response, None, self.messages_received), name=name)
 
     def expect_stream(self, session_id: str) -> None:
         self._expects = session_id  # the message that says so follows
@@ -256,6 +256,6 @@ class GatewayConnection:
             self._telling.cancel()
             self._telling = None
         if self._taken or self._acked:
-            progress = Progress(self._taken, list(self._acked.items()))
+            progress = ReadingProgress(self._taken, list(self._acked.items()))
             self._taken, self._acked = {}, {}
             self._post("progress", progress)

@@ -27,7 +27,7 @@ from acpella.sessions import Cluster, Command, Lease, StoreError
 
 from .frame_log import FrameLog
 from .kept_outbox import KeptOutbox
-from .records import Attach, Closed, Facts, Joined, Left, Progress, Sent, decode, encode
+from .records import Attach, ClientSent, Closed, Facts, Joined, Left, ReadingProgress, decode, encode
 
 __all__ = ["ClusterHome", "command_name"]
 
@@ -227,7 +227,7 @@ class ClusterHome:
         assert message.id is not None
         if command is None:
             command = command_name(number, ordinal)
-            body = encode(Sent(message.data, number, ordinal))
+            body = encode(ClientSent(message.data, number, ordinal))
             with self._begins():
                 if not await self._cluster.start(lease, Command(id=command, kind="message", body=body)):
                     return False
@@ -293,7 +293,7 @@ class ClusterHome:
             if command.kind == "attach":
                 await self._attach(decode(command.body, Attach))
             elif command.kind == "progress":
-                self._progress(decode(command.body, Progress))
+                self._progress(decode(command.body, ReadingProgress))
             elif command.kind == "detach":
                 self._detach(decode(command.body, str))
             elif command.kind == "close":
@@ -308,7 +308,7 @@ class ClusterHome:
     async def _take(self, lease: Lease, command: Command) -> None:
         """Run a message of the client, which reached another node."""
         connection = self.connection
-        sent = decode(command.body, Sent)
+        sent = decode(command.body, ClientSent)
         connection.messages_received = max(connection.messages_received, sent.ordinal)
         self._metrics.add("acpella_cluster_commands_total")
         if sent.sent_at:
@@ -366,7 +366,7 @@ class ClusterHome:
             relayed.reader.on_end = None
             self.connection.detach(relayed.reader)
 
-    def _progress(self, progress: Progress) -> None:
+    def _progress(self, progress: ReadingProgress) -> None:
         for name, number in progress.taken.items():
             relayed = self._relayed.get(name)
             if relayed is not None:

@@ -15,8 +15,8 @@ __all__ = [
     "Frames",
     "Joined",
     "Left",
-    "Progress",
-    "Sent",
+    "ReadingProgress",
+    "ClientSent",
     "Ticket",
     "decode",
     "encode",
@@ -112,7 +112,7 @@ class Closed(msgspec.Struct, array_like=True):
 # -- bodies of commands --------------------------------------------------------------------------------------
 
 
-class Sent(msgspec.Struct, array_like=True):
+class ClientSent(msgspec.Struct, array_like=True):
     """`message`: the client sent something. `tell`: what the gateway answers it, in line."""
 
     data: bytes
@@ -138,7 +138,7 @@ class Attach(msgspec.Struct, array_like=True):
     until: float | None
 
 
-class Progress(msgspec.Struct, array_like=True):
+class ReadingProgress(msgspec.Struct, array_like=True):
     """`progress`: how far readers have read, and what clients have confirmed."""
 
     taken: dict[str, int]

@@ -14,7 +14,7 @@ from acpella.sessions import Cluster, Command, Cursor, Event, Lease, StoreError,
 
 from .home import ClusterHome
 from .kept_outbox import KeptOutbox
-from .records import Frames, Sent, decode
+from .records import ClientSent, Frames, decode
 
 __all__ = ["INTERRUPTED", "recover"]
 
@@ -166,7 +166,7 @@ async def _write_prompt(cluster: Cluster, home: ClusterHome, command: Command) -
 
 def _message_of(command: Command) -> Message | None:
     try:
-        return read_message(decode(command.body, Sent).data)
+        return read_message(decode(command.body, ClientSent).data)
     except (NotAMessage, msgspec.MsgspecError):
         return None
 

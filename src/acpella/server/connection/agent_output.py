@@ -11,7 +11,7 @@ from acpella.server.access.policy import Violation, read_params
 from .audit import ConnectionAudit
 from .messages import can_load, outcome_of_request
 from .pending import PROMPT, PendingTables
-from .services import Services
+from .services import ConnectionServices
 from .streams import Streams, TooManyStreams
 
 __all__ = ["AgentOutput"]
@@ -27,7 +27,7 @@ class AgentOutput:
 
     def __init__(
         self,
-        services: Services,
+        services: ConnectionServices,
         streams: Streams,
         pending: PendingTables,
         *,

@@ -14,7 +14,7 @@ from .liveness import Liveness
 from .messages import Message, outcome_of, read_ack
 from .outbox import OutOfWindow
 from .pending import OVERLOADED, PERMISSION, PendingTables
-from .services import Services
+from .services import ConnectionServices
 from .streams import Streams
 
 __all__ = ["ClientInput"]
@@ -25,7 +25,7 @@ class ClientInput:
 
     def __init__(
         self,
-        services: Services,
+        services: ConnectionServices,
         streams: Streams,
         pending: PendingTables,
         *,

@@ -8,7 +8,7 @@ from acpella.server.settings import ServerSettings
 
 from .profile import Profile
 
-__all__ = ["NOT_READING", "Action", "Circumstances", "End", "Liveness"]
+__all__ = ["NOT_READING", "Action", "Circumstances", "LivenessEnd", "Liveness"]
 
 LAST_WORDS = 30.0
 """Seconds that the streams of an agent that died can still be read."""
@@ -22,7 +22,7 @@ connection, which asks again."""
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class LivenessEnd:
     """The connection is to be closed."""
 
     reason: str
@@ -34,7 +34,7 @@ class End:
 
 NOT_READING = "the client reads nothing"
 
-Action: TypeAlias = End | Literal["forget", "hang up", "cancel questions"] | None
+Action: TypeAlias = LivenessEnd | Literal["forget", "hang up", "cancel questions"] | None
 """`forget`: it was closed, and nobody will read the rest. `hang up`: the client reads nothing, but it may
 come back for what it missed."""
 
@@ -111,20 +111,20 @@ class Liveness:
             over = circumstances.readers == 0 and (not circumstances.buffered or away > LAST_WORDS)
             return "forget" if over else None
         if self._is_mute(now):
-            return End("the agent did not answer initialize in time", code=1011)
+            return LivenessEnd("the agent did not answer initialize in time", code=1011)
         if self._is_stalled(now, circumstances):
             comes_back = circumstances.resumable and circumstances.behind
-            return "hang up" if comes_back else End(NOT_READING, code=1008, abort=True)
+            return "hang up" if comes_back else LivenessEnd(NOT_READING, code=1008, abort=True)
         if circumstances.readers:
             idle_seconds = self._settings.idle_seconds
             if idle_seconds and not circumstances.pending and away > idle_seconds:
-                return End("nothing was asked of it for too long", code=1008)
+                return LivenessEnd("nothing was asked of it for too long", code=1008)
             return None
         is_gone = self.is_gone_for_good(circumstances)
         if is_gone and not has_turns():
-            return End("its client is gone")
+            return LivenessEnd("its client is gone")
         if away > self._patience():
-            return End("its client did not come back")
+            return LivenessEnd("its client did not come back")
         if circumstances.questions and (circumstances.draining or (is_gone and away > GONE_SECONDS)):
             return "cancel questions"
         return None

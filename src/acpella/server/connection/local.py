@@ -23,14 +23,14 @@ from .client_input import ClientInput
 from .flow import Flow
 from .home import Home
 from .hosted import Answered, Overflow
-from .liveness import NOT_READING, Circumstances, End, Liveness
+from .liveness import NOT_READING, Circumstances, Liveness, LivenessEnd
 from .memory_outbox import MemoryOutbox
 from .messages import ACK, Message
 from .outbox import Outbox, OutboxReader
 from .pending import PERMISSION, PendingTables
 from .profile import Profile
 from .readers import LocalAnswer, Readers
-from .services import Services, Table
+from .services import ConnectionServices, ConnectionTable
 from .streams import Streams
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ class LocalConnection:
 
     def __init__(
         self,
-        services: Services,
-        table: Table,
+        services: ConnectionServices,
+        table: ConnectionTable,
         credential: Credential,
         profile: Profile,
         *,
@@ -186,7 +186,7 @@ class LocalConnection:
         """Do what time demands; called again and again. `now` is by the clock of the loop, as `last_seen`."""
         now = self._now() if now is None else now
         action = self._liveness.check(now, self._circumstances(), self._needs_turns)
-        if isinstance(action, End):
+        if isinstance(action, LivenessEnd):
             if action.abort:
                 self._count("acpella_refused_total", 'reason="stalled"')
             self.close(action.reason, code=action.code, abort=action.abort)

@@ -15,7 +15,7 @@ from .messages import Message
 from .outbox import OutboxReader, OutOfWindow, Taken
 from .pending import PendingTables
 from .profile import Profile
-from .services import Services
+from .services import ConnectionServices
 from .streams import AnswerStream, Streams
 
 __all__ = ["LocalAnswer", "Readers"]
@@ -34,7 +34,7 @@ class Readers:
 
     def __init__(
         self,
-        services: Services,
+        services: ConnectionServices,
         streams: Streams,
         pending: PendingTables,
         profile: Profile,

@@ -10,11 +10,11 @@ from acpella.server.metrics import Metrics
 from acpella.server.settings import ServerSettings
 from acpella.server.targets import Target
 
-__all__ = ["Services", "Table"]
+__all__ = ["ConnectionServices", "ConnectionTable"]
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
+class ConnectionServices:
     """What all connections use."""
 
     target: Target
@@ -28,7 +28,7 @@ class Services:
     """Changes with every start, so that earlier numbers are not taken for current ones."""
 
 
-class Table(Protocol):
+class ConnectionTable(Protocol):
     """Knows all connections."""
 
     @property

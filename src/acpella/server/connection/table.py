@@ -18,7 +18,7 @@ from .home import Home, Node
 from .hosted import HostedConnection
 from .local import LocalConnection
 from .profile import Profile
-from .services import Services
+from .services import ConnectionServices
 
 if TYPE_CHECKING:
     from acpella.server.targets import Target
@@ -56,7 +56,9 @@ class Connections:
             is_shared=getattr(target, "is_shared_with", None),
         )
         self._target = target
-        self._services = Services(target, settings, policy, self.rate, self.metrics, self.generation)
+        self._services = ConnectionServices(
+            target, settings, policy, self.rate, self.metrics, self.generation
+        )
         self.draining: bool = False
         self.node: Node | None = None
         """This node among others; None for a server of one process."""

@@ -10,7 +10,7 @@ from acpella._protocol_versions import PROTOCOL_VERSION
 from acpella.client.targets import Target, open_target
 from acpella.errors import ConnectionClosed, RpcError
 from acpella.recording.shape import kind_of, session_of, update_kind
-from acpella.rpc.wire import Wire
+from acpella.rpc.wire import MessageLines
 
 __all__ = ["ClientAnswer", "Conversation", "ScriptedClient"]
 
@@ -87,7 +87,7 @@ class ScriptedClient:
     async def __aenter__(self) -> Self:
         _, channel = open_target(self._target, env=self._env)
         self._channel = channel
-        self._wire = Wire(channel, self._heard, noise=self._heard_noise)
+        self._wire = MessageLines(channel, self._heard, noise=self._heard_noise)
         await self._wire.open()
         self._watching = asyncio.get_running_loop().create_task(self._watch())
         return self

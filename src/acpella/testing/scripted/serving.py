@@ -8,7 +8,7 @@ from typing import Any, cast
 from acpella._plain_json import as_dict
 from acpella._protocol_versions import PROTOCOL_VERSION
 from acpella.rpc import Channel
-from acpella.rpc.wire import Wire
+from acpella.rpc.wire import MessageLines
 
 from .script import Script
 from .steps import End, Json, Step, say
@@ -36,7 +36,7 @@ class Serving:
 
     async def run(self, channel: Channel) -> None:
         """Open the channel, serve, close it."""
-        self.wire: Wire = Wire(channel, self._heard)
+        self.wire: MessageLines = MessageLines(channel, self._heard)
         await self.wire.open()
         try:
             async with asyncio.TaskGroup() as group:

@@ -22,7 +22,7 @@ from acpella.server.targets import RunningAgent, Target
 from .json_values import as_object
 from .records import SessionRecords, SharedSessionRecord
 from .services import LocalServices, as_error
-from .session import Prompt, SharedSession
+from .session import SharedPrompt, SharedSession
 from .switches import switch_of, switches_of, without
 
 __all__ = ["About", "AgentHost"]
@@ -317,7 +317,7 @@ class AgentHost:
         if state := as_object(result):
             session.note("state", state=state)
 
-    def prompt(self, session: SharedSession, prompt: Prompt) -> None:
+    def prompt(self, session: SharedSession, prompt: SharedPrompt) -> None:
         """Take a prompt; it waits while a turn runs, and while the session is being opened."""
         session.queue.append(prompt)
         if session.turn_since is None and session.opening is None:
@@ -332,7 +332,7 @@ class AgentHost:
             else:
                 self.spawn(self._revive(session, prompt))
 
-    async def _revive(self, session: SharedSession, prompt: Prompt) -> None:
+    async def _revive(self, session: SharedSession, prompt: SharedPrompt) -> None:
         """The agent was gone: start it and go on where the conversation was."""
         try:
             await self.reopen(session, replay=False)
@@ -344,7 +344,7 @@ class AgentHost:
             return
         self.pass_on(prompt.frame, partial(self._end_turn, session, prompt))
 
-    def _end_turn(self, session: SharedSession, prompt: Prompt, response: Frame) -> None:
+    def _end_turn(self, session: SharedSession, prompt: SharedPrompt, response: Frame) -> None:
         self.drop_questions(session)
         session.end_turn(response)
         prompt.viewer.flush(session)

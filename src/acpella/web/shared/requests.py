@@ -11,18 +11,18 @@ import msgspec
 from msgspec import Raw
 
 from acpella.errors import AcpellaError, InvalidParams, MethodNotFound, RpcError
-from acpella.local.listing import Files
+from acpella.local.listing import ListedFiles
 from acpella.rpc.relay import Frame
 
 from .agents import SharedAgents
 from .clock import now
 from .host import AgentHost
 from .json_values import as_object
-from .session import Prompt, SharedSession
+from .session import SharedPrompt, SharedSession
 from .switches import names_of
 from .viewer import Role, Viewer
 
-__all__ = ["Requests"]
+__all__ = ["ViewerRequests"]
 
 log: logging.Logger = logging.getLogger(__name__)
 audit: logging.Logger = logging.getLogger("acpella.audit")
@@ -70,14 +70,14 @@ class _Opening(msgspec.Struct):
     cwd: str = ""
 
 
-class Requests:
+class ViewerRequests:
     """The messages of one page. Scopes, rates and directories were judged before they come here."""
 
     def __init__(self, shared: SharedAgents, viewer: Viewer) -> None:
         self._shared = shared
         self._viewer = viewer
         self._host = shared.host_of(viewer.principal)
-        self._files: dict[str, Files] = {}
+        self._files: dict[str, ListedFiles] = {}
         self._handlers: dict[str, Callable[[Frame], Any]] = {
             "initialize": self._initialize,
             "_acpella/sessions": self._list,
@@ -245,7 +245,7 @@ class Requests:
     async def _find_files(self, frame: Frame) -> object:
         params = msgspec.json.decode(frame.envelope.params, type=_Find)
         cwd = self._controlled(params.session_id)[1].cwd if params.session_id else self._host.about.cwd
-        files = self._files.setdefault(cwd, Files(Path(cwd)))
+        files = self._files.setdefault(cwd, ListedFiles(Path(cwd)))
         names = await asyncio.to_thread(files.matching, params.query, 30) if cwd else []
         return {"files": [{"path": name, "uri": (Path(cwd) / name).as_uri()} for name in names]}
 
@@ -325,7 +325,7 @@ class Requests:
         except RpcError as error:
             self._viewer.refuse(frame.id, error)
         else:
-            host.prompt(session, Prompt(frame, self._viewer))
+            host.prompt(session, SharedPrompt(frame, self._viewer))
 
     def _on_notification(self, frame: Frame) -> None:
         try:

@@ -17,7 +17,7 @@ from .clock import now
 from .log import SessionLog
 from .viewer import Role, Viewer
 
-__all__ = ["Prompt", "Question", "SharedSession", "State"]
+__all__ = ["SharedPrompt", "SharedQuestion", "SharedSession", "State"]
 
 MAX_ANSWERED = 64
 """Questions of which it is known who answered them, for whoever comes too late."""
@@ -28,7 +28,7 @@ MAX_TITLE = 60
 State: TypeAlias = Literal["running", "waiting", "done", "failed", "idle"]
 
 
-class Prompt(NamedTuple):
+class SharedPrompt(NamedTuple):
     """A prompt that waits for its turn."""
 
     frame: Frame
@@ -36,7 +36,7 @@ class Prompt(NamedTuple):
 
 
 @dataclass(slots=True)
-class Question:
+class SharedQuestion:
     """What the agent asks people."""
 
     number: int
@@ -65,8 +65,8 @@ class SharedSession:
         self.viewers: dict[Viewer, Role] = {}
         self.guests: dict[str, Role] = {}
         """Users other than the owner who were let in."""
-        self.questions: dict[int, Question] = {}
-        self.queue: deque[Prompt] = deque()
+        self.questions: dict[int, SharedQuestion] = {}
+        self.queue: deque[SharedPrompt] = deque()
         self.turn_since: float | None = None
         self.ended: State = "idle"
         self.updated: float = now()
@@ -171,7 +171,7 @@ class SharedSession:
             self.log.add_raw(b"update", b"update", bytes(update))
             self.wake()
 
-    def begin_turn(self, prompt: Prompt) -> None:
+    def begin_turn(self, prompt: SharedPrompt) -> None:
         self.turn_since = time.monotonic()
         params = prompt.frame.envelope.params
         try:
@@ -199,11 +199,11 @@ class SharedSession:
         assert frame.id is not None
         self._questions += 1
         tool = _tool_of(frame.envelope.params or Raw(b"{}"))
-        self.questions[self._questions] = Question(self._questions, frame.id, frame.method, tool)
+        self.questions[self._questions] = SharedQuestion(self._questions, frame.id, frame.method, tool)
         self.note("ask", q=self._questions, method=frame.method, params=frame.envelope.params or Raw(b"{}"))
         self.touch()
 
-    def take_question(self, number: int) -> Question:
+    def take_question(self, number: int) -> SharedQuestion:
         """A question that is open, which it is no more. Raises `RpcError`: somebody was faster."""
         question = self.questions.pop(number, None)
         if question is None:
@@ -212,7 +212,7 @@ class SharedSession:
             raise RpcError(text, code=-32004)
         return question
 
-    def note_answer(self, question: Question, *, by: str | None, result: object) -> None:
+    def note_answer(self, question: SharedQuestion, *, by: str | None, result: object) -> None:
         waited = int((time.monotonic() - question.asked) * 1000)
         if by is not None:
             self._answered_by[question.number] = by

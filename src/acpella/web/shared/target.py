@@ -15,7 +15,7 @@ from acpella.server.targets import RunningAgent, Target
 from .agents import SharedAgents
 from .host import About
 from .records import SessionRecords
-from .requests import Requests
+from .requests import ViewerRequests
 from .viewer import Viewer
 
 __all__ = ["SharedAgentTarget"]
@@ -89,7 +89,7 @@ class _Link:
         self._receiver = receiver
         self._principal = principal
         self._is_detached = is_detached
-        self._requests: Requests | None = None
+        self._requests: ViewerRequests | None = None
         self._viewer: Viewer | None = None
         self._own: RunningAgent | None = None
         self._starting: asyncio.Task[None] | None = None
@@ -111,7 +111,7 @@ class _Link:
             scopes: frozenset[Scope] = getattr(self._receiver, "scopes", SCOPES)
             self._viewer = Viewer(self._receiver, self._principal, scopes)
             self._shared.agents.viewers.add(self._viewer)
-            self._requests = Requests(self._shared.agents, self._viewer)
+            self._requests = ViewerRequests(self._shared.agents, self._viewer)
         else:
             self._starting = asyncio.get_running_loop().create_task(self._start())
 

@@ -18,7 +18,7 @@ __all__ = ["stand_between"]
 
 def stand_between(arguments: argparse.Namespace) -> int:
     """Run the agent in this program's place; gives its exit code."""
-    from acpella.inspector.taps import Tap, registered
+    from acpella.inspector.taps import TappedProgram, registered
 
     from ...session.recorded_program import place_for, run_recorded, started_as
     from ...state.paths import private, state
@@ -34,7 +34,7 @@ def stand_between(arguments: argparse.Namespace) -> int:
         command = [sys.executable, "-m", "acpella", "connect", arguments.what]
     path = Path(arguments.output).absolute() if arguments.output else place_for(command)
     hand, socket = _control()
-    tap = Tap(os.getpid(), command, str(path), time.time(), socket)
+    tap = TappedProgram(os.getpid(), command, str(path), time.time(), socket)
     with registered(private(state() / "taps"), tap):
         return run_recorded(
             command,

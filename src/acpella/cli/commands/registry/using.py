@@ -21,7 +21,7 @@ from ...terminal.output import one_line, say, show, show_json
 if TYPE_CHECKING:
     from acpella.client import ConnectedAgent
     from acpella.client.login import TerminalCommand
-    from acpella.registry.submission import Finding
+    from acpella.registry.submission import SubmissionFinding
 
 __all__ = ["check_agent", "export", "log_in", "log_out", "run_agent"]
 
@@ -165,10 +165,10 @@ def _command(target: list[str]) -> tuple[str, list[str], dict[str, str]]:
     return redact(shlex.join(target)), command, env
 
 
-def _greeted(command: list[str], env: dict[str, str], timeout: float) -> "list[Finding]":
+def _greeted(command: list[str], env: dict[str, str], timeout: float) -> "list[SubmissionFinding]":
     from acpella._protocol_versions import PROTOCOL_VERSION
     from acpella.registry.handshake import HandshakeFailed, greet, login_kinds
-    from acpella.registry.submission import Finding
+    from acpella.registry.submission import SubmissionFinding
 
     greeting = None
     for attempt in (1, 2):  # as the registry does: a first start may have to download something
@@ -177,32 +177,36 @@ def _greeted(command: list[str], env: dict[str, str], timeout: float) -> "list[F
             break
         except HandshakeFailed as error:
             if attempt == 2 or error.timed_out:
-                return [Finding("error", str(error))]
+                return [SubmissionFinding("error", str(error))]
     assert greeting is not None
     who = f" as {greeting.agent}" if greeting.agent else ""
-    findings = [Finding("ok", f"its first line answers `initialize`{who}, after {greeting.seconds:.1f} s")]
+    findings = [
+        SubmissionFinding("ok", f"its first line answers `initialize`{who}, after {greeting.seconds:.1f} s")
+    ]
     version = greeting.result.get("protocolVersion")
     if version != PROTOCOL_VERSION:
         findings.append(
-            Finding("error", f"it answers version {PROTOCOL_VERSION} of the protocol with {version!r}")
+            SubmissionFinding(
+                "error", f"it answers version {PROTOCOL_VERSION} of the protocol with {version!r}"
+            )
         )
     kinds = login_kinds(greeting.result)
     driven = [f"{name} ({kind})" for name, kind in kinds.items() if kind in ("agent", "terminal")]
     if driven:
-        findings.append(Finding("ok", f"a client can drive its login: {', '.join(driven)}"))
+        findings.append(SubmissionFinding("ok", f"a client can drive its login: {', '.join(driven)}"))
     elif kinds:
         names = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
         findings.append(
-            Finding("error", f"no client can drive its logins: {names}; it needs agent or terminal")
+            SubmissionFinding("error", f"no client can drive its logins: {names}; it needs agent or terminal")
         )
     else:
         findings.append(
-            Finding("error", "it offers no login; authMethods needs one of type agent or terminal")
+            SubmissionFinding("error", "it offers no login; authMethods needs one of type agent or terminal")
         )
     return findings
 
 
-def _tell(name: str, findings: "list[Finding]", arguments: argparse.Namespace) -> int:
+def _tell(name: str, findings: "list[SubmissionFinding]", arguments: argparse.Namespace) -> int:
     passed = not any(finding.level == "error" for finding in findings)
     if arguments.json:
         listed = [finding._asdict() for finding in findings]
