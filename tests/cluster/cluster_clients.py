@@ -90,11 +90,14 @@ class Plain:
 
 
 @asynccontextmanager
-async def plain(node: Node, *, socket_options: Any = None) -> AsyncGenerator[Plain]:
+async def plain(
+    node: Node, *, socket_options: Any = None, token: str = "", meta: dict[str, Any] | None = None
+) -> AsyncGenerator[Plain]:
     """A connection that begins at this node."""
     transport = httpx2.AsyncHTTPTransport(socket_options=socket_options)
-    async with httpx2.AsyncClient(timeout=30, transport=transport) as client:
-        hello: dict[str, Any] = {"protocolVersion": 1, "clientCapabilities": {}}
+    credentials = {"Authorization": f"Bearer {token}"} if token else {}
+    async with httpx2.AsyncClient(timeout=30, transport=transport, headers=credentials) as client:
+        hello: dict[str, Any] = {"protocolVersion": 1, "clientCapabilities": {}, "_meta": meta or {}}
         message: dict[str, Any] = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}
         headers = {"Accept": "application/json, text/event-stream", "Acpella-Resume": "1"}
         response = await client.post(_url(node), json=message, headers=headers)

@@ -32,6 +32,8 @@ class Node:
         self._dsn = dsn
         self._directory = directory
         self.settings = settings
+        self.words: list[str] = []
+        """More arguments of `acpella serve`."""
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] | None = None
 
@@ -63,7 +65,7 @@ class Node:
             **{f"ACPELLA_SERVER_{name.upper()}": str(value) for name, value in self.settings.items()},
         }
         words = ["-m", "acpella", "serve", "--store", "env:STORE_URL", "--node-name", self.name]
-        words += ["--port", str(self.port), f"{_AGENT}:agent"]
+        words += [*self.words, "--port", str(self.port), f"{_AGENT}:agent"]
         self._process = subprocess.Popen(
             [sys.executable, *words],
             stdin=subprocess.DEVNULL,

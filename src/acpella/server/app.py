@@ -142,7 +142,12 @@ class Server:
                     store.lease_seconds = self.settings.lease_seconds
                 store.node_name = self.settings.node_name or store.node_name
                 await target.open()
-                member = Member(cluster_of(store), self.connections, lease_seconds=store.lease_seconds)
+                member = Member(
+                    cluster_of(store),
+                    self.connections,
+                    lease_seconds=store.lease_seconds,
+                    stays_here=target.stays_here,
+                )
                 await member.open()
                 self._member = member
                 self.gate.shared_tickets = ClusterTickets(member.cluster, self._auth)

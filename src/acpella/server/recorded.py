@@ -61,6 +61,9 @@ class RecordedTarget:
         if isinstance(self._target, SharedTarget):
             await self._target.open()
 
+    def stays_here(self, greeting: bytes) -> bool:
+        return isinstance(self._target, SharedTarget) and self._target.stays_here(greeting)
+
     async def close(self) -> None:
         await self._target.close()
 

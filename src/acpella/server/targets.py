@@ -74,6 +74,10 @@ class SharedTarget(Protocol):
         """Open the store before the first connection needs it. Raises `StoreError`."""
         ...
 
+    def stays_here(self, greeting: bytes) -> bool:
+        """Whether only this node can serve the connection that begins with this `initialize`."""
+        ...
+
 
 class AgentTarget:
     """One `Agent` for all connections; each is served over memory."""
@@ -103,6 +107,10 @@ class AgentTarget:
     async def open(self) -> None:
         """Open the store before the first connection needs it. Raises `StoreError`."""
         await self._agent.open()
+
+    def stays_here(self, greeting: bytes) -> bool:
+        """None does: the store has all that there is."""
+        return False
 
     async def close(self) -> None:
         await self._agent.close()

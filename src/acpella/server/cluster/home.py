@@ -66,11 +66,22 @@ class _Relayed:
 class ClusterHome:
     """The `Home` of one connection among several nodes."""
 
-    def __init__(self, cluster: Cluster, stream: str, principal: str, facts: Facts, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        stream: str,
+        principal: str,
+        facts: Facts,
+        metrics: Metrics,
+        *,
+        stays_here: Callable[[bytes], bool] = lambda greeting: False,
+    ) -> None:
+        """`stays_here` tells of the first message of a connection whether other nodes cannot serve it."""
         self._cluster = cluster
         self._stream = stream
         self.principal = principal
         self._metrics = metrics
+        self._stays_here = stays_here
         self.log: FrameLog = FrameLog(cluster, facts, metrics, on_lost=self.lose)
         self._connection: LocalConnection | None = None
         self._requests: dict[bytes, _Request] = {}
@@ -207,7 +218,7 @@ class ClusterHome:
         self, message: Message, *, number: int | None, ordinal: int, command: str | None
     ) -> bool:
         lease = self.log.lease
-        if message.method == "initialize" and lease is None:
+        if message.method == "initialize" and lease is None and not self._stays_here(message.data):
             self.facts.initialize = message.data
             facts = encode(self.facts)
             lease = await self._cluster.open_stream(self._stream, facts, principal=self.principal)

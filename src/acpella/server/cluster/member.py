@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 import msgspec
 
@@ -44,11 +45,14 @@ class Member:
         table: Connections,
         *,
         lease_seconds: float,
+        stays_here: Callable[[bytes], bool],
     ) -> None:
+        """`stays_here` as of a `SharedTarget`."""
         self.cluster = cluster
         self._table = table
         self._metrics = table.metrics
         self._lease_seconds = lease_seconds
+        self._stays_here = stays_here
         self._doors: dict[str, asyncio.Lock] = {}
         self._readers: set[TailReader] = set()
         self._recovering: set[ClusterHome] = set()  # of connections that nobody finds yet
@@ -101,7 +105,14 @@ class Member:
             return None
         facts = Facts(profile=profile.name, scopes=sorted(credential.scopes - {"admin"}), resumable=resumable)
         stream = CONNECTION + connection_id
-        return ClusterHome(self.cluster, stream, credential.principal, facts, self._metrics)
+        return ClusterHome(
+            self.cluster,
+            stream,
+            credential.principal,
+            facts,
+            self._metrics,
+            stays_here=self._stays_here,
+        )
 
     async def reach(self, connection_id: str, credential: Credential) -> HostedConnection | None:
         """A connection of this user's that is not at this node, or not yet.

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -10,13 +11,16 @@ from acpella.errors import AcpellaError, ConnectionClosed
 from acpella.rpc import Channel, ChannelInfo, Receiver
 from acpella.rpc.relay import read_frame
 from acpella.server.access.credentials import SCOPES, Scope
-from acpella.server.targets import RunningAgent, Target
+from acpella.server.targets import RunningAgent, SharedTarget, Target
 
 from .agents import SharedAgents
 from .host import About
 from .records import SessionRecords
 from .requests import ViewerRequests
 from .viewer import Viewer
+
+if TYPE_CHECKING:
+    from acpella.sessions import PostgresStore
 
 __all__ = ["SharedAgentTarget"]
 
@@ -39,6 +43,20 @@ class SharedAgentTarget:
     def known_owners(self) -> list[tuple[str, str]]:
         """Sessions that were made on pages before this server started, each with its user."""
         return [(record.session, record.owner) for record in self.agents.records]
+
+    @property
+    def shared_store(self) -> "PostgresStore | None":
+        """The store of the target, which other nodes may have, too."""
+        return self._target.shared_store if isinstance(self._target, SharedTarget) else None
+
+    async def open(self) -> None:
+        """Open the store. Raises `StoreError`."""
+        if isinstance(self._target, SharedTarget):
+            await self._target.open()
+
+    def stays_here(self, greeting: bytes) -> bool:
+        """Pages do: who looks on at which session, and who was invited, is known to this node alone."""
+        return _is_page(greeting)
 
     async def start(
         self, receiver: Receiver, principal: str, is_detached: Callable[[], bool]
