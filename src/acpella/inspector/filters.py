@@ -67,12 +67,16 @@ class Filter:
 
     def matches(self, row: Row, rules: list[str], body: Callable[[], str]) -> bool:
         """Whether a row is wanted. `rules` are those that it breaks; `body` gives its text in lower case."""
-        if not all(test(row, rules) for test in self._tests):
+        if not self.fits(row, rules):
             return False
         if not self.text_words:
             return True
         text = body()
         return all((word in text) is positive for positive, word in self.text_words)
+
+    def fits(self, row: Row, rules: list[str]) -> bool:
+        """Whether a row is wanted, whatever its text is."""
+        return all(test(row, rules) for test in self._tests)
 
 
 def _number_test(

@@ -2,7 +2,6 @@
 
 import os
 from array import array
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,11 @@ from .fields import notes_of
 from .filters import Filter
 from .findings import Findings
 from .rows import Row, Rows
+from .searching import rows_with
 from .spans import Spans
 from .stats import Stats
 
-__all__ = ["MAX_ROWS", "RecordingLog", "searchable"]
+__all__ = ["MAX_ROWS", "RecordingLog"]
 
 MAX_ROWS = 400_000
 """Rows that are kept for a page. A browser cannot scroll over more, and `inspect --rows` has no limit."""
@@ -45,6 +45,8 @@ class RecordingLog:
         self._file = self.path.open("rb")
         self._made = Rows()
         self._offsets = array("Q")
+        self._end = 0
+        """Where the line of the last row ends."""
         self._lines = 0
 
     @property
@@ -70,10 +72,10 @@ class RecordingLog:
             count += 1
             self._lines += 1
             if line.strip():
-                self._take(parse_line(line, self._lines, self.path), offset)
+                self._take(parse_line(line, self._lines, self.path), offset, len(line))
         return count
 
-    def _take(self, item: Item, offset: int) -> None:
+    def _take(self, item: Item, offset: int, size: int) -> None:
         row = self._made.take(item)
         if isinstance(item, Begin):
             self.header = self.header or item.info
@@ -91,6 +93,7 @@ class RecordingLog:
         if len(self.rows) < MAX_ROWS:
             self.rows.append(row)
             self._offsets.append(offset)
+            self._end = offset + size
         else:
             self.left_out += 1
 
@@ -115,25 +118,17 @@ class RecordingLog:
             return {"line": data.decode("utf-8", "replace"), "notes": []}
         return {"line": entry, "notes": notes_of(as_dict(entry).get("msg"), self.rows[number - 1].method)}
 
-    def search(self, row_filter: Filter) -> Iterator[int]:
-        """The rows that a filter wants, read from the file where it asks for text."""
-        with self.path.open("rb") as file:
-            for row, offset in zip(tuple(self.rows), tuple(self._offsets), strict=False):
-
-                def body(offset: int = offset) -> str:
-                    file.seek(offset)
-                    return searchable(file.readline())
-
-                if row_filter.matches(row, self.rules.get(row.n, []), body):
-                    yield row.n
-
-
-def searchable(line: bytes) -> str:
-    """The text of a line as a person would search in it: characters, not their escapes."""
-    try:
-        entry = as_dict(msgspec.json.decode(line))
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return line.decode("utf-8", "replace").lower()
-    body = entry.get("msg", entry.get("text", entry))
-    text = body if isinstance(body, str) else msgspec.json.encode(body).decode()
-    return text.lower()
+    def search(self, wanted: Filter, *, after: int = 0) -> list[int]:
+        """The rows after one that a filter wants, read from the file where it asks for text."""
+        offsets, end = self._offsets[:], self._end
+        rows = set(range(after + 1, len(offsets) + 1))
+        if wanted.text_words:
+            with self.path.open("rb") as file:
+                for positive, word in wanted.text_words:
+                    hits = rows_with(file, offsets, end, word, after=after)
+                    rows = rows & hits if positive else rows - hits
+        return [
+            number
+            for number in sorted(rows)
+            if wanted.fits(self.rows[number - 1], self.rules.get(number, []))
+        ]

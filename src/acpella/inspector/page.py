@@ -12,7 +12,7 @@ from acpella.web.launch import LaunchCodes
 from acpella.web.static_files import HEADERS
 
 from .control_client import Control
-from .filters import KEYS, Filter, FilterError
+from .filters import Filter, FilterError
 from .holding import ActionError, HoldRule, Then
 from .log import RecordingLog
 from .program import as_program, as_test
@@ -249,8 +249,9 @@ class _View:
             row_filter = Filter(request.query("q") or "")
         except FilterError as error:
             raise Refusal(400, str(error)) from None
-        rows = await asyncio.to_thread(lambda: list(self._log.search(row_filter)))
-        return {"rows": rows, "keys": KEYS}
+        after, until = _number(request, "after"), len(self._log.rows)
+        rows = await asyncio.to_thread(self._log.search, row_filter, after=after)
+        return {"rows": rows, "until": until}
 
     async def copy(self, request: Request) -> object:
         """The conversation up to a row, as a program or as a test."""
@@ -322,7 +323,7 @@ class _View:
         async with self._reading:
             count = 1
             while count:
-                count = self._log.read_more(1000)
+                count = self._log.read_more(200)
                 await asyncio.sleep(0)  # others are served between two pieces of a long recording
 
 

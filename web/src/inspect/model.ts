@@ -65,7 +65,8 @@ export interface Source {
   rows(after: number): Promise<Batch>;
   times(): Promise<Times>;
   line(n: number): Promise<Line>;
-  search(query: string): Promise<number[]>;
+  /** The rows after one that fit, and up to which row was searched. */
+  search(query: string, after: number): Promise<{ rows: number[]; until: number }>;
   /** The conversation up to a row, as a program or as a test. */
   copy(as: "python" | "pytest", n: number): Promise<string>;
   save?(): Promise<void>;

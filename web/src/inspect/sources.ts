@@ -56,8 +56,8 @@ export class ServerSource implements Source {
     return this.#get(`line?n=${n}`);
   }
 
-  async search(query: string): Promise<number[]> {
-    return (await this.#get<{ rows: number[] }>(`search?q=${encodeURIComponent(query)}`)).rows;
+  search(query: string, after: number): Promise<{ rows: number[]; until: number }> {
+    return this.#get(`search?q=${encodeURIComponent(query)}&after=${after}`);
   }
 
   async save(): Promise<void> {
@@ -88,6 +88,8 @@ interface Embedded { batch: Batch; times: Times; lines: Line[]; copies: { python
 /** The recording stands in the page itself. */
 export class EmbeddedSource implements Source {
   #data: Embedded;
+  /** In lower case, as far as somebody searched. */
+  #bodies: string[] = [];
 
   constructor(text: string) {
     this.#data = JSON.parse(text) as Embedded;
@@ -109,14 +111,14 @@ export class EmbeddedSource implements Source {
     return this.#data.copies[as];
   }
 
-  async search(query: string): Promise<number[]> {
+  async search(query: string, after: number): Promise<{ rows: number[]; until: number }> {
     const filter = parseFilter(query);
     const { rows, rules } = this.#data.batch;
     const holds = (row: Row): boolean => {
       if (!filter.tests.every((test) => test(row, rules[row.n] ?? []))) return false;
-      const body = JSON.stringify(this.#data.lines[row.n - 1]?.line ?? null).toLowerCase();
+      const body = (this.#bodies[row.n] ??= JSON.stringify(this.#data.lines[row.n - 1]?.line ?? null).toLowerCase());
       return filter.words.every((word) => body.includes(word.text) === word.wanted);
     };
-    return rows.filter(holds).map((row) => row.n);
+    return { rows: rows.slice(after).filter(holds).map((row) => row.n), until: rows.length };
   }
 }

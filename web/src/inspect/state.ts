@@ -111,6 +111,7 @@ export function choose(id: string): void {
     about.value = null;
     times.value = null;
     matches.value = null;
+    searched = 0;
     opened.value = new Set();
     selected.value = 0;
     line.value = null;
@@ -129,7 +130,7 @@ function take({ rows: more, rules: broken, ...rest }: Batch): void {
     about.value = rest;
     if (more.length > 0) version.value += 1;
   });
-  if (more.length > 0 && filter.value.words.length > 0) void search();
+  if (more.length > 0 && filter.value.words.length > 0 && matches.value !== null) void search(searched);
 }
 
 async function look(): Promise<void> {
@@ -137,16 +138,22 @@ async function look(): Promise<void> {
 }
 
 let searches = 0;
+let searched = 0;
 
-/** Text is searched where the messages are. */
-async function search(): Promise<void> {
+/** Text is searched where the messages are; what came meanwhile is searched alone. */
+async function search(after = 0): Promise<void> {
   const mine = ++searches;
-  const got = new Set(await source.search(query.value));
-  if (mine === searches) matches.value = got;
+  const got = await source.search(query.value, after);
+  if (mine !== searches) return;
+  const next = after === 0 ? new Set<number>() : new Set(matches.value);
+  for (const row of got.rows) next.add(row);
+  searched = got.until;
+  matches.value = next;
 }
 
 export function setQuery(text: string): void {
   query.value = text;
+  searched = 0;
   if (filter.value.words.length === 0 || filter.value.error !== "") matches.value = null;
   else void search();
 }

@@ -70,7 +70,7 @@ def _rows(path: Path, arguments: argparse.Namespace) -> int:
 
     from acpella.inspector.filters import Filter
     from acpella.inspector.findings import Findings
-    from acpella.inspector.log import searchable
+    from acpella.inspector.searching import searchable
     from acpella.recording import Frame
 
     row_filter = Filter(arguments.filter)

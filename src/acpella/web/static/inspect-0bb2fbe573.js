@@ -221,8 +221,8 @@ var ServerSource = class {
   line(n) {
     return this.#get(`line?n=${n}`);
   }
-  async search(query2) {
-    return (await this.#get(`search?q=${encodeURIComponent(query2)}`)).rows;
+  search(query2, after) {
+    return this.#get(`search?q=${encodeURIComponent(query2)}&after=${after}`);
   }
   async save() {
     const answer = await this.#fetch("recording");
@@ -246,6 +246,8 @@ var ServerSource = class {
 };
 var EmbeddedSource = class {
   #data;
+  /** In lower case, as far as somebody searched. */
+  #bodies = [];
   constructor(text) {
     this.#data = JSON.parse(text);
   }
@@ -261,15 +263,15 @@ var EmbeddedSource = class {
   async copy(as) {
     return this.#data.copies[as];
   }
-  async search(query2) {
+  async search(query2, after) {
     const filter2 = parseFilter(query2);
     const { rows: rows2, rules: rules2 } = this.#data.batch;
     const holds = (row) => {
       if (!filter2.tests.every((test) => test(row, rules2[row.n] ?? []))) return false;
-      const body = JSON.stringify(this.#data.lines[row.n - 1]?.line ?? null).toLowerCase();
+      const body = this.#bodies[row.n] ??= JSON.stringify(this.#data.lines[row.n - 1]?.line ?? null).toLowerCase();
       return filter2.words.every((word) => body.includes(word.text) === word.wanted);
     };
-    return rows2.filter(holds).map((row) => row.n);
+    return { rows: rows2.slice(after).filter(holds).map((row) => row.n), until: rows2.length };
   }
 };
 
@@ -364,6 +366,7 @@ function choose(id) {
     about.value = null;
     times.value = null;
     matches.value = null;
+    searched = 0;
     opened.value = /* @__PURE__ */ new Set();
     selected.value = 0;
     line.value = null;
@@ -381,19 +384,25 @@ function take({ rows: more, rules: broken, ...rest }) {
     about.value = rest;
     if (more.length > 0) version.value += 1;
   });
-  if (more.length > 0 && filter.value.words.length > 0) void search();
+  if (more.length > 0 && filter.value.words.length > 0 && matches.value !== null) void search(searched);
 }
 async function look() {
   times.value = await source.times();
 }
 var searches = 0;
-async function search() {
+var searched = 0;
+async function search(after = 0) {
   const mine = ++searches;
-  const got = new Set(await source.search(query.value));
-  if (mine === searches) matches.value = got;
+  const got = await source.search(query.value, after);
+  if (mine !== searches) return;
+  const next = after === 0 ? /* @__PURE__ */ new Set() : new Set(matches.value);
+  for (const row of got.rows) next.add(row);
+  searched = got.until;
+  matches.value = next;
 }
 function setQuery(text) {
   query.value = text;
+  searched = 0;
   if (filter.value.words.length === 0 || filter.value.error !== "") matches.value = null;
   else void search();
 }

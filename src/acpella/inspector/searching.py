@@ -1,0 +1,128 @@
+"""Finds text in the lines of a recording, quickly: most lines are never decoded.
+
+What counts is the text of a message as a person sees it, in lower case (`searchable`). A word of plain
+characters stands in the file just as it does there, so the file is searched in large blocks. Only where that
+is not certain, a line is decoded.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import BinaryIO
+
+import msgspec
+
+from acpella._plain_json import as_dict
+
+__all__ = ["rows_with", "searchable"]
+
+BLOCK = 4 * 1024 * 1024
+"""Bytes that are looked at together."""
+
+_PLAIN = re.compile(r"[a-z0-9_./-]+(?: [a-z0-9_./-]+)*")
+"""What JSON does not write in another way."""
+
+_ODD = (b"\\u002", b"\\u003", b"\\u004", b"\\u005", b"\\u006", b"\\u007", b"\\/", b"\\u212a", b"\\u0130")
+_ODD_LETTERS = ("\u212a".encode(), "\u0130".encode())
+"""Plain characters that are written in another way, and letters whose lower case is a plain one."""
+
+_BEGIN = b'{"n":'
+_MESSAGE = b'"msg":'
+_ENVELOPE = 120
+"""Bytes before the message of a line."""
+
+_MORE = (b'"raw":', b'"cut":')
+"""What may stand behind the message."""
+
+
+def searchable(line: bytes) -> str:
+    """The text of a line as a person would search in it: characters, not their escapes."""
+    try:
+        entry = as_dict(msgspec.json.decode(line))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return line.decode("utf-8", "replace").lower()
+    body = entry.get("msg", entry.get("text", entry))
+    text = body if isinstance(body, str) else msgspec.json.encode(body).decode()
+    return text.lower()
+
+
+def rows_with(file: BinaryIO, offsets: Sequence[int], end: int, word: str, *, after: int = 0) -> set[int]:
+    """The numbers of the rows after one whose text holds a word, which is in lower case.
+
+    `offsets` are where the lines of the rows begin, `end` is where the last one does.
+    """
+    needle = max(_PLAIN.findall(word), key=len, default="").encode()
+    found: set[int] = set()
+    row, count = after, len(offsets)
+    while row < count:
+        start = offsets[row]
+        last = max(row + 1, bisect_right(offsets, start + BLOCK, row, count))
+        ends = [*offsets[row + 1 : last], offsets[last] if last < count else end]
+        file.seek(start)
+        block = _Block(file.read(ends[-1] - start), [0, *(each - start for each in ends)], needle)
+        found.update(row + 1 + index for index in block.rows_with(word))
+        row = last
+    return found
+
+
+class _Block:
+    """Some lines, and where they begin."""
+
+    def __init__(self, data: bytes, bounds: list[int], needle: bytes) -> None:
+        self._data = data
+        self._lower = data.lower()
+        self._bounds = bounds
+        self._needle = needle
+        self._has_escapes = b"\\" in data
+        self._has_more = any(name in data for name in _MORE)
+
+    def rows_with(self, word: str) -> set[int]:
+        """Counted from 0."""
+        if not self._needle:
+            every = range(len(self._bounds) - 1)
+            return {index for index in every if word in searchable(self._line(index))}
+        doubtful = self._odd_lines()
+        is_plain = self._needle == word.encode()
+        sure: set[int] = set()
+        at = self._lower.find(self._needle)
+        while at >= 0:
+            index = bisect_right(self._bounds, at) - 1
+            certain = self._is_in_message(index, at) if is_plain else None
+            if certain is None:
+                doubtful.add(index)
+            elif certain:
+                sure.add(index)
+            at = self._lower.find(self._needle, self._bounds[index + 1])
+        return sure | {index for index in doubtful - sure if word in searchable(self._line(index))}
+
+    def _odd_lines(self) -> set[int]:
+        """Lines that may have plain characters in another writing."""
+        odd = () if self._data.isascii() else _ODD_LETTERS
+        if self._has_escapes:
+            odd = (*odd, *_ODD)
+        lines: set[int] = set()
+        for needle in odd:
+            at = self._lower.find(needle)
+            while at >= 0:
+                index = bisect_right(self._bounds, at) - 1
+                lines.add(index)
+                at = self._lower.find(needle, self._bounds[index + 1])
+        return lines
+
+    def _is_in_message(self, index: int, at: int) -> bool | None:
+        """Whether the needle, which is in the line, is in its message; None if that is not certain."""
+        lower, begin, end = self._lower, self._bounds[index], self._bounds[index + 1]
+        message = lower.find(_MESSAGE, begin, min(begin + _ENVELOPE, end))
+        if message < 0 or not lower.startswith(_BEGIN, begin):
+            return None
+        if self._has_more and any(lower.find(name, message, end) >= 0 for name in _MORE):
+            return None
+        if at < message + len(_MESSAGE):
+            at = lower.find(self._needle, message + len(_MESSAGE), end)
+            if at < 0:
+                return False
+        # it may be a piece of an escape
+        return None if self._has_escapes and b"\\" in lower[at - 5 : at] else True
+
+    def _line(self, index: int) -> bytes:
+        return self._data[self._bounds[index] : self._bounds[index + 1]]
