@@ -35,6 +35,12 @@ def _any_of(words: Iterable[bytes]) -> bytes:
 
 _ANY_HINT = re.compile(_any_of(_HINTS))
 
+PLAIN_SIZE = 64
+"""Characters of a text that is worth remembering as harmless: names of fields, ids, methods."""
+
+PLAIN_TEXTS = 4096
+"""Texts that are remembered. Without a limit, a peer could fill the memory."""
+
 
 class Redactor:
     """Replaces each secret by `<secret 1>`, `<secret 2>`, …: the same secret by the same name.
@@ -47,18 +53,28 @@ class Redactor:
         """How many values were replaced."""
         self._names: dict[str, str] = {}
         self._remembered: list[tuple[str, bytes]] = []
+        self._plain: set[str] = set()  # texts that hold no secret, most of all the names of fields
 
     def may_hold_secrets(self, line: bytes) -> bool:
         """Whether a line must be decoded to be checked. Most lines are harmless at first sight."""
-        lower = line.lower()
-        if len(line) < SHORT:
-            hinted = _ANY_HINT.search(lower) is not None
-        else:
-            hinted = any(hint in lower for hint in _HINTS)
-        return hinted or any(each in line for _, each in self._remembered)
+        return _is_hinted(line) or any(each in line for _, each in self._remembered)
 
     def text(self, text: str) -> str:
         """A line that is not a message, or a string of one."""
+        if text in self._plain:
+            return text
+        # other letters may be equal to ours where case does not count, so that only ASCII is certain
+        if text.isascii() and not _is_hinted(text.encode()):
+            safe = self._forget(text)
+        else:
+            safe = self._search(text)
+        if safe == text and len(text) <= PLAIN_SIZE:
+            if len(self._plain) >= PLAIN_TEXTS:
+                self._plain.clear()
+            self._plain.add(text)
+        return safe
+
+    def _search(self, text: str) -> str:
         if text[:1] in ("{", "[", '"') and len(text) > 1:  # JSON in a string, or what an agent logs
             text = self._json(text)
         return self._forget(redact(text, self._hide))
@@ -124,6 +140,7 @@ class Redactor:
         if name is None:
             name = self._names[secret] = f"<secret {len(self._names) + 1}>"
             if remember and len(self._remembered) < REMEMBERED and len(secret) >= 8 and not secret.isalpha():
+                self._plain.clear()
                 self._remembered.append((secret, msgspec.json.encode(secret)[1:-1]))
         return name
 
@@ -133,6 +150,13 @@ class Redactor:
                 self.hidden += text.count(secret)
                 text = text.replace(secret, self._names[secret])
         return text
+
+
+def _is_hinted(text: bytes) -> bool:
+    lower = text.lower()
+    if len(text) < SHORT:
+        return _ANY_HINT.search(lower) is not None
+    return any(hint in lower for hint in _HINTS)
 
 
 def looks_random(text: str) -> bool:

@@ -191,3 +191,11 @@ def test_anonymous_recordings_do_not_tell_who_and_where(
     )
     assert lines[3]["msg"] == {"changes": {"<cwd 2>/a.py": 1}}
     assert lines[4]["text"] == "<home>/.config is missing; see /somewhere/brunhildes/x"
+
+
+def test_a_text_that_was_harmless_is_looked_at_again_when_its_words_become_a_secret() -> None:
+    redactor = Redactor()
+    message = {"text": "see kiwi-4711-x"}
+    assert redactor.message(message) == message
+    redactor.message({"api_key": "kiwi-4711-x"})
+    assert redactor.message(message) == {"text": "see <secret 1>"}
