@@ -2,7 +2,7 @@
 
 from sample_agent import SampleAgent
 
-from acpella.check import FAKE_MODEL, AgentCheck, Profile, Report, Selection
+from acpella.check import FAKE_MODEL, AgentCheck, CheckSelection, Profile, Report
 from acpella.client.targets import InProcess
 
 PROFILE = Profile({**FAKE_MODEL, "plan": "!plan", "elicit": "!elicit"})
@@ -17,7 +17,7 @@ async def check_sample(
         lambda directory: InProcess(SampleAgent(defect, kept)),
         "sample",
         profile=profile,
-        selection=Selection(only),
+        selection=CheckSelection(only),
         patience=patience,
     )
     return await check.run()

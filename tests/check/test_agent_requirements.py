@@ -9,7 +9,7 @@ from agent_defects import READ
 from sample_agent import SampleAgent
 from sample_check import check_sample
 
-from acpella.check import AGENT_AREAS, AgentCheck, Area, Auditor, Result, Selection
+from acpella.check import AGENT_AREAS, AgentCheck, Area, Auditor, CheckSelection, Result
 from acpella.client.targets import InProcess
 from acpella.testing import FaultyChannel, faults
 from acpella.transport import ProcessChannel
@@ -53,7 +53,7 @@ async def test_an_agent_that_takes_long_to_start_is_not_called_silent() -> None:
     check = AgentCheck(
         lambda directory: FaultyChannel(InProcess(SampleAgent()), faults.delay(1.5, way="in")),
         "sample",
-        selection=Selection(ids),
+        selection=CheckSelection(ids),
         patience=1,
     )
     report = await check.run()
@@ -85,7 +85,7 @@ async def run_process(defect: str) -> Result:
     check = AgentCheck(
         lambda directory: ProcessChannel([sys.executable, str(SAMPLE), defect]),
         "sample",
-        selection=Selection(("messages.exit-at-end",)),
+        selection=CheckSelection(("messages.exit-at-end",)),
     )
     return (await check.run()).results[0]
 

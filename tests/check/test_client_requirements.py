@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sample_client import FATAL, IGNORED, SampleClient
 
-from acpella.check import CLIENT_AREAS, Area, Auditor, ClientCheck, Report, Selection
+from acpella.check import CLIENT_AREAS, Area, Auditor, CheckSelection, ClientCheck, Report
 from acpella.transport import memory_pair
 
 pytestmark = pytest.mark.anyio
@@ -62,7 +62,7 @@ async def check_client(
 ) -> Report:
     """Lead the sample client through the scenarios, over channels in memory."""
     here, there = memory_pair()
-    check = ClientCheck(selection=Selection(only), patience=patience)
+    check = ClientCheck(selection=CheckSelection(only), patience=patience)
     client = SampleClient(defect, str(directory), bare=bare, prompt=prompt)
     async with asyncio.TaskGroup() as both:
         both.create_task(check.serve(here))

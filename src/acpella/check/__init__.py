@@ -15,7 +15,7 @@ from .profile import FAKE_MODEL, NEEDS, Profile
 from .recorded import check_recording
 from .requirement import Area, Requirement
 from .results import CannotJudge, Report, Result
-from .runner import AgentCheck, Selection
+from .runner import AgentCheck, CheckSelection
 from .sets import frozen_set, set_names
 
 __all__ = [
@@ -36,7 +36,7 @@ __all__ = [
     "Report",
     "Requirement",
     "Result",
-    "Selection",
+    "CheckSelection",
     "Tally",
     "check_recording",
     "frozen_set",

@@ -14,10 +14,10 @@ from .auditor import Auditor
 from .client import AREAS
 from .conversation import Frame, as_list, as_object
 from .lead import Lead
-from .link import Failed, Gone, Link, NotOffered, Refusal, Unproved
+from .link import Failed, Gone, Link, LinkRefusal, NotOffered, Unproved
 from .requirement import Area, Scenario
 from .results import Outcome, Report, Result, shown_frames
-from .runner import Selection, audit_results
+from .runner import CheckSelection, audit_results
 
 __all__ = ["ClientCheck"]
 
@@ -49,12 +49,12 @@ class ClientCheck:
     def __init__(
         self,
         *,
-        selection: Selection | None = None,
+        selection: CheckSelection | None = None,
         version: int | None = None,
         patience: float = PATIENCE,
         areas: Sequence[Area] = AREAS,
     ) -> None:
-        chosen = selection or Selection()
+        chosen = selection or CheckSelection()
         self._areas = areas
         self._audits = [a for area in areas for a in area.audits if chosen.has(a.requirement)]
         self._reported = [s for area in areas for s in area.scenarios if chosen.has(s.requirement)]
@@ -129,7 +129,7 @@ class ClientCheck:
     async def _load(self, frame: Frame) -> Any:
         id = frame.session or ""
         if id not in self._told:
-            raise Refusal(-32002, "Resource not found")
+            raise LinkRefusal(-32002, "Resource not found")
         for update in self._told[id]:
             self._link.notify("session/update", {"sessionId": id, "update": update})
         return {"modes": MODES, "configOptions": OPTIONS}

@@ -16,8 +16,8 @@ __all__ = [
     "Elicitation",
     "Frame",
     "Kind",
-    "Session",
-    "ToolCall",
+    "ObservedSession",
+    "ObservedToolCall",
     "Way",
     "as_list",
     "as_object",
@@ -127,7 +127,7 @@ class Frame:
 
 
 @dataclass(slots=True)
-class ToolCall:
+class ObservedToolCall:
     """A tool call as far as it was told."""
 
     id: str
@@ -150,7 +150,7 @@ class Elicitation:
 
 
 @dataclass(slots=True)
-class Session:
+class ObservedSession:
     """A session as far as it was told."""
 
     id: str
@@ -171,8 +171,8 @@ class Session:
     modes: dict[str, Any] | None = None
     options: list[Any] | None = None
     commands: list[Any] | None = None
-    tools: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
-    recent_tools: deque[ToolCall] = field(default_factory=deque[ToolCall])
+    tools: dict[str, ObservedToolCall] = field(default_factory=dict[str, ObservedToolCall])
+    recent_tools: deque[ObservedToolCall] = field(default_factory=deque[ObservedToolCall])
     turn_tools: set[str] = field(default_factory=set[str])
     """The tool calls of the turn that runs or ran last."""
     message_kinds: dict[str, str] = field(default_factory=dict[str, str])
@@ -210,7 +210,7 @@ class Conversation:
         """What the agent announced."""
         self.auth_methods: list[dict[str, Any]] = []
         self.logged_in: bool = False
-        self.sessions: dict[str, Session] = {}
+        self.sessions: dict[str, ObservedSession] = {}
         self.subagents: set[str] = set()
         self.terminals: dict[str, str] = {}
         """`open`, `killed` or `released`."""
@@ -235,7 +235,7 @@ class Conversation:
         """Whether a session may be there whose id is not yet known."""
         return any(f.method in ("session/new", "session/fork") for f in self.pending["out"].values())
 
-    def session_of(self, frame: Frame) -> Session | None:
+    def session_of(self, frame: Frame) -> ObservedSession | None:
         """The session that a frame is about, if it is known."""
         return self.sessions.get(frame.session or "")
 
@@ -309,14 +309,14 @@ class Conversation:
             self.initialize = frame
             self.client = as_object(frame.params.get("clientCapabilities"))
         elif frame.method == "session/load" and frame.session is not None:
-            session = self.sessions.setdefault(frame.session, Session(frame.session, frame))
+            session = self.sessions.setdefault(frame.session, ObservedSession(frame.session, frame))
             session.loading = frame
         elif frame.method == "session/resume" and frame.session is not None:
-            session = self.sessions.setdefault(frame.session, Session(frame.session, frame))
+            session = self.sessions.setdefault(frame.session, ObservedSession(frame.session, frame))
             session.loading = frame
         elif frame.method == "session/prompt" and frame.session is not None:
             # one that was never opened is known from now on: the agent may speak of what it is asked about
-            session = self.sessions.setdefault(frame.session, Session(frame.session, None))
+            session = self.sessions.setdefault(frame.session, ObservedSession(frame.session, None))
             if session.prompt is not None:
                 return
             session.prompt = frame
@@ -337,14 +337,14 @@ class Conversation:
         elif frame.method == "session/update" and session is not None:
             self._update(session, frame)
         elif frame.method == "session/update" and frame.session and self.is_creating():
-            session = self.sessions.setdefault(frame.session, Session(frame.session, None))
+            session = self.sessions.setdefault(frame.session, ObservedSession(frame.session, None))
             self._update(session, frame)
         elif frame.method == "elicitation/complete":
             elicitation = self.elicitations.get(str(frame.params.get("elicitationId")))
             if elicitation is not None:
                 elicitation.open = False
 
-    def _update(self, session: Session, frame: Frame) -> None:
+    def _update(self, session: ObservedSession, frame: Frame) -> None:
         update = frame.update
         match frame.update_kind:
             case "tool_call":
@@ -366,13 +366,15 @@ class Conversation:
             case _:
                 pass
 
-    def _tell_tool(self, session: Session, update: dict[str, Any], frame: Frame, *, announced: bool) -> None:
+    def _tell_tool(
+        self, session: ObservedSession, update: dict[str, Any], frame: Frame, *, announced: bool
+    ) -> None:
         id = update.get("toolCallId")
         if not isinstance(id, str):
             return
         call = session.tools.get(id)
         if call is None:
-            call = session.tools[id] = ToolCall(id, frame, announced)
+            call = session.tools[id] = ObservedToolCall(id, frame, announced)
             call.repeated = session.loading is not None
             session.recent_tools.append(call)
             if len(session.recent_tools) > KEPT_CALLS:
@@ -411,7 +413,7 @@ class Conversation:
                 self.logged_in = True
             case "session/new" | "session/fork":
                 if isinstance(id := result.get("sessionId"), str):
-                    session = self.sessions.setdefault(id, Session(id, request))
+                    session = self.sessions.setdefault(id, ObservedSession(id, request))
                     session.setup = request
                     session.closed = False
                     self._set_up(session, request, result)
@@ -437,7 +439,7 @@ class Conversation:
             case _:
                 pass
 
-    def _set_up(self, session: Session, request: Frame, result: dict[str, Any]) -> None:
+    def _set_up(self, session: ObservedSession, request: Frame, result: dict[str, Any]) -> None:
         session.cwd = str(request.params.get("cwd", ""))
         if isinstance(result.get("modes"), dict):
             session.modes = result["modes"]

@@ -16,7 +16,7 @@ from acpella.rpc.framing import Broken, Framer
 from .auditor import Auditor
 from .conversation import Conversation, Frame, Way
 
-__all__ = ["Answer", "Failed", "Gone", "Link", "NotOffered", "Refusal", "TimedOut", "Unproved"]
+__all__ = ["Answer", "Failed", "Gone", "Link", "NotOffered", "LinkRefusal", "TimedOut", "Unproved"]
 
 MAX_FRAME = 128 * 1024 * 1024
 """Bytes of a message. Without it, a peer that never ends its line fills the memory."""
@@ -33,7 +33,7 @@ FIRST_SHARE = 3
 WRITE_HIGH = 4 * 1024 * 1024
 
 Answer = Callable[[Frame], Awaitable[Any]]
-"""Answers a request of the peer with a result; raises `Refusal` for an error."""
+"""Answers a request of the peer with a result; raises `LinkRefusal` for an error."""
 
 
 class Failed(AcpellaError):
@@ -66,7 +66,7 @@ class Unproved(AcpellaError):
     """The peer could not be brought to do what the requirement is about."""
 
 
-class Refusal(AcpellaError):
+class LinkRefusal(AcpellaError):
     """An error to answer a request with."""
 
     def __init__(self, code: int, message: str) -> None:
@@ -291,9 +291,9 @@ class Link:
         reply: dict[str, Any] = {"jsonrpc": "2.0", "id": frame.id}
         try:
             if answer is None:
-                raise Refusal(-32601, f"Method not found: {frame.method}")
+                raise LinkRefusal(-32601, f"Method not found: {frame.method}")
             reply["result"] = await answer(frame)
-        except Refusal as refusal:
+        except LinkRefusal as refusal:
             reply["error"] = {"code": refusal.code, "message": refusal.message}
         except Exception as error:
             self.own_errors.append(error)

@@ -16,13 +16,13 @@ from acpella.rpc import Channel
 
 from .auditor import Auditor
 from .conversation import Conversation, Frame, as_list, as_object
-from .link import Failed, Link, NotOffered, Refusal, Unproved
+from .link import Failed, Link, LinkRefusal, NotOffered, Unproved
 from .profile import Profile
 
 if TYPE_CHECKING:
     from acpella.local import Terminal
 
-__all__ = ["CANCEL_TIMES", "FULL", "Probe", "Turn", "exists", "message_text"]
+__all__ = ["CANCEL_TIMES", "FULL", "Probe", "ProbedTurn", "exists", "message_text"]
 
 FULL: dict[str, Any] = {
     "fs": {"readTextFile": True, "writeTextFile": True},
@@ -42,7 +42,7 @@ CANCEL_TIMES = (0.0, 0.02, 0.3)
 """Seconds between a prompt and its cancel, tried one after the other until the cancel comes in time."""
 
 
-class Turn:
+class ProbedTurn:
     """A prompt and what came of it."""
 
     def __init__(self, probe: "Probe", request: Frame, mark: int) -> None:
@@ -110,7 +110,7 @@ class Probe:
         """Files that differ from those on disk, as unsaved changes in an editor do."""
         self._terminals: dict[str, Terminal] = {}
         self._numbers = itertools.count(1)
-        self._turns: list[Turn] = []
+        self._turns: list[ProbedTurn] = []
         answers = self.link.answers
         answers["session/request_permission"] = self._permit
         answers["fs/read_text_file"] = self._read
@@ -153,14 +153,14 @@ class Probe:
             raise Failed("no session was made", reply.request, reply)
         return id
 
-    def begin(self, session: str, prompt: str | list[dict[str, Any]], **more: Any) -> Turn:
+    def begin(self, session: str, prompt: str | list[dict[str, Any]], **more: Any) -> ProbedTurn:
         """Send a prompt without waiting for its end."""
         blocks = [{"type": "text", "text": prompt}] if isinstance(prompt, str) else prompt
         mark = self.link.mark()
         request = self.link.begin("session/prompt", {"sessionId": session, "prompt": blocks, **more})
-        return Turn(self, request, mark)
+        return ProbedTurn(self, request, mark)
 
-    async def prompt(self, session: str, prompt: str | list[dict[str, Any]], **more: Any) -> Turn:
+    async def prompt(self, session: str, prompt: str | list[dict[str, Any]], **more: Any) -> ProbedTurn:
         """Send a prompt and wait for its end, which must not be an error."""
         turn = self.begin(session, prompt, **more)
         answer = await turn.end()
@@ -168,14 +168,14 @@ class Probe:
             raise Failed("the prompt was answered with an error", turn.request, answer)
         return turn
 
-    async def begin_and_cancel(self, session: str, words: str, pause: float, times: int) -> Turn:
+    async def begin_and_cancel(self, session: str, words: str, pause: float, times: int) -> ProbedTurn:
         """A prompt and its cancels: in one piece without a pause, so that quick turns are caught, too."""
         prompt = {"sessionId": session, "prompt": [{"type": "text", "text": words}]}
         cancel = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}}
         messages = [self.link.request_message("session/prompt", prompt), *[cancel] * times]
         mark = self.link.mark()
         if pause:
-            turn = Turn(self, self.link.send(messages[0]), mark)
+            turn = ProbedTurn(self, self.link.send(messages[0]), mark)
             await asyncio.sleep(pause)
             for message in messages[1:]:
                 self.link.send(message)
@@ -183,13 +183,13 @@ class Probe:
         lines = [msgspec.json.encode(message) for message in messages]
         frames = [self.link.note(line) for line in lines]
         self.link.write(b"".join(line + b"\n" for line in lines))
-        return Turn(self, frames[0], mark)
+        return ProbedTurn(self, frames[0], mark)
 
-    async def hello(self, session: str) -> Turn:
+    async def hello(self, session: str) -> ProbedTurn:
         """A turn of the plainest kind."""
         return await self.prompt(session, self.profile.text("hello"))
 
-    async def provoke(self, session: str, need: str, **values: str) -> Turn:
+    async def provoke(self, session: str, need: str, **values: str) -> ProbedTurn:
         """Send the prompt that brings the agent to do something, and wait for the end.
 
         Raises:
@@ -216,7 +216,7 @@ class Probe:
         if not reply.is_error:
             return  # that is another requirement's business
 
-    async def busy(self, turn: Turn) -> None:
+    async def busy(self, turn: ProbedTurn) -> None:
         """A turn has begun to work.
 
         Raises:
@@ -237,7 +237,7 @@ class Probe:
         if [f for f in turn.frames if f.request is turn.request]:
             raise Unproved("the turn had ended before anything could be done with it")
 
-    async def asked(self, turn: Turn) -> Frame:
+    async def asked(self, turn: ProbedTurn) -> Frame:
         """The agent asks for permission in a turn.
 
         Raises:
@@ -305,7 +305,7 @@ class Probe:
         if self.permission == "cancel":
             return {"outcome": {"outcome": "cancelled"}}
         if self.permission == "error":
-            raise Refusal(-32603, "Internal error")
+            raise LinkRefusal(-32603, "Internal error")
         if self.permission == "unknown":
             return {"outcome": {"outcome": "selected", "optionId": "acpella-never-offered-this"}}
         kinds = [f"{self.permission}_once", f"{self.permission}_always"]
@@ -329,7 +329,7 @@ class Probe:
     async def _write(self, frame: Frame) -> Any:
         path = Path(str(frame.params.get("path", "")))
         if not path.is_relative_to(self.directory):
-            raise Refusal(-32602, f"{path} is outside of the session's directory")
+            raise LinkRefusal(-32602, f"{path} is outside of the session's directory")
         _write_file(path, str(frame.params.get("content", "")))
         return {}
 
@@ -347,7 +347,7 @@ class Probe:
                 output_byte_limit=limit if isinstance(limit, int) else None,
             )
         except CommandError as error:
-            raise Refusal(-32603, str(error)) from None
+            raise LinkRefusal(-32603, str(error)) from None
         id = f"terminal-{next(self._numbers)}"
         self._terminals[id] = terminal
         return {"terminalId": id}
@@ -355,7 +355,7 @@ class Probe:
     def _terminal(self, frame: Frame) -> "Terminal":
         terminal = self._terminals.get(str(frame.params.get("terminalId")))
         if terminal is None:
-            raise Refusal(-32002, "Resource not found: no such terminal")
+            raise LinkRefusal(-32002, "Resource not found: no such terminal")
         return terminal
 
     async def _terminal_output(self, frame: Frame) -> Any:
@@ -381,7 +381,7 @@ class Probe:
 
     async def _elicit(self, frame: Frame) -> Any:
         if self.elicitation == "error":
-            raise Refusal(-32603, "Internal error")
+            raise LinkRefusal(-32603, "Internal error")
         return {"action": self.elicitation}
 
 
@@ -394,7 +394,7 @@ def _file_text(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError:
-        raise Refusal(-32002, f"Resource not found: {path}") from None
+        raise LinkRefusal(-32002, f"Resource not found: {path}") from None
 
 
 def _write_file(path: Path, text: str) -> None:

@@ -10,7 +10,7 @@ from .auditor import Auditor
 from .client import AREAS as CLIENT_AREAS
 from .requirement import Area, Side
 from .results import Report
-from .runner import Selection, audit_results
+from .runner import CheckSelection, audit_results
 
 __all__ = ["check_recording"]
 
@@ -18,7 +18,7 @@ __all__ = ["check_recording"]
 def check_recording(
     path: str | os.PathLike[str],
     *,
-    selection: Selection | None = None,
+    selection: CheckSelection | None = None,
     damaged: Callable[[Damaged], None] | None = None,
 ) -> list[Report]:
     """A report about the agent and one about the client.
@@ -28,7 +28,7 @@ def check_recording(
         OSError: it cannot be read.
         ValueError: it holds no conversation.
     """
-    chosen = selection or Selection()
+    chosen = selection or CheckSelection()
     sides: dict[Side, tuple[Area, ...]] = {"agent": AGENT_AREAS, "client": CLIENT_AREAS}
     audits = {
         side: [a for area in areas for a in area.audits if chosen.has(a.requirement)]

@@ -22,7 +22,7 @@ from .profile import Profile
 from .requirement import Area, Audit, Requirement, Scenario, Transport
 from .results import CannotJudge, Report, Result, shown_frames
 
-__all__ = ["AgentCheck", "Progress", "Selection", "audit_results"]
+__all__ = ["AgentCheck", "Progress", "CheckSelection", "audit_results"]
 
 START_TIME = 60.0
 """Seconds for the first answer. Some agents download or compile something first."""
@@ -41,7 +41,7 @@ Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
-class Selection:
+class CheckSelection:
     """Which requirements are checked: ids, or beginnings of ids up to a dot."""
 
     only: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class AgentCheck:
     target: str
     transport: Transport = "stdio"
     profile: Profile = field(default_factory=Profile)
-    selection: Selection = field(default_factory=Selection)
+    selection: CheckSelection = field(default_factory=CheckSelection)
     patience: float = 20.0
     jobs: int = 2
     script: Sequence[str] = ()

@@ -4,7 +4,7 @@ import asyncio
 
 from acpella.check.conversation import Frame
 from acpella.check.link import Failed, Unproved
-from acpella.check.probe import CANCEL_TIMES, Probe, Turn
+from acpella.check.probe import CANCEL_TIMES, Probe, ProbedTurn
 from acpella.check.requirement import Area
 
 __all__ = ["AREA"]
@@ -12,7 +12,7 @@ __all__ = ["AREA"]
 AREA = Area("cancel", "agent", "Cancelling", page="prompt-turn")
 
 
-async def _cancelled(probe: Probe, *, times: int = 1) -> tuple[Turn, Frame, float]:
+async def _cancelled(probe: Probe, *, times: int = 1) -> tuple[ProbedTurn, Frame, float]:
     """A turn that was cancelled in time; the seconds are those from the cancel to the answer.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from acpella.check.conversation import Conversation, Frame, as_list, as_object
 from acpella.check.link import Failed, Unproved
-from acpella.check.probe import Probe, Turn, exists
+from acpella.check.probe import Probe, ProbedTurn, exists
 from acpella.check.requirement import OK, Area, Verdict
 from acpella.check.shapes import declare_call
 from acpella.schema import methods as m
@@ -52,7 +52,7 @@ def in_turn(frame: Frame, talk: Conversation) -> Verdict:
     return OK if session.prompt is not None else "a question was asked while no turn ran"
 
 
-async def _run_permission_turn(probe: Probe, answer: str) -> tuple[Turn, str, Frame]:
+async def _run_permission_turn(probe: Probe, answer: str) -> tuple[ProbedTurn, str, Frame]:
     """A turn in which the agent asks before it makes a file; the file's path and the question."""
     path = str(probe.new_path())
     probe.permission = answer

@@ -240,9 +240,9 @@ def _progress(done: int, total: int, what: str) -> None:
 
 
 def _selection(arguments: argparse.Namespace) -> Any:
-    from acpella.check import Selection
+    from acpella.check import CheckSelection
 
-    return Selection(_words(arguments.only), _words(arguments.skip))
+    return CheckSelection(_words(arguments.only), _words(arguments.skip))
 
 
 def _words(values: list[str]) -> tuple[str, ...]:

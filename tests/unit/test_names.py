@@ -1,0 +1,90 @@
+"""One word for one thing: what names in the code may not be, and what the glossary must hold."""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ROOT / "src" / "acpella"
+
+SAY_NOTHING = frozenset(("told", "found", "kept", "shown", "said", "given", "made", "gone", "heard", "meant"))
+"""Participles that would fit every value. A noun says what is there."""
+
+SAME_THING = {
+    "Codec": "one version of the protocol, as each side speaks it",
+    "CodecV1": "likewise",
+    "Conversation": "everything that two peers say: as it is scripted, checked, or held by a framework",
+    "Event": "what happened, in a recording and in a store",
+    "Finding": "of the check; the inspector shows the same",
+    "Frame": "one message: on its way, in a recording, in a check",
+    "Messages": "of a result; and a provider's interface, which is called that",
+    "Method": "of JSON-RPC, and one of ACP",
+    "ModelRequest": "what a model is asked; the test server receives the same",
+    "ProcessTree": "one for each family of systems, of which one is loaded",
+    "Request": "of HTTP, and of JSON-RPC",
+    "Result": "of a turn, and of a requirement",
+    "Rule": "of permissions, and of a script",
+    "Terminal": "of the protocol, and the one behind it on this machine",
+    "ToolUse": "what a model wants to be run; the test server answers with the same",
+    "Usage": "of a prompt, and of a model's answer",
+    "Vocabulary": "the methods that a connection knows; rpc says what it needs of them",
+    "Command": "of an agent for its user, and of a cluster",
+    "Page": "of the browser, and of a list",
+    "Profile": "what a server speaks, and what is checked",
+}
+"""Names without underscore that stand in several modules, and why they may."""
+
+
+@cache
+def modules() -> list[tuple[str, str, ast.Module]]:
+    """Path, text and tree of every module of the package."""
+    texts = [(path, path.read_text(encoding="utf-8")) for path in sorted(SOURCES.rglob("*.py"))]
+    return [(path.relative_to(SOURCES).as_posix(), text, ast.parse(text)) for path, text in texts]
+
+
+def locals_of(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and name of each parameter, and of each variable that is bound in a function."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    for node in (node for function in functions for node in ast.walk(function)):
+        if isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id
+
+
+def test_locals_are_named_for_what_they_hold() -> None:
+    vague = [
+        f"{path}:{line}: {name}"
+        for path, _, tree in modules()
+        for line, name in locals_of(tree)
+        if name in SAY_NOTHING
+    ]
+    assert not vague, "a noun would say what is there: " + ", ".join(vague)
+
+
+def test_a_class_has_its_name_for_itself() -> None:
+    names = Counter(
+        node.name
+        for _, _, tree in modules()
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert {name for name, count in names.items() if count > 1} == SAME_THING.keys()
+
+
+def test_the_protocol_version_is_written_once() -> None:
+    """The codecs have their own number, and a check of version 1 is of version 1."""
+    literal = re.compile(r"""protocol_?[vV]ersion["']?\)?\s*(?::|=|!=|==)\s*\d""")
+    owners = ("agent/codec/", "client/codec.py", "check/")
+    others = [path for path, text, _ in modules() if not path.startswith(owners) and literal.search(text)]
+    assert not others, f"`_protocol_versions.PROTOCOL_VERSION` has it: {others}"
+
+
+def test_the_glossary_names_modules_that_exist() -> None:
+    page = (ROOT / "docs" / "explanation" / "glossary.md").read_text(encoding="utf-8")
+    places = re.findall(r"`([a-z_/]+\.py|[a-z_/]+/)`", page)
+    assert places
+    assert [place for place in places if not (SOURCES / place).exists()] == []
