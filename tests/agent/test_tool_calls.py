@@ -13,7 +13,7 @@ import pytest
 from acpella.errors import LocalProtocolError, RequestCancelled
 from acpella.schema import Diff, ImageContent, TextContent
 from acpella.sessions import Store
-from agent.editor import TERMINAL, agent_of, editing, prompt_params, text
+from agent.editor import FS, TERMINAL, agent_of, editing, prompt_params, text
 
 pytestmark = pytest.mark.anyio
 
@@ -494,22 +494,28 @@ async def test_a_decision_that_cannot_be_written_holds_for_now(caplog: pytest.Lo
 async def test_a_waiting_permission_has_no_time_limit_and_can_be_answered_late() -> None:
     """A7: `editor_timeout` is for what needs no person."""
     asked = asyncio.Event()
-    answer = asyncio.Event()
+    limit_passed = asyncio.Event()
+
+    async def reply(turn: Any) -> str:
+        answer = asyncio.create_task(ask(turn))
+        await asked.wait()
+        with pytest.raises(TimeoutError):
+            await turn.files.read("a.py")  # sent behind the question, so its limit ends later
+        limit_passed.set()
+        return await answer
 
     async def late(params: Any) -> Any:
         asked.set()
-        await answer.wait()
+        await limit_passed.wait()
         return {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
 
-    async with editing(agent_of(ask, settings={"editor_timeout": 0.01})) as editor:
-        editor.on["session/request_permission"] = late
-        session = await editor.new()
-        prompt = asyncio.create_task(editor.call("session/prompt", prompt_params(session)))
-        await asked.wait()
-        await asyncio.sleep(0.05)  # well beyond that limit
-        assert not prompt.done()
-        answer.set()
-        assert (await prompt)["stopReason"] == "end_turn"
+    async def never(params: Any) -> Any:
+        await asyncio.Event().wait()
+
+    async with editing(agent_of(reply, settings={"editor_timeout": 0.01}), **FS) as editor:
+        editor.on |= {"session/request_permission": late, "fs/read_text_file": never}
+        answered = await editor.call("session/prompt", prompt_params(await editor.new()))
+        assert answered["stopReason"] == "end_turn"
         assert editor.said() == "yes"
 
 

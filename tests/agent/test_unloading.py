@@ -142,17 +142,21 @@ async def test_an_idle_session_is_unloaded_and_comes_back(store: Store) -> None:
         assert editor.said().endswith("two is number 2")
 
 
-async def test_without_a_store_sessions_are_never_unloaded() -> None:
+async def test_without_a_store_sessions_are_never_unloaded(store: Store) -> None:
     async def reply(turn: Any) -> str:
         turn.session.state["count"] = turn.session.state.get("count", 0) + 1
         return str(turn.session.state["count"])
 
+    unloaded = asyncio.Event()
     settings = {"max_sessions": 1, "session_idle_timeout": 0.02}
-    async with editing(agent_of(reply, settings=settings)) as editor:
+    stored = conversing(store, settings={"session_idle_timeout": 0.05})
+    stored.on_close(lambda session: unloaded.set())
+    async with editing(agent_of(reply, settings=settings)) as editor, editing(stored) as other:
         session = await editor.new()
         await editor.prompt(session)
         await asyncio.gather(*(editor.new() for _ in range(5)))
-        await asyncio.sleep(0.1)
+        await other.prompt(await other.new())
+        await unloaded.wait()  # by then, one with a store would have been unloaded twice
         await editor.prompt(session)
         assert editor.said(session) == "12"
 

@@ -18,12 +18,22 @@ async def test_a_replay_that_begins_late_is_waited_for_if_nothing_came_before_th
     monkeypatch.setattr(replay, "SILENT_QUIET", 3600)
     monkeypatch.setattr(replay, "REPLAY_WITHIN", 3600)
     count = before
+    polls = 0
+    polled_often = asyncio.Event()
+
+    def updates() -> int:
+        nonlocal polls
+        polls += 1
+        if polls > 20:
+            polled_often.set()
+        return count
+
     async with asyncio.timeout(20):
-        waiting = asyncio.create_task(replay.until_quiet(lambda: count))
+        waiting = asyncio.create_task(replay.until_quiet(updates))
         if before:
             await waiting  # it has told all
             return
-        await asyncio.sleep(0.1)  # much longer than QUIET
+        await polled_often.wait()  # each time after another QUIET
         assert not waiting.done()
         count += 1
         await waiting

@@ -19,7 +19,7 @@ REPLAY_WITHIN = 10.0
 
 
 async def until_quiet(count: Callable[[], int], *, busy: Callable[[], bool] = lambda: False) -> None:
-    """Wait for the rest of a replay. `heard` counts updates, `busy` tells if some wait to be counted."""
+    """Wait for the rest of a replay. `count` counts updates, `busy` tells if some wait for it."""
     loop = asyncio.get_running_loop()
     before, since = count(), loop.time()
     deadline, needed = since + REPLAY_WITHIN, QUIET if before else SILENT_QUIET

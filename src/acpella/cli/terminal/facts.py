@@ -123,7 +123,7 @@ class ShownCalls:
         return call
 
     def fold(self, update: ToolCall | ToolCallUpdate, states: dict[str, ToolCallState]) -> ToolCallState:
-        """The call with this update. What only a permission request told is taken from `known`."""
+        """The call with this update. What only a permission request told is taken from `states`."""
         self._known = states
         call = self._calls.get(update.tool_call_id)
         if call is None:

@@ -190,7 +190,7 @@ class Owners:
     """Which user made which session, for commands that know no users."""
 
     def __init__(self, file: str = "", *, owners: Iterable[tuple[str, str]] = ()) -> None:
-        """`known` are sessions with their owners that somebody else remembered, the oldest first."""
+        """`owners` are sessions with their owners that somebody else remembered, the oldest first."""
         self._owners: OrderedDict[str, str] = OrderedDict(owners)
         self._file = Path(file).expanduser() if file else None
         if self._file is not None and self._file.exists():
