@@ -11,6 +11,7 @@ from acpella.server.targets import AgentTarget
 from acpella.sessions import MemoryStore
 from acpella.web.shared.host import About, AgentHost
 from acpella.web.shared.records import SessionRecords
+from acpella.web.shared.session import SharedSession
 
 pytestmark = pytest.mark.anyio
 
@@ -29,6 +30,11 @@ class Changes:
             while not is_so():
                 self._news.clear()
                 await self._news.wait()
+
+
+def told(session: SharedSession) -> bytes:
+    """What pages of it read."""
+    return b"\n".join(session.log.after(0, 1 << 20)[1])
 
 
 async def test_a_question_that_is_answered_at_one_node_is_asked_at_the_other_no_more() -> None:
@@ -52,14 +58,17 @@ async def test_a_question_that_is_answered_at_one_node_is_asked_at_the_other_no_
         prompt = {"sessionId": name, "prompt": [{"type": "text", "text": "go"}]}
         turn = asyncio.create_task(here.call("session/prompt", prompt))
         await changes.until(lambda: own.questions)
-        answer = await there.reopen(other, replay=True)
-        assert answer["_meta"]["acpella"]["turnRunning"] is True
+        await there.reopen(other, replay=True)
         await changes.until(lambda: other.questions)
+        assert other.turn_elsewhere is not None and b'"running":true' in told(other)
         number = next(iter(other.questions))
         chosen = Raw(b'{"outcome":{"outcome":"selected","optionId":"allow_once"}}')
         there.answer(other, number, by="ann", result=chosen)
         assert (await turn)["stopReason"] == "end_turn"
         await changes.until(lambda: not own.questions)
+        assert b'"elsewhere":true' in told(own)
+        await changes.until(lambda: other.state == "done")
+        assert b'"running":false,"result":{"stopReason":"end_turn"}' in told(other)
     finally:
         for host in hosts:
             await host.close()

@@ -39,6 +39,10 @@ export function fold(talk: Conversation, event: LogEvent): void {
       add(talk, { kind: "gone", reason: asText(event.reason), stderr: asText(event.stderr), ...base(talk, event.t) });
       talk.turn = null;
       return;
+    case "turn":
+      if (event.running !== true) return foldEnd(talk, event);
+      talk.turn = { since: talk.items.findLast((item) => item.kind === "prompt")?.at ?? event.t, by: "", elsewhere: true };
+      return;
     case "client": {
       const off = asList(event.off).map(asText).join(", ");
       add(talk, { kind: "note", text: `The agent was started again with a client ${off === "" ? "that can do everything" : `without ${off}`}`, ...base(talk, event.t) });
@@ -131,7 +135,7 @@ function endText(item: Item | undefined): void {
 function userChunk(talk: Conversation, update: Obj, at: number): void {
   const last = talk.items.at(-1);
   const one = block(asObj(update.content));
-  if (talk.turn !== null && talk.items.some((item) => item.kind === "prompt" && item.at >= talk.turn!.since)) return;
+  if (talk.turn !== null && talk.turn.elsewhere !== true && talk.items.some((item) => item.kind === "prompt" && item.at >= talk.turn!.since)) return;
   if (last?.kind === "prompt") {
     const before = last.blocks.at(-1);
     if (before?.type === "text" && one.type === "text") before.raw.text = asText(before.raw.text) + asText(one.raw.text);
@@ -225,6 +229,8 @@ function foldEnd(talk: Conversation, event: LogEvent): void {
   const result = asObj(event.result);
   const stop = asText(result.stopReason) || "end_turn";
   settle(talk, event.t, stop === "cancelled" ? "cancelled" : "unfinished");
+  // what looked like an answer at another place was the end of the turn
+  if (stop === "cancelled") for (const call of talk.calls.values()) if (call.at >= since && call.decision?.elsewhere === true) call.decision = { ...call.decision, elsewhere: false };
   const calls = talk.items.filter((item): item is ToolItem => item.kind === "tool" && item.at >= since);
   const files = new Set(calls.flatMap((call) => diffsOf(call).map((one) => asText(one.path))));
   add(talk, { kind: "end", stop, ms: asNumber(event.ms) ?? 0, usage: asObj(result.usage), calls: calls.length, files: [...files], ...base(talk, event.t) });
@@ -272,6 +278,7 @@ function foldAnswer(talk: Conversation, event: LogEvent): void {
   const decision = {
     by: typeof event.by === "string" ? event.by : null,
     ms: asNumber(event.ms) ?? 0,
+    elsewhere: event.elsewhere === true,
     name: asText(chosen?.name),
     optionKind: asText(chosen?.kind),
     cancelled: outcome.outcome !== "selected",
@@ -282,8 +289,8 @@ function foldAnswer(talk: Conversation, event: LogEvent): void {
     call.decision = decision;
     call.version++;
   } else if (question.method === "elicitation/create") {
-    const action = asText(asObj(event.result).action) || "cancel";
-    const words: Record<string, string> = { accept: "answered", decline: "declined", cancel: "left unanswered" };
+    const action = decision.elsewhere ? "elsewhere" : asText(asObj(event.result).action) || "cancel";
+    const words: Record<string, string> = { accept: "answered", decline: "declined", cancel: "left unanswered", elsewhere: "answered elsewhere" };
     const text = `“${asText(question.params.message)}” was ${words[action] ?? action}${decision.by ? ` by ${decision.by}` : ""}`;
     add(talk, { kind: "note", text, ...base(talk, event.t) });
   }

@@ -84,6 +84,8 @@ export type Item = PromptItem | TextItem | MediaItem | ToolItem | EndItem | Erro
 
 export interface Decision {
   by: string | null;
+  /** It was answered at another connection of the agent, which does not tell by whom. */
+  elsewhere: boolean;
   ms: number;
   name: string;
   optionKind: string;
@@ -139,6 +141,8 @@ export interface Command {
 export interface Turn {
   since: number;
   by: string;
+  /** Somebody runs it at another connection of the agent. */
+  elsewhere?: boolean;
 }
 
 export interface Conversation {

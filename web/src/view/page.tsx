@@ -77,6 +77,7 @@ function Head({ talk, isEmpty }: { talk: Talk | null; isEmpty: boolean }) {
       </div>
       <span class="where only-wide">{plain(welcome?.agent ?? "")}</span>
       <span class="where only-wide mono cut">{cwd}</span>
+      {entry?.branch && <span class="badge line only-wide branch" title="The branch of the directory"><Icon name="branch" size={12} /><span class="cut">{plain(entry.branch)}</span></span>}
       {people.length > 1 && (
         <button type="button" class="people" aria-label={people.map((one) => `${one.name} ${one.role === "observer" ? "watches" : "controls"}`).join(", ")} onClick={() => !panels.right.value && togglePanel()}>
           {[...people].sort((a, b) => Number(b.name === me) - Number(a.name === me)).slice(0, 4).map((one) => <Avatar key={one.name} name={one.name} />)}

@@ -157,6 +157,7 @@ export function PlusMinus({ added, removed }: { added: number; removed: number }
 }
 
 function decided(decision: Decision): ComponentChildren {
+  if (decision.elsewhere) return <>Answered elsewhere after {duration(decision.ms)}</>;
   if (decision.cancelled) return "Nobody answered; the turn was stopped";
   const words: Record<string, string> = { allow_once: "Allowed once", allow_always: "Always allowed", reject_once: "Rejected", reject_always: "Always rejected" };
   return <>{words[decision.optionKind] ?? `“${plain(decision.name)}”`}{decision.by !== null && <> by <b>{plain(decision.by)}</b></>} after {duration(decision.ms)}</>;

@@ -17,6 +17,7 @@ export interface Entry {
   waitsFor?: string | null;
   waitsTool?: string;
   people?: number;
+  branch?: string;
 }
 
 export interface Person {

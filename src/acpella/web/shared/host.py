@@ -62,9 +62,19 @@ class _Update(msgspec.Struct):
     update: Raw
 
 
+class _TurnNote(msgspec.Struct):
+    running: bool | None = msgspec.field(name="turnRunning", default=None)
+    stop_reason: str = msgspec.field(name="stopReason", default="end_turn")
+
+
+class _InfoMeta(msgspec.Struct):
+    acpella: _TurnNote = msgspec.field(default_factory=_TurnNote)
+
+
 class _Info(msgspec.Struct):
     kind: str = msgspec.field(name="sessionUpdate", default="")
     title: str | None = None
+    meta: _InfoMeta = msgspec.field(name="_meta", default_factory=_InfoMeta)
 
 
 class _Cancel(msgspec.Struct):
@@ -316,6 +326,8 @@ class AgentHost:
         session.is_open = True
         if state := as_object(result):
             session.note("state", state=state)
+        running = as_object(as_object(state.get("_meta")).get("acpella")).get("turnRunning") is True
+        session.note_turn_elsewhere(running=running)
 
     def prompt(self, session: SharedSession, prompt: SharedPrompt) -> None:
         """Take a prompt; it waits while a turn runs, and while the session is being opened."""
@@ -412,12 +424,22 @@ class AgentHost:
             return
         session = self.session(notification.session_id)
         session.note_update(notification.update)
+        if (
+            session.tells_turns
+            and session.opening is None
+            and b'"user_message_chunk"' in bytes(notification.update)
+        ):
+            session.note_turn_elsewhere(running=True)
         if b'"session_info_update"' in bytes(notification.update):
             try:
                 info = _read_info.decode(notification.update)
             except msgspec.DecodeError:
                 return
-            if info.kind == "session_info_update" and info.title and not session.is_named:
+            if info.kind != "session_info_update":
+                return
+            if (running := info.meta.acpella.running) is not None:
+                session.note_turn_elsewhere(running=running, stop_reason=info.meta.acpella.stop_reason)
+            if info.title and not session.is_named:
                 session.title = info.title[:500]
                 session.touch()
 
@@ -444,7 +466,7 @@ class AgentHost:
                 if question.request_id == request_id:
                     session.take_question(question.number)
                     self._side.refuse(request_id, RpcError("this is not asked any more", code=-32800))
-                    session.note_answer(question, by=None, result=None)
+                    session.note_answer(question, by=None, result=None, elsewhere=True)
 
     async def _serve(self, session: SharedSession, frame: Frame) -> None:
         assert frame.id is not None

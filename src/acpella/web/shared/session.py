@@ -13,6 +13,7 @@ from msgspec import Raw
 from acpella.errors import RpcError
 from acpella.rpc.relay import Frame
 
+from .branch import branch_of
 from .clock import now
 from .log import SessionLog
 from .viewer import Role, Viewer
@@ -58,6 +59,8 @@ class SharedSession:
         self.id_json: bytes = msgspec.json.encode(session_id)
         self.owner = owner
         self.cwd = cwd
+        self.branch: str = ""
+        """The branch that its directory is on; empty where there is none."""
         self.title: str = ""
         self.is_named = False
         """Whether a person gave it its title, which an agent does not change then."""
@@ -68,6 +71,10 @@ class SharedSession:
         self.questions: dict[int, SharedQuestion] = {}
         self.queue: deque[SharedPrompt] = deque()
         self.turn_since: float | None = None
+        self.turn_elsewhere: float | None = None
+        """Since when a turn runs that another client of the agent began."""
+        self.tells_turns = False
+        """Whether the agent tells of such turns."""
         self.ended: State = "idle"
         self.updated: float = now()
         self.is_open = False
@@ -86,7 +93,8 @@ class SharedSession:
     def state(self) -> State:
         if self.questions:
             return "waiting"
-        return "running" if self.turn_since is not None else self.ended
+        runs = self.turn_since is not None or self.turn_elsewhere is not None
+        return "running" if runs else self.ended
 
     def to_entry(self) -> dict[str, Any]:
         """For a list of sessions."""
@@ -100,11 +108,13 @@ class SharedSession:
             "owner": self.owner,
             "waitsFor": question.method if question is not None else None,
             "waitsTool": question.tool if question is not None else "",
+            "branch": self.branch,
             "people": len({viewer.principal for viewer in self.viewers}),
         }
 
     def touch(self) -> None:
         self.updated = now()
+        self.branch = branch_of(self.cwd)
         self._changed(self)
 
     # -- who is there --------------------------------------------------------------------------
@@ -172,7 +182,7 @@ class SharedSession:
             self.wake()
 
     def begin_turn(self, prompt: SharedPrompt) -> None:
-        self.turn_since = time.monotonic()
+        self.turn_since, self.turn_elsewhere = time.monotonic(), None
         params = prompt.frame.envelope.params
         try:
             blocks = msgspec.json.decode(params, type=_PromptParams).prompt
@@ -194,6 +204,21 @@ class SharedSession:
             self.note("end", result=envelope.result or Raw(b"null"), ms=took)
         self.touch()
 
+    def note_turn_elsewhere(self, *, running: bool, stop_reason: str = "end_turn") -> None:
+        """A turn that somebody began at another connection of the agent runs, or is over."""
+        self.tells_turns |= running
+        if running == (self.turn_elsewhere is not None) or (running and self.turn_since is not None):
+            return
+        if running:
+            self.turn_elsewhere = time.monotonic()
+            self.note("turn", running=True)
+        else:
+            since, self.turn_elsewhere = self.turn_elsewhere or 0.0, None
+            self.ended = "done"
+            took = int((time.monotonic() - since) * 1000)
+            self.note("turn", running=False, result={"stopReason": stop_reason}, ms=took)
+        self.touch()
+
     def ask(self, frame: Frame) -> None:
         """The agent asks people something."""
         assert frame.id is not None
@@ -212,13 +237,17 @@ class SharedSession:
             raise RpcError(text, code=-32004)
         return question
 
-    def note_answer(self, question: SharedQuestion, *, by: str | None, result: object) -> None:
+    def note_answer(
+        self, question: SharedQuestion, *, by: str | None, result: object, elsewhere: bool = False
+    ) -> None:
+        """A question is answered, or asked no more; `elsewhere`: at another connection of the agent."""
         waited = int((time.monotonic() - question.asked) * 1000)
         if by is not None:
             self._answered_by[question.number] = by
             if len(self._answered_by) > MAX_ANSWERED:
                 del self._answered_by[next(iter(self._answered_by))]
-        self.note("answered", q=question.number, by=by, result=result, ms=waited)
+        where = {"elsewhere": True} if elsewhere else {}
+        self.note("answered", q=question.number, by=by, result=result, ms=waited, **where)
         self.touch()
 
 

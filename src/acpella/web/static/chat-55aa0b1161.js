@@ -54,6 +54,10 @@ function fold(talk, event) {
       add(talk, { kind: "gone", reason: asText(event.reason), stderr: asText(event.stderr), ...base(talk, event.t) });
       talk.turn = null;
       return;
+    case "turn":
+      if (event.running !== true) return foldEnd(talk, event);
+      talk.turn = { since: talk.items.findLast((item) => item.kind === "prompt")?.at ?? event.t, by: "", elsewhere: true };
+      return;
     case "client": {
       const off = asList(event.off).map(asText).join(", ");
       add(talk, { kind: "note", text: `The agent was started again with a client ${off === "" ? "that can do everything" : `without ${off}`}`, ...base(talk, event.t) });
@@ -138,7 +142,7 @@ function endText(item) {
 function userChunk(talk, update, at) {
   const last = talk.items.at(-1);
   const one = block(asObj(update.content));
-  if (talk.turn !== null && talk.items.some((item) => item.kind === "prompt" && item.at >= talk.turn.since)) return;
+  if (talk.turn !== null && talk.turn.elsewhere !== true && talk.items.some((item) => item.kind === "prompt" && item.at >= talk.turn.since)) return;
   if (last?.kind === "prompt") {
     const before = last.blocks.at(-1);
     if (before?.type === "text" && one.type === "text") before.raw.text = asText(before.raw.text) + asText(one.raw.text);
@@ -230,6 +234,9 @@ function foldEnd(talk, event) {
   const result = asObj(event.result);
   const stop2 = asText(result.stopReason) || "end_turn";
   settle(talk, event.t, stop2 === "cancelled" ? "cancelled" : "unfinished");
+  if (stop2 === "cancelled") {
+    for (const call of talk.calls.values()) if (call.at >= since && call.decision?.elsewhere === true) call.decision = { ...call.decision, elsewhere: false };
+  }
   const calls = talk.items.filter((item) => item.kind === "tool" && item.at >= since);
   const files = new Set(calls.flatMap((call) => diffsOf(call).map((one) => asText(one.path))));
   add(talk, { kind: "end", stop: stop2, ms: asNumber(event.ms) ?? 0, usage: asObj(result.usage), calls: calls.length, files: [...files], ...base(talk, event.t) });
@@ -269,6 +276,7 @@ function foldAnswer(talk, event) {
   const decision = {
     by: typeof event.by === "string" ? event.by : null,
     ms: asNumber(event.ms) ?? 0,
+    elsewhere: event.elsewhere === true,
     name: asText(chosen?.name),
     optionKind: asText(chosen?.kind),
     cancelled: outcome.outcome !== "selected"
@@ -279,8 +287,8 @@ function foldAnswer(talk, event) {
     call.decision = decision;
     call.version++;
   } else if (question.method === "elicitation/create") {
-    const action = asText(asObj(event.result).action) || "cancel";
-    const words = { accept: "answered", decline: "declined", cancel: "left unanswered" };
+    const action = decision.elsewhere ? "elsewhere" : asText(asObj(event.result).action) || "cancel";
+    const words = { accept: "answered", decline: "declined", cancel: "left unanswered", elsewhere: "answered elsewhere" };
     const text = `“${asText(question.params.message)}” was ${words[action] ?? action}${decision.by ? ` by ${decision.by}` : ""}`;
     add(talk, { kind: "note", text, ...base(talk, event.t) });
   }
@@ -2853,6 +2861,10 @@ function PlusMinus({ added, removed }) {
   ] });
 }
 function decided(decision) {
+  if (decision.elsewhere) return jsxs13(Fragment11, { children: [
+    "Answered elsewhere after ",
+    duration(decision.ms)
+  ] });
   if (decision.cancelled) return "Nobody answered; the turn was stopped";
   const words = { allow_once: "Allowed once", allow_always: "Always allowed", reject_once: "Rejected", reject_always: "Always rejected" };
   return jsxs13(Fragment11, { children: [
@@ -3846,6 +3858,10 @@ function Head2({ talk, isEmpty }) {
     ] }),
     jsx19("span", { class: "where only-wide", children: plain(welcome?.agent ?? "") }),
     jsx19("span", { class: "where only-wide mono cut", children: cwd }),
+    entry?.branch && jsxs18("span", { class: "badge line only-wide branch", title: "The branch of the directory", children: [
+      jsx19(Icon, { name: "branch", size: 12 }),
+      jsx19("span", { class: "cut", children: plain(entry.branch) })
+    ] }),
     people.length > 1 && jsx19("button", { type: "button", class: "people", "aria-label": people.map((one) => `${one.name} ${one.role === "observer" ? "watches" : "controls"}`).join(", "), onClick: () => !panels.right.value && togglePanel(), children: [...people].sort((a, b) => Number(b.name === me) - Number(a.name === me)).slice(0, 4).map((one) => jsx19(Avatar, { name: one.name }, one.name)) }),
     !isEmpty && jsx19(IconButton, { icon: "panel", class: "only-wide", label: "Side panel", pressed: panels.right.value, onClick: togglePanel }),
     !isEmpty && jsxs18("span", { class: "menu-box", children: [
