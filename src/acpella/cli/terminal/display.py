@@ -45,12 +45,16 @@ class Display(Protocol):
 
 
 def open_screen(output: str, session: ClientSession, *, live: bool = True) -> Display:
-    """The screen for `-o simple` or `-o text`; on a terminal the latter is drawn, if rich is there.
+    """The screen for an output; `-o text` is drawn on a terminal, if rich is there.
 
     Without `live` it is line by line there, too: for when somebody else writes to the terminal as well.
     """
     if output == "simple":
         return Simple()
+    if output in ("json", "jsonl"):
+        from .document import NoDisplay
+
+        return NoDisplay()
     options: dict[str, Any] = {"find_terminal": session.terminal, "cwd": str(session.cwd)}
     if live and is_smart(sys.stdout):
         from importlib.util import find_spec

@@ -37,9 +37,10 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "-o",
         "--output",
-        choices=("text", "simple", "jsonl", "json"),
+        choices=("text", "simple", "json", "jsonl"),
         default="text",
-        help="text: answer and tool calls; simple: answer only; jsonl (or json): every frame of the protocol",
+        help="text: answer and tool calls; simple: answer only; json: one document when the turn is over; "
+        "jsonl: every message of the protocol, one in a line",
     )
     groups.agent.add_argument(
         "--list-commands", action="store_true", help="show the agent's slash commands and end"
@@ -70,6 +71,8 @@ def parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespa
         parser.error("--no-wait needs a session that stays: add --session NAME or --continue")
     if arguments.no_wait and arguments.list_commands:
         parser.error("--no-wait and --list-commands exclude each other")
+    if arguments.no_wait and arguments.output == "json":
+        parser.error("--no-wait has no result to print: leave out -o json, and ask `acpella status --json`")
     return arguments
 
 
@@ -103,7 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
     except (AcpellaError, TimeoutError, OSError, ValueError) as error:
         from ...failures import report
 
-        return report(error, silent=options.too_long, agent=_agent_option(options, entry))
+        agent = _agent_option(options, entry)
+        return report(error, silent=options.too_long, verbose=options.verbose, agent=agent)
     except KeyboardInterrupt:
         return exits.CANCELLED
 

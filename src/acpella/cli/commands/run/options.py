@@ -23,7 +23,7 @@ class RunOptions(ConversationOptions):
     @property
     def shows_frames(self) -> bool:
         """Whether stdout is for the frames of the protocol, and for nothing else."""
-        return self.output in ("jsonl", "json")
+        return self.output == "jsonl"
 
     @property
     def too_long(self) -> str:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from ... import exits
 from ...state.catalogue import title_of
 from ...terminal.interrupts import Interrupts
-from ...terminal.output import say, show
+from ...terminal.output import say, show, show_json
 from .options import RunOptions
 from .prompt import Prompt
 
 if TYPE_CHECKING:
-    from acpella.client import ClientSession, ClientSettings, ConnectedAgent, RemoteAgent
+    from acpella.client import ClientSession, ClientSettings, ConnectedAgent, RemoteAgent, Result
     from acpella.rpc import Channel
     from acpella.schema import (
         CreateElicitationRequest,
@@ -35,6 +35,9 @@ COMMANDS_WITHIN = 2.0
 
 async def limited(options: RunOptions, work: "Callable[[PromptRun], Awaitable[int]]") -> int:
     """Do it under the time limit, with Ctrl-C looked after; gives the exit code."""
+    from acpella.errors import AcpellaError
+
+    from ...failures import without_stderr
     from ...terminal.alerts import alerts_to
 
     run = PromptRun(options)
@@ -43,6 +46,10 @@ async def limited(options: RunOptions, work: "Callable[[PromptRun], Awaitable[in
         with alerts_to(run.warn, verbose=options.verbose):
             async with limit:
                 return await work(run)
+    except AcpellaError as error:
+        if run.showed_stderr:
+            raise without_stderr(error) from error
+        raise
     except TimeoutError as error:
         if limit.expired() and str(error):  # it did not even stop when the time was over
             raise TimeoutError(f"{options.too_long}: {error}") from error
@@ -61,6 +68,8 @@ class PromptRun:
         self.interrupts: Interrupts = Interrupts()
         self.sent: bool = False
         """Whether a prompt came into the session."""
+        self.showed_stderr: bool = False
+        """Whether the user has seen what the agent wrote to its stderr."""
         self._agent: ConnectedAgent | None = None
         self._screen: Display | None = None
         self._asker: Asker | None = None
@@ -119,6 +128,7 @@ class PromptRun:
         if self._agent is not None:
             self._agent.note_stderr(data)
         if self.options.verbose:
+            self.showed_stderr = True
             _pass_stderr(data)
 
     async def use(self, session: "ClientSession", prompt: Prompt) -> int:
@@ -126,7 +136,7 @@ class PromptRun:
         if self.options.save_session:
             Path(self.options.save_session).write_text(session.id + "\n", encoding="utf-8")  # noqa: ASYNC240 - once
         if self.options.list_commands:
-            return await _list_commands(session)
+            return await _list_commands(session, as_json=self.options.output == "json")
         await self.prepare(session)
         return await self._turn(session, prompt)
 
@@ -145,9 +155,8 @@ class PromptRun:
 
         from ...terminal.display import is_visible, open_screen
 
-        quiet = self.options.shows_frames
         interrupts = self.interrupts
-        screen = open_screen(self.options.output, session, live=not (self.options.verbose or quiet))
+        screen = open_screen(self.options.output, session, live=not self.options.verbose)
         self._screen, self._cwd = screen, str(session.cwd)
         interrupts.turn = turn = session.prompt(prompt)
         self.sent = True
@@ -157,11 +166,10 @@ class PromptRun:
                 if isinstance(update, UpdatesDropped):
                     continue
                 silent = silent and not is_visible(update)
-                if not quiet:
-                    screen.update(update, turn.result.tool_calls)
+                screen.update(update, turn.result.tool_calls)
         except BaseException as error:
-            if not quiet:
-                screen.end("end_turn")  # the error gets a line of its own
+            screen.end("end_turn")  # the error gets a line of its own
+            self._show_result(session, turn.result, error)
             if interrupts.asked and isinstance(error, AcpellaError | TimeoutError):
                 say(str(error))
                 return interrupts.code
@@ -169,12 +177,33 @@ class PromptRun:
         finally:
             interrupts.turn = None
         reason = turn.result.stop_reason or "unknown"
-        if not quiet:
-            screen.end(reason, turn.result.usage)
+        screen.end(reason, turn.result.usage)
+        self._show_result(session, turn.result)
         refused = turn.result.refused > 0
+        quiet = self.options.output in ("json", "jsonl")
         if silent and reason == "end_turn" and not (quiet or refused or interrupts.asked):
             say("the agent ended its turn without saying or doing anything")
         return self._exit_code(reason, refused=refused)
+
+    def _show_result(
+        self, session: "ClientSession", result: "Result", error: BaseException | None = None
+    ) -> None:
+        if self.options.output != "json":
+            return
+        from ...terminal.document import show_result
+
+        assert self._agent is not None
+        why = None if error is None else self._why_it_broke_off(error)
+        show_result(session, result, agent=self._agent.name, error=why)
+
+    def _why_it_broke_off(self, error: BaseException) -> str:
+        from acpella.errors import RpcError
+
+        from ...daemon.errors import from_wire
+
+        if isinstance(error, asyncio.CancelledError):
+            return "cancelled" if self.interrupts.asked else self.options.too_long
+        return str(from_wire(error) if isinstance(error, RpcError) else error) or type(error).__name__
 
     def _exit_code(self, stop_reason: str, *, refused: bool) -> int:
         if self.interrupts.asked:
@@ -223,10 +252,15 @@ def _mirrored(channel: "Channel", name: str, command: str) -> "Channel":
     return mirror
 
 
-async def _list_commands(session: "ClientSession") -> int:
+async def _list_commands(session: "ClientSession", *, as_json: bool) -> int:
     from ...session.announcements import commands
 
     await commands(session, within=COMMANDS_WITHIN)
+    if as_json:
+        import msgspec
+
+        show_json(msgspec.to_builtins(session.commands))
+        return exits.DONE
     for command in session.commands:
         hint = f" {command.input.hint}" if command.input is not None else ""
         show(f"/{command.name}{hint}  {command.description}")
