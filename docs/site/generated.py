@@ -118,13 +118,33 @@ def _help_of(parser: argparse.ArgumentParser, level: int) -> Iterator[str]:
 
 def exit_codes() -> str:
     """What each exit code says."""
+    from acpella.agent.program import READING_FAILED
     from acpella.cli import exits
 
     rows = "\n".join(f"| {code} | {text} |" for code, text in sorted(exits.CODES.items()))
-    return (
-        "# Exit codes\n\nA script can tell from the exit code of `acpella run` how the prompt ended.\n\n"
-        f"| code | meaning |\n|---|---|\n{rows}\n| 129, 143 | ended by SIGHUP or SIGTERM |\n"
-    )
+    return f"""\
+# Exit codes
+
+A script can tell from the exit code of `acpella run` how the prompt ended.
+
+| code | meaning |
+|---|---|
+{rows}
+| 129, 143 | ended by SIGHUP or SIGTERM |
+
+An agent that ends before it answers for the first time did not start: that is 3. If it ends later, that is 4.
+
+Other commands use the same codes, and 1 for a negative answer: `acpella check` when a requirement is not met,
+`acpella inspect --findings` when something is wrong.
+
+Agents made with acpella, `acpella agent` included, have exit codes of their own. Editors show them:
+
+| code | meaning |
+|---|---|
+| 0 | the editor closed the connection |
+| 1 | the program failed, for instance at an import; stderr says why |
+| {READING_FAILED} | acpella failed to read a message; its log says which. Please report it |
+"""
 
 
 # -- settings ------------------------------------------------------------------------------------------

@@ -96,46 +96,64 @@ class RpcError(AcpellaError):
 
 
 class ParseError(RpcError):
+    """What was sent is not JSON."""
+
     code = -32700
     default_message = "Parse error"
 
 
 class InvalidRequest(RpcError):
+    """It is not a request, or it came at the wrong time."""
+
     code = -32600
     default_message = "Invalid request"
 
 
 class MethodNotFound(RpcError):
+    """The peer does not have this method."""
+
     code = -32601
     default_message = "Method not found"
 
 
 class InvalidParams(RpcError):
+    """The parameters do not fit the method."""
+
     code = -32602
     default_message = "Invalid params"
 
 
 class InternalError(RpcError):
+    """The peer failed while it worked on the request; its log says why."""
+
     code = -32603
     default_message = "Internal error"
 
 
 class AuthRequired(RpcError):
+    """The agent wants a login first."""
+
     code = -32000
     default_message = "Authentication required"
 
 
 class Overloaded(RpcError):
+    """The peer has too much to do; try again later."""
+
     code = -32001
     default_message = "Too many requests at once"
 
 
 class ResourceNotFound(RpcError):
+    """There is no such file or session."""
+
     code = -32002
     default_message = "Resource not found"
 
 
 class RequestCancelled(RpcError):
+    """Somebody cancelled the request."""
+
     code = -32800
     default_message = "Request cancelled"
 
@@ -180,6 +198,7 @@ class ConnectionClosed(AcpellaError):
         signal: str | None = None,
         stderr_tail: str = "",
         frames: tuple[str, ...] = (),
+        answered: bool = True,
     ) -> None:
         self.reason = reason
         self.clean = clean
@@ -190,6 +209,8 @@ class ConnectionClosed(AcpellaError):
         """The last lines that the peer's process wrote to stderr."""
         self.frames = frames
         """The last frames in both directions, shortened and without secrets."""
+        self.answered = answered
+        """False when the peer ended before it answered `initialize`: it never really started."""
         super().__init__(reason)
 
     def __str__(self) -> str:
@@ -204,6 +225,7 @@ class ConnectionClosed(AcpellaError):
             signal=self.signal,
             stderr_tail=self.stderr_tail,
             frames=self.frames,
+            answered=self.answered,
         )
 
 

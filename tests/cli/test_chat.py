@@ -385,7 +385,7 @@ def test_without_a_terminal_chat_says_what_to_use() -> None:
 
 def test_an_agent_that_cannot_start_ends_the_chat_with_its_code(chat: Start) -> None:
     terminal = chat(agent=f"{sys.executable} -c 'raise SystemExit(7)'", ready="")
-    assert terminal.wait() == 4
+    assert terminal.wait() == 3
     shown = "".join(terminal.all().split())  # a long command moves where the lines break
     assert "exitedwithcode7" in shown and "(starting)" not in shown
     assert terminal.is_cooked()

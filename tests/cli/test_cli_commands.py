@@ -230,7 +230,7 @@ def test_the_doctor_tells_what_an_agent_offers(shell: Shell) -> None:
     "agent, code, message",
     [
         ("no-such-command-at-all", 3, "command not found"),
-        (f"{sys.executable} -c 'import sys; print(\"oh dear\", file=sys.stderr); sys.exit(3)'", 4, "oh dear"),
+        (f"{sys.executable} -c 'import sys; print(\"oh dear\", file=sys.stderr); sys.exit(3)'", 3, "oh dear"),
         (f"{sys.executable} -c 'import sys; sys.stdin.read()'", 3, "did not answer within 1 s"),
         (f"{sys.executable} {HERE / 'cli_agent.py'} /dev/null --login", 5, "start it with SCRIPTED_KEY set"),
     ],

@@ -119,7 +119,7 @@ def test_a_settings_file_that_is_not_there(run: Any) -> None:
     [
         ("no-such-command-at-all", 3, "command not found"),
         ("missing.py", 3, "no file missing.py"),
-        (f"{sys.executable} -c 'raise SystemExit(7)'", 4, "exited with code 7"),
+        (f"{sys.executable} -c 'raise SystemExit(7)'", 3, "exited with code 7"),
         ("http://localhost:1/acp", 3, "connection refused"),
     ],
 )

@@ -131,7 +131,7 @@ def test_of_a_damaged_recording_the_rest_is_shown(
 def test_a_file_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["show"], ["scan"], ["convert", "--from", "acpella"], ["diff", "/missing"]):
         code, _, told = output(capsys, *words, "/missing")
-        assert code == 2 and "/missing" in told
+        assert code == 2 and "there is no file /missing; name a recording" in told
 
 
 def test_a_scan_finds_what_was_not_hidden(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

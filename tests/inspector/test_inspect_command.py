@@ -192,7 +192,10 @@ def test_nothing_to_look_at_says_what_to_do(tmp_path: Path) -> None:
     assert done.returncode != 0
     assert "Put `acpella inspect --` before the agent's command" in done.stderr
     missing = inspect(str(tmp_path / "none.jsonl"), "--rows", home=tmp_path)
-    assert missing.returncode == 2 and "none.jsonl" in missing.stderr
+    assert missing.returncode == 2
+    assert f"there is no file {tmp_path / 'none.jsonl'}; name a recording" in missing.stderr
+    folder = inspect(str(tmp_path), "--rows", home=tmp_path)
+    assert folder.returncode == 2 and "is a directory, not a file" in folder.stderr
 
 
 def test_taps_of_dead_programs_are_forgotten(tmp_path: Path) -> None:

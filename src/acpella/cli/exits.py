@@ -27,7 +27,7 @@ CANCELLED = 130
 CODES = {
     DONE: "the turn ended",
     USAGE: "the command line or the settings are wrong",
-    NOT_FOUND: "the agent cannot be started",
+    NOT_FOUND: "the agent did not start, cannot be reached, or its server refuses the token",
     CRASHED: "the agent died",
     AUTH: "the agent wants a login",
     REFUSED: "the agent refused, or does not offer what was asked for",
@@ -41,6 +41,8 @@ CODES = {
 
 def code_for(error: BaseException) -> int:
     """The exit code for what went wrong."""
+    if isinstance(error, ConnectionClosed) and not error.answered:
+        return NOT_FOUND
     for kind, code in (
         (AuthRequired, AUTH),
         (Overloaded, BUSY),

@@ -6,22 +6,30 @@ import sys
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from acpella.errors import AcpellaError, AuthRequired, ConnectionClosed, RpcError
+from acpella.errors import AcpellaError, AuthRequired, ConnectionClosed, RpcError, TransportError
 
 from . import exits
+from .file_errors import explain
 from .terminal.output import say
 
-__all__ = ["guarded", "report"]
+__all__ = ["guarded", "report", "without_stderr"]
 
-DOCTOR = (
-    "\n`acpella agents doctor AGENT` checks it step by step; `acpella run --verbose` shows its whole stderr."
-)
+DOCTOR = "\n`acpella agents doctor AGENT` checks it step by step"
+WHOLE_STDERR = "; `acpella run --verbose` shows its whole stderr"
 
 
-def report(error: BaseException, *, silent: str = "", doctor: bool = True, agent: str = "-a AGENT") -> int:
+def report(
+    error: BaseException,
+    *,
+    silent: str = "",
+    doctor: bool = True,
+    verbose: bool = False,
+    agent: str = "-a AGENT",
+) -> int:
     """Tell it, and give the exit code; `silent` stands for an error without a text.
 
-    `agent` is how the command line names the agent, for what to do about it.
+    `verbose` is whether the user asked to see stderr; `agent` is how the command line names the agent. Both
+    decide what to advise.
     """
     if isinstance(error, BrokenPipeError):  # whoever read the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -31,11 +39,24 @@ def report(error: BaseException, *, silent: str = "", doctor: bool = True, agent
 
         error = from_wire(error)
     died = isinstance(error, ConnectionClosed) and (error.exit_code is not None or error.signal)
-    more = DOCTOR if died and doctor else ""
+    more = DOCTOR + ("." if verbose else f"{WHOLE_STDERR}.") if died and doctor else ""
     if isinstance(error, AuthRequired):
         more = f"\nTo log in: `{' '.join(('acpella chat', agent)).rstrip()}`, and there /login"
-    say((str(error) or silent or type(error).__name__) + more)
+    say((explain(error) or silent or type(error).__name__) + more)
     return exits.code_for(error)
+
+
+def without_stderr(error: AcpellaError) -> AcpellaError | TimeoutError:
+    """The same error for somebody who has already seen what the agent wrote to its stderr."""
+    if isinstance(error, RpcError):
+        from .daemon.errors import from_wire
+
+        told = from_wire(error)
+    else:
+        told = error
+    if isinstance(told, ConnectionClosed | TransportError):
+        told.stderr_tail = ""
+    return told
 
 
 def guarded(work: Callable[[], Coroutine[Any, Any, int]]) -> int:

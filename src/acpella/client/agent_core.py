@@ -156,7 +156,10 @@ class ConnectedAgentCore:
         except ConnectionClosed as error:
             if (failure := self.channel.about.failure) is not None:
                 raise failure from None  # there was never a connection
-            error.reason += f" before it answered{self._printed()}; is it an ACP agent?"
+            # what it wrote to stderr says more than a guess
+            guess = "" if error.stderr_tail.strip() else "; is it an ACP agent?"
+            error.reason += f" before it answered{self._printed()}{guess}"
+            error.answered = False
             raise
         except TimeoutError:
             raise TransportError(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..command_words import split_command
+from ..file_errors import RECORDING, explain
 from ..terminal.output import say, show, show_json
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def run(arguments: argparse.Namespace) -> int:
         say(str(error))
         return NOT_JUDGED
     except (OSError, ValueError) as error:
-        say(str(error))
+        say(explain(error, missing=RECORDING))
         return USAGE
 
 

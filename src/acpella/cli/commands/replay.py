@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from .. import exits
 from ..command_words import split_command
+from ..file_errors import RECORDING, explain
 from ..terminal.output import say, show
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return exits.CANCELLED
     except (OSError, ValueError, AcpellaError) as error:
-        say(str(error))
+        say(explain(error, missing=RECORDING))
         return exits.code_for(error)
 
 

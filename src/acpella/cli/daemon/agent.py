@@ -183,7 +183,9 @@ class KeptAgent:
             text = f"{self._config.agent} did not answer within {limit:g} s; is it an ACP agent?"
             raise TransportError(text, stderr_tail=tail()) from None
         except ConnectionClosed as error:
-            error.reason += " before it said anything; is it an ACP agent?"
+            guess = "" if error.stderr_tail.strip() else "; is it an ACP agent?"
+            error.reason += f" before it answered{guess}"
+            error.answered = False
             raise
         self.greeting = greeting
 

@@ -20,6 +20,7 @@ def to_wire(error: BaseException) -> RpcError:
             "exitCode": error.exit_code,
             "signal": error.signal,
             "stderr": error.stderr_tail,
+            "answered": error.answered,
         }
     elif getattr(error, "stderr_tail", ""):
         data |= {"text": str(error.args[0]), "stderr": getattr(error, "stderr_tail", "")}
@@ -35,7 +36,11 @@ def from_wire(error: RpcError) -> AcpellaError | TimeoutError:
     kind = data.get("kind")
     if kind == "ConnectionClosed":
         return ConnectionClosed(
-            text, exit_code=data.get("exitCode"), signal=data.get("signal"), stderr_tail=tail
+            text,
+            exit_code=data.get("exitCode"),
+            signal=data.get("signal"),
+            stderr_tail=tail,
+            answered=bool(data.get("answered", True)),
         )
     if kind == "Unsupported":
         return Unsupported(text)

@@ -8,7 +8,7 @@ from acpella._processes import join_command
 from acpella._redact import redact
 from acpella.client import ClientSession, ClientSettings, ConnectedAgent, Permissions, Timeouts, connect
 from acpella.client.targets import open_target
-from acpella.errors import AcpellaError, AuthRequired
+from acpella.errors import AcpellaError, AuthRequired, ConnectionClosed
 from acpella.rpc import Channel, Noise
 from acpella.schema import AuthMethodEnvVar, AuthMethodTerminal, SessionConfigBoolean, Unknown
 from acpella.transport import ProcessChannel
@@ -72,7 +72,14 @@ def _advise(step: str, target: str, channel: "Channel | None", error: BaseExcept
         show("  It speaks ACP, but it makes no session here. Try another directory, and look at its own log.")
         command = f"acpella run -v {_option(target)} --record talk.jsonl hi"
         show(f"  `{command}` shows its stderr and keeps every message.")
-    elif isinstance(channel, ProcessChannel) and channel.pid is not None and not tail:
+    elif not isinstance(channel, ProcessChannel) or channel.pid is None:
+        return
+    elif "ModuleNotFoundError" in tail:
+        show(f"  {redact(channel.command[0])} lacks this module. Install it there, or start the agent")
+        show("  with the Python of the environment that has it.")
+    elif tail and isinstance(error, ConnectionClosed):
+        show("  It failed while it started. Its own words above say why.")
+    elif not tail:
         show(f"  Start it by hand to see what it says: {redact(join_command(channel.command))}")
         show("  An agent prints nothing at first: it waits for a message on stdin.")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ... import exits
 from ...command_words import split_command
+from ...file_errors import RECORDING, explain
 from ...terminal.output import say
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def _look_at_file(arguments: argparse.Namespace, path: Path) -> int:
         control = next((tap.control for tap in taps if tap.path == str(path.absolute())), "")
         sources = of_file(path.absolute(), control=control)
     except (OSError, ValueError) as error:
-        say(str(error))
+        say(explain(error, missing=RECORDING))
         return exits.USAGE
     return _open_page(arguments, sources, path.name)
 
@@ -195,5 +196,5 @@ def _shown(serve: Callable[[], int]) -> int:
         say(f"{error}; the page needs pip install 'acpella[standard]'")
         return exits.NOT_FOUND
     except (OSError, ValueError) as error:
-        say(str(error))
+        say(explain(error, missing=RECORDING))
         return exits.USAGE

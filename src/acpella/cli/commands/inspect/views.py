@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ... import exits
+from ...file_errors import RECORDING, explain
 from ...terminal.output import harmless_json, one_line, say, show
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def show_view(arguments: argparse.Namespace, path: Path) -> int:
     except BrokenPipeError:
         raise
     except (OSError, ValueError) as error:
-        say(str(error))
+        say(explain(error, missing=RECORDING))
         return exits.USAGE
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...file_errors import RECORDING, explain
 from ...terminal.output import say
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise
     except (OSError, ValueError) as error:
-        say(str(error))
+        say(explain(error, missing=RECORDING))
         return 2
     return DAMAGED if damaged else 0
 
@@ -90,6 +91,7 @@ def _filtered(items: "Iterable[Item]", arguments: argparse.Namespace) -> "Iterat
     """Other tools hide less than we do, and old recordings less than new ones."""
     from dataclasses import replace
 
+    from acpella._plain_json import as_dict
     from acpella.recording import Begin, Frame
     from acpella.recording.anonymizing import Anonymizer
     from acpella.recording.writer import Filters
@@ -98,6 +100,7 @@ def _filtered(items: "Iterable[Item]", arguments: argparse.Namespace) -> "Iterat
     filters = Filters(raw=arguments.raw, media=not arguments.no_media, anonymizer=anonymizer)
     for item in items:
         if isinstance(item, Begin):
+            filters.words([str(word) for word in as_dict(item.info.get("agent")).get("command") or []])
             info, _ = filters.message(item.info)
             yield replace(
                 item, info={**info, "redacted": filters.name if not arguments.raw else info.get("redacted")}

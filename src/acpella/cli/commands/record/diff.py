@@ -3,6 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from ...file_errors import RECORDING, explain
 from ...terminal.output import one_line, say, show
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         comparison = compare(read_side(arguments.left), read_side(arguments.right))
     except (OSError, ValueError) as error:
-        say(str(error))
+        say(explain(error, missing=RECORDING))
         return 2
     _show(comparison)
     return 0 if comparison.same else DIFFERENT

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from ... import exits
+from ...file_errors import RECORDING, explain
 from ...terminal.output import say
 
 __all__ = ["declare", "run"]
@@ -30,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         write_html(path, out)
     except (OSError, ValueError) as error:
-        say(str(error))
+        say(explain(error, missing=RECORDING))
         return exits.USAGE
     say(f"{out} opens in any browser. It holds what the recording holds; look before you share it.")
     return exits.DONE

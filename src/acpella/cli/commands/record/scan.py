@@ -2,6 +2,7 @@
 
 import argparse
 
+from ...file_errors import RECORDING, explain
 from ...terminal.output import one_line, say, show, show_json
 
 __all__ = ["declare", "run"]
@@ -34,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
                 place, excerpt = one_line(finding.place), one_line(finding.excerpt)
                 show(f"line {finding.line}  {finding.why}  {place}  {excerpt}")
     except (OSError, ValueError) as error:
-        say(str(error))
+        say(explain(error, missing=RECORDING))
         return 2
     if arguments.json:
         show_json(findings)

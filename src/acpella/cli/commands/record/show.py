@@ -3,6 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from ...file_errors import RECORDING, explain
 from ...terminal.output import one_line, say, show
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     except (OSError, ValueError) as error:
         if isinstance(error, BrokenPipeError):
             raise
-        say(str(error))
+        say(explain(error, missing=RECORDING))
         return 2
     if view.damaged:
         say(f"{view.damaged} lines of {arguments.file} cannot be read")

@@ -1,0 +1,20 @@
+"""Errors of files, in a sentence that says what to name."""
+
+import os
+
+__all__ = ["RECORDING", "explain"]
+
+RECORDING = "name a recording; `acpella record -- AGENT` and `acpella run --record FILE` write them"
+"""What to do about a recording that is not there."""
+
+
+def explain(error: BaseException, *, missing: str = "check the name") -> str:
+    """What went wrong; `missing` says what to do about a file that is not there."""
+    if not isinstance(error, OSError) or error.filename is None:
+        return str(error)
+    name = os.fsdecode(error.filename)
+    if isinstance(error, FileNotFoundError):
+        return f"there is no file {name}; {missing}"
+    if isinstance(error, IsADirectoryError):
+        return f"{name} is a directory, not a file"
+    return f"{name} cannot be used: {(error.strerror or 'unknown error').lower()}"
