@@ -257,6 +257,11 @@ def test_mistakes_are_told_in_one_line(
             (["--keyfile", "nope.pem", "served:agent"], "needs its certificate"),
             (["--certfile", "served.py", "served:agent"], "served.py and no key are not a certificate"),
             (["--token", "", "served:agent"], "need a value"),
+            (["--store", "/proc/nothing/x.db", "served:agent"], "/proc/nothing/x.db cannot be made"),
+            (
+                ["--store", "postgresql://me:hunter2@127.0.0.1:1/x", "--port", "0", "served:agent"],
+                "the PostgreSQL database x on 127.0.0.1:1 cannot be reached: connection refused",
+            ),
             (
                 ["--host", "203.0.113.9", "--plain-http", "--token", TOKEN, "served:agent"],
                 "not an address of this machine",
@@ -265,7 +270,7 @@ def test_mistakes_are_told_in_one_line(
             code = main(["serve", *words])
             text = capsys.readouterr().err
             assert code in (2, 3), words
-            assert message in text, (words, text)
+            assert message in text.splitlines()[-1], (words, text)
             assert "Traceback" not in text
             assert len([line for line in text.splitlines() if line.startswith("acpella: ")]) == 1
             assert "acpella serves" not in text, words

@@ -123,7 +123,7 @@ class Server:
             await self.close()
 
     async def open(self) -> None:
-        """Join the other nodes, if sessions are kept where several can have them. Safe to call twice.
+        """Open the store, and join the other nodes if several can have it. Safe to call twice.
 
         Raises:
             StoreError: the store cannot be opened; says why.
@@ -132,7 +132,10 @@ class Server:
             if self._is_open:
                 return
             target = self._target
-            if isinstance(target, SharedTarget) and (store := target.shared_store) is not None:
+            store = target.shared_store if isinstance(target, SharedTarget) else None
+            if isinstance(target, SharedTarget) and store is None:
+                await target.open()
+            elif isinstance(target, SharedTarget) and store is not None:
                 from acpella.sessions import cluster_of
 
                 from .cluster.member import Member

@@ -161,10 +161,25 @@ class Runner:
             )
         return most
 
-    async def run(self, *, signals: bool = True) -> None:
-        """Serve until told to stop."""
+    async def open(self) -> None:
+        """Take the address and open the store, so that whoever is told of the server can use it.
+
+        Raises:
+            OSError: the address cannot be had.
+            StoreError: the store cannot be opened; says why.
+        """
         if self._socket is None:
             self.bind()
+        assert self._socket is not None
+        try:
+            await self.app.open()
+        except BaseException:
+            self._socket.close()
+            raise
+
+    async def run(self, *, signals: bool = True) -> None:
+        """Serve until told to stop. Raises what `open` does."""
+        await self.open()
         assert self._socket is not None
         server = self._server = _Uvicorn(self._config, self.app, self.started, signals=signals)
         try:

@@ -1,6 +1,7 @@
 """What an error of PostgreSQL means for a person, without the address that has the password in it."""
 
 import asyncio
+import os
 
 import asyncpg
 
@@ -75,5 +76,7 @@ def explain(address: PostgresAddress, error: BaseException) -> StoreError:
 
 
 def _reason(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno).lower()
     text = str(error).strip().splitlines()
     return text[0] if text else type(error).__name__

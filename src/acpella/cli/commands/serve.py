@@ -18,12 +18,15 @@ from .. import exits
 
 if TYPE_CHECKING:
     from acpella.client.settings import AgentServer
-    from acpella.server import AuthHook, ServerSettings
+    from acpella.server import AuthHook, Runner, ServerSettings
 
 __all__ = ["declare", "run"]
 
 LINK_SECONDS = 600.0
 """That the link to the page is good for, which works once."""
+
+STORE_IS_SLOW = 1.0
+"""Seconds after which somebody wants to know what the server waits for."""
 
 _EPILOG = """\
 examples:
@@ -183,6 +186,7 @@ def _port(text: str) -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; gives the exit code."""
     from acpella.errors import AcpellaError
+    from acpella.sessions import StoreError
 
     try:
         with ExitStack() as stack:
@@ -191,7 +195,7 @@ def run(arguments: argparse.Namespace) -> int:
         return exits.CANCELLED
     except (ImportError, AcpellaError, TypeError, ValueError, OSError) as error:
         print(f"acpella: {_explained(arguments, error)}", file=sys.stderr)  # noqa: T201 - for the operator
-        return exits.NOT_FOUND if isinstance(error, ImportError) else exits.USAGE
+        return exits.NOT_FOUND if isinstance(error, ImportError | StoreError) else exits.USAGE
 
 
 def _explained(arguments: argparse.Namespace, error: BaseException) -> str:
@@ -245,22 +249,36 @@ def _run(arguments: argparse.Namespace, stack: ExitStack) -> int:
         target, host=arguments.host, port=arguments.port, settings=settings, auth=auth, pages=pages, **options
     )
     runner.bind()
-    _say(f"acpella serves {_name(arguments.target)} at {runner.url}  ({describe(auth)})")
+    lines = [f"acpella serves {_name(arguments.target)} at {runner.url}  ({describe(auth)})"]
     if pages is not None:
         home = runner.url.removesuffix(settings.path)
         for path in ([""] if arguments.web else []) + (["inspect"] if arguments.inspect else []):
             code = f"#{pages.codes.issue(token, seconds=LINK_SECONDS)}" if token else ""
-            _say(f"  the {'inspector' if path else 'page'}: {home}/{path}{code}")
+            lines.append(f"  the {'inspector' if path else 'page'}: {home}/{path}{code}")
     if not is_loopback(arguments.host):
         if not options:
-            _say("  without TLS, tokens can be read on the way, unless a proxy or the network encrypts them")
+            lines.append(
+                "  without TLS, tokens can be read on the way, unless a proxy or the network encrypts them"
+            )
         if arguments.host in ("0.0.0.0", "::") and not arguments.allow_host and not settings.allowed_origins:
-            _say(f"  it answers to {', '.join(settings.allowed_hosts)}; --allow-host adds a name")
+            lines.append(f"  it answers to {', '.join(settings.allowed_hosts)}; --allow-host adds a name")
         if not settings.roots:
-            _say("  sessions may work in any directory of this machine; --root limits them")
+            lines.append("  sessions may work in any directory of this machine; --root limits them")
     with quick_thread_switches():  # sessions are in SQLite, mostly
-        asyncio.run(runner.run())
+        asyncio.run(_serve(runner, lines))
     return exits.DONE
+
+
+async def _serve(runner: "Runner", lines: list[str]) -> None:
+    """Say where it serves when it can; a database that is away is tried for some seconds."""
+    waiting = asyncio.get_running_loop().call_later(STORE_IS_SLOW, _say, "waiting for the session store")
+    try:
+        await runner.open()
+    finally:
+        waiting.cancel()
+    for line in lines:
+        _say(line)
+    await runner.run()
 
 
 def _say(text: str) -> None:
