@@ -31,6 +31,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("-s", "--session", metavar="NAME", help="this session only, by name or id")
     add("--all", action="store_true", help="of every repository")
     add("--stop", action="store_true", help="end the processes that keep the sessions alive")
+    add("--pid", action="store_true", help="only the process ids of the agents, one in a line")
     add("--json", action="store_true", help="as JSON")
     add("--cwd", default=".", metavar="PATH", help="a directory of the repository")
 
@@ -57,6 +58,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         show_json([state for _, state in states])
         return exits.DONE
+    if arguments.pid:
+        running = [str(state["agentPid"]) for _, state in states if state["agentPid"]]
+        if running:
+            show("\n".join(running))
+        else:
+            say("no agent runs here")
+        return exits.DONE
     for entry, state in states:
         _show(entry, state, everywhere=arguments.all)
     if not states and entries:
@@ -77,6 +85,7 @@ def _describe(entry: SessionEntry) -> dict[str, Any]:
         "alive": state is not None,
         "stuck": bool(state and state.get("stuck")),
         "pid": (state.get("pid") or daemon.pid_of(entry.key)) if state else None,
+        "agentPid": daemon.agent_pid_of(entry.key) if state else None,
         "running": state.get("running") if state else None,
         "queue": state.get("queue", []) if state else [],
         "lastActivity": (state or {}).get("lastActivity") or entry.updated_at,
@@ -95,14 +104,16 @@ def _describe(entry: SessionEntry) -> dict[str, Any]:
 
 def _show(entry: SessionEntry, state: dict[str, Any], *, everywhere: bool) -> None:
     doing = "asleep"
+    process = f" (agent: process {state['agentPid']})" if state["agentPid"] else ""
     if state["stuck"]:
         doing = f"does not answer (process {state['pid']})"
     elif state["running"]:
         running = state["running"]
         verb = "cancelling" if running.get("cancelling") else "running"
-        doing = f"{verb} since {ago(running['since']).removesuffix(' ago')}: {one_line(running['prompt'])}"
+        since = ago(running["since"]).removesuffix(" ago")
+        doing = f"{verb} since {since}{process}: {one_line(running['prompt'])}"
     elif state["alive"]:
-        doing = "ready"
+        doing = f"ready{process}"
     where = f"  {entry.root}" if everywhere else ""
     show(f"{one_line(entry.label)}  {entry.agent}  {ago(state['lastActivity'])}  {doing}{where}")
     for number, waiting in enumerate(state["queue"], 1):

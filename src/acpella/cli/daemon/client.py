@@ -24,6 +24,7 @@ __all__ = [
     "Config",
     "InUse",
     "NotWanted",
+    "agent_pid_of",
     "ended_again_and_again",
     "find",
     "log_tail",
@@ -257,6 +258,14 @@ def pid_of(key: str) -> int | None:
     """The process that has a session, which may not answer; None if nobody says to have it."""
     address = DaemonAddress.read(paths.daemons() / f"{key}.json")
     return None if address is None else address.pid
+
+
+def agent_pid_of(key: str) -> int | None:
+    """The process of a session's agent; None if there is none, or if it is not on this machine."""
+    address = Address.read(paths.daemons() / f"{key}.json")
+    if address is None or started_ticks(address.agent_pid) != address.agent_ticks:
+        return None  # it has ended, and its number may be another program's by now
+    return address.agent_pid or None
 
 
 def stop(key: str, *, within: float = 10.0) -> bool:
