@@ -37,6 +37,8 @@ def history(editor: FakeEditor) -> list[Json]:
     shown: list[Json] = []
     for update in editor.updates():
         kind = update["sessionUpdate"]
+        if kind == "user_message_chunk":
+            update = {name: value for name, value in update.items() if name != "messageId"}
         if kind in ("session_info_update", "current_mode_update", "config_option_update", "usage_update"):
             continue
         if kind.endswith("chunk") and shown and shown[-1]["sessionUpdate"] == kind:

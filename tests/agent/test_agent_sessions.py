@@ -30,6 +30,8 @@ async def test_load_replays_the_conversation_in_order_then_answers(store: Store)
         editor.forget()
         await editor.load(session)
         assert history(editor) == told
+        first, second = [update["messageId"] for update in editor.updates("user_message_chunk")]
+        assert first != second  # so that two prompts in a row are not taken for one
         assert editor.order()[-1] == "session/load"
         await editor.prompt(session, "three")
         assert editor.said().endswith("three is number 3")

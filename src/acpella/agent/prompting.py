@@ -69,8 +69,10 @@ class Prompting:
         turn = Turn(core, prompt, command=command, argument=argument)
         running.on_cancel = core.mark_cancelled
         if session.log_writer is not None:
+            # if this turn is interrupted before it says anything, the next prompt follows at once
+            message_id = f"prompt-{session.log_writer.last_seq + 1}"
             for block in content:
-                session.log_writer.add(UserMessageChunk(content=block))
+                session.log_writer.add(UserMessageChunk(content=block, message_id=message_id))
         if running.cancelled:
             core.mark_cancelled()
         else:

@@ -22,6 +22,7 @@ class ReplayHistory:
         """Whether this is the whole conversation: it was begun or loaded here, and nothing was dropped."""
         self._frames: deque[bytes] = deque()
         self._size = 0
+        self._prompts = 0
 
     def __bool__(self) -> bool:
         return bool(self._frames)
@@ -49,8 +50,10 @@ class ReplayHistory:
             blocks: list[Any] = request["prompt"]
         except (msgspec.DecodeError, KeyError):
             return  # the agent will complain
+        self._prompts += 1
         for block in blocks:
             update = {"sessionUpdate": "user_message_chunk", "content": block}
+            update["messageId"] = f"acpella-{self._prompts}"  # tells it from the prompt before
             notice = {"sessionId": request.get("sessionId"), "update": update}
             self.add(write_notification("session/update", notice))
 

@@ -19,6 +19,7 @@ class Transcript:
         self._screen = PlainText()
         self._result = Result()
         self._said: list[str] = []
+        self._message_id: str | None = None
         self.anything: bool = False
         """Whether there was something to show."""
         self._broken: BrokenPipeError | None = None
@@ -33,6 +34,9 @@ class Transcript:
 
     def _show(self, update: SessionUpdate) -> None:
         if isinstance(update, UserMessageChunk):
+            if update.message_id != self._message_id:  # another prompt, after a turn that said nothing
+                self._flush()
+                self._message_id = update.message_id
             if isinstance(update.content, TextContent):
                 self._said.append(update.content.text)
             return
