@@ -28,6 +28,9 @@ NOBODY = {
 
 SHORTEST_SESSION = 6
 
+EVERYWHERE = {"/", "/usr", "/usr/local", "/opt", "/opt/homebrew"}
+"""Places of programs that tell nothing about a machine."""
+
 _HOMES = re.compile(r"(?:/home|/Users)/[^/\s\"'<>:;,]+|[A-Za-z]:\\Users\\[^\\\s\"'<>:;,]+")
 
 
@@ -46,6 +49,17 @@ class Anonymizer:
         for name, placeholder in ((_user(), "<user>"), (socket.gethostname(), "<host>")):
             if len(name) >= SHORTEST_NAME and name.lower() not in NOBODY:
                 self._words[name] = placeholder
+
+    def words(self, words: list[str]) -> list[str]:
+        """A command line. Where its programs and files are says whose machine it is."""
+        for word in words:
+            if os.path.isabs(word):
+                place = os.path.dirname(word)
+                if os.path.basename(place) in ("bin", "Scripts"):
+                    place = os.path.dirname(place)  # of an environment, whose modules are beside
+                if place not in EVERYWHERE:
+                    self._add_path(place, "<program>")
+        return [self.text(word) for word in words]
 
     def learn(self, value: Any) -> None:
         """Note the sessions and directories that a message names."""
@@ -85,8 +99,9 @@ class Anonymizer:
     def _add_path(self, path: str, placeholder: str) -> None:
         path = path.rstrip("/\\")
         if len(path) > 1 and path not in self._paths:
-            if placeholder == "<cwd>" and placeholder in self._paths.values():
-                placeholder = f"<cwd {sum(name.startswith('<cwd') for name in self._paths.values()) + 1}>"
+            if placeholder in ("<cwd>", "<program>") and placeholder in self._paths.values():
+                alike = sum(name.startswith(placeholder[:-1]) for name in self._paths.values())
+                placeholder = f"{placeholder[:-1]} {alike + 1}>"
             self._paths[path] = placeholder
             self._pattern = None
 

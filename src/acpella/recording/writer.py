@@ -93,7 +93,7 @@ class Filters:
     def words(self, words: list[str]) -> list[str]:
         """A command line."""
         words = words if self._redactor is None else self._redactor.words(words)
-        return words if self._anonymizer is None else [self._anonymizer.text(word) for word in words]
+        return words if self._anonymizer is None else self._anonymizer.words(words)
 
 
 class Writer:

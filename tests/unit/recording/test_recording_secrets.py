@@ -12,7 +12,7 @@ from test_recording_format import written
 
 from acpella.recording.anonymizing import Anonymizer
 from acpella.recording.redaction import Redactor
-from acpella.recording.writer import Filters
+from acpella.recording.writer import Filters, Writer, open_private
 
 SECRET = "hunter2Zm9vQ8x"
 TOKEN = "R4nd0mPartOfAKey7890abcd"
@@ -199,3 +199,20 @@ def test_a_text_that_was_harmless_is_looked_at_again_when_its_words_become_a_sec
     assert redactor.message(message) == message
     redactor.message({"api_key": "kiwi-4711-x"})
     assert redactor.message(message) == {"text": "see <secret 1>"}
+
+
+def test_the_place_of_the_interpreter_and_the_program_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    filters = Filters(anonymizer=Anonymizer(cwd="/work/here"))
+    command = ["/srv/brunhilde/.venv/bin/python", "/opt/secret-project/agent.py", "/usr/bin/env", "--acp"]
+    writer = Writer(open_private(path), {"agent": {"command": command}}, filters, began=0.0)
+    writer.feed("err", b'File "/srv/brunhilde/.venv/lib/python3.11/site-packages/x.py"\n', 0.1)
+    writer.end(1.0)
+    head, stderr, *_ = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert head["agent"]["command"] == [
+        "<program>/bin/python",
+        "<program 2>/agent.py",
+        "/usr/bin/env",
+        "--acp",
+    ]
+    assert stderr["text"] == 'File "<program>/lib/python3.11/site-packages/x.py"'
