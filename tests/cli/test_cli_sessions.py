@@ -312,7 +312,7 @@ def test_an_agent_that_cannot_resume_works_while_it_lives_and_says_so_afterwards
     "agent, code, message",
     [
         ("no-such-command-at-all", 3, "command not found"),
-        ("sh -c 'echo oh dear >&2; exit 9'", 4, "exited with code 9"),
+        ("sh -c 'echo oh dear >&2; exit 9'", 3, "exited with code 9"),
     ],
 )
 def test_an_agent_that_does_not_start(shell: Shell, agent: str, code: int, message: str) -> None:

@@ -3,17 +3,25 @@
 import random
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acpella.cli import COMMANDS, command_parser
 from acpella.cli.chat.mentions import to_prompt
+from acpella.cli.daemon.history import History
 from acpella.cli.terminal.clean import Cleaner, clean, one_line
 from acpella.cli.terminal.facts import diff_rows
 from acpella.cli.terminal.forms import read_value
 from acpella.cli.terminal.markdown import Block, Blocks, render
 from acpella.cli.terminal.rows import cell_len, crop, paint, plain, wrap
+<<<<<<< HEAD
 from acpella.local.listing import ListedFiles
+=======
+from acpella.cli.terminal.transcript import Transcript
+from acpella.local.listing import Files
+>>>>>>> 2303cdb (Wrap the sentences of the help, and list y and n in questions)
 from acpella.schema import (
     BooleanPropertySchema,
     Diff,
@@ -27,6 +35,7 @@ from acpella.schema import (
     StringMultiSelectItems,
     StringPropertySchema,
     TextContent,
+    UserMessageChunk,
 )
 
 
@@ -291,4 +300,40 @@ def test_files_are_found_by_any_part_of_their_name(tmp_path: Path) -> None:
     for name in ("src/deep/plan.py", "plan.md", "other.txt", ".hidden/plan.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("", encoding="utf-8")
+<<<<<<< HEAD
     assert ListedFiles(tmp_path).matching("PLAN") == ["plan.md", "src/deep/plan.py"]
+=======
+    assert Files(tmp_path).matching("PLAN") == ["plan.md", "src/deep/plan.py"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_sentences_of_the_help_fit_into_the_terminal(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    wide = [
+        line
+        for line in command_parser(name).format_help().splitlines()
+        if len(line) > 80 and not line.startswith((" ", "usage: "))  # those are to be copied
+    ]
+    assert wide == []
+
+
+def test_prompts_that_follow_each_other_are_told_apart_by_their_ids(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A turn that was interrupted before it said anything leaves two prompts in a row."""
+    shown = Transcript()
+    for message_id, words in (("p1", "please "), ("p1", "wait"), ("p2", "are you there?")):
+        shown.update(UserMessageChunk(content=TextContent(text=words), message_id=message_id))
+    shown.end()
+    assert capsys.readouterr().out == "> please wait\n> are you there?\n"
+
+
+def test_a_background_process_gives_each_prompt_an_id() -> None:
+    history = History()
+    prompt = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
+    for _ in range(2):
+        history.add_prompt(msgspec.json.encode({"sessionId": "s", "prompt": prompt}))
+    frames = [msgspec.json.decode(frame) for frame in history.frames()]
+    first, same, second, _ = [frame["params"]["update"]["messageId"] for frame in frames]
+    assert first == same != second
+>>>>>>> 2303cdb (Wrap the sentences of the help, and list y and n in questions)

@@ -82,6 +82,18 @@ class Help(argparse.RawDescriptionHelpFormatter):
             columns = 0
         super().__init__(prog, width=(columns or 80) - 2)
 
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Wrap paragraphs; examples and tables, whose lines begin with a space, stay as they are."""
+        from itertools import groupby
+        from textwrap import wrap  # argparse has loaded it by now
+
+        lines: list[str] = []
+        for is_prose, group in groupby(text.splitlines(), lambda line: line != "" and line[0] != " "):
+            block = list(group)
+            is_wide = is_prose and max(map(len, block)) > width
+            lines += wrap(" ".join(block), width, break_on_hyphens=False) if is_wide else block
+        return "\n".join(indent + line for line in lines)
+
 
 class Parser(argparse.ArgumentParser):
     """Says how to send a prompt with words that look like options."""

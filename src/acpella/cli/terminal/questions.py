@@ -162,7 +162,9 @@ class Asker:
         typed = ""
         try:
             async with open_keys() as pressed:
-                wide = f"  [1-{len(options)} or letter, Esc: no] " if options else "  [any key] "
+                yes = "y: yes, " if "a" in keys and "y" not in keys else ""
+                deny = "n or Esc: no" if "r" in keys and "n" not in keys else "Esc: no"
+                wide = f"  [1-{len(options)} or letter, {yes}{deny}] " if options else "  [any key] "
                 self._prompt(wide if len(wide) < _width() else "  [Esc: no] ")
                 while True:
                     key = await pressed.read()
