@@ -16,12 +16,8 @@ from acpella.cli.terminal.facts import diff_rows
 from acpella.cli.terminal.forms import read_value
 from acpella.cli.terminal.markdown import Block, Blocks, render
 from acpella.cli.terminal.rows import cell_len, crop, paint, plain, wrap
-<<<<<<< HEAD
-from acpella.local.listing import ListedFiles
-=======
 from acpella.cli.terminal.transcript import Transcript
-from acpella.local.listing import Files
->>>>>>> 2303cdb (Wrap the sentences of the help, and list y and n in questions)
+from acpella.local.listing import ListedFiles
 from acpella.schema import (
     BooleanPropertySchema,
     Diff,
@@ -300,10 +296,7 @@ def test_files_are_found_by_any_part_of_their_name(tmp_path: Path) -> None:
     for name in ("src/deep/plan.py", "plan.md", "other.txt", ".hidden/plan.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("", encoding="utf-8")
-<<<<<<< HEAD
     assert ListedFiles(tmp_path).matching("PLAN") == ["plan.md", "src/deep/plan.py"]
-=======
-    assert Files(tmp_path).matching("PLAN") == ["plan.md", "src/deep/plan.py"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -336,4 +329,3 @@ def test_a_background_process_gives_each_prompt_an_id() -> None:
     frames = [msgspec.json.decode(frame) for frame in history.frames()]
     first, same, second, _ = [frame["params"]["update"]["messageId"] for frame in frames]
     assert first == same != second
->>>>>>> 2303cdb (Wrap the sentences of the help, and list y and n in questions)
