@@ -36,10 +36,12 @@ class Files:
 
     @property
     def can_read(self) -> bool:
+        """Whether the editor, or this machine, lets the agent read files."""
         return self._turn.capabilities.reads_files or self._turn.definition.local
 
     @property
     def can_write(self) -> bool:
+        """Whether the editor, or this machine, lets the agent write files."""
         return self._turn.capabilities.writes_files or self._turn.definition.local
 
     async def read(self, path: str | Path, *, line: int | None = None, limit: int | None = None) -> str:

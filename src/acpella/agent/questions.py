@@ -56,6 +56,7 @@ class Elicited:
 
     @property
     def accepted(self) -> bool:
+        """Whether the user filled in the form, or agreed."""
         return self.action == "accept"
 
 

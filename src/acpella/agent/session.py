@@ -317,6 +317,7 @@ class Session:
 
     @property
     def id(self) -> str:
+        """The id that the editor knows the session by."""
         return self._core.id
 
     @property

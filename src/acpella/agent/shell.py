@@ -43,6 +43,7 @@ class ShellResult:
 
     @property
     def ok(self) -> bool:
+        """Whether the command ended by itself, with exit code 0."""
         return self.exit_code == 0 and not self.timed_out
 
 
@@ -54,6 +55,7 @@ class Shell:
 
     @property
     def can_run(self) -> bool:
+        """Whether the editor, or this machine, lets the agent run commands."""
         return self._turn.capabilities.terminals or self._turn.definition.local
 
     async def run(

@@ -73,6 +73,7 @@ class ToolRun:
 
     @property
     def is_open(self) -> bool:
+        """Whether the call has not ended yet."""
         return self._open
 
     # -- what it shows -------------------------------------------------------------------

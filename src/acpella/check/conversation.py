@@ -216,7 +216,7 @@ class Conversation:
         """`open`, `killed` or `released`."""
         self.elicitations: dict[str, Elicitation] = {}
         self.batched: set[Any] = set()
-        """Ids in batches, which are no messages but may get answers."""
+        """Ids in batches, which are not messages but may get answers."""
         self.turns: int = 0
         """That have ended."""
         self.ended = False

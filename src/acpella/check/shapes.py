@@ -137,7 +137,7 @@ def declare_messages(area: Area) -> None:
         if frame.request is not None or frame.answered_before:
             return OK
         if frame.id is None or id_key(frame.id) in talk.batched:
-            return None  # an answer to something that had no id, or that was no message
+            return None  # an answer to something that had no id, or that was not a message
         return f"a response has the id {frame.id!r}, which no open request has"
 
     @area.audit(

@@ -97,6 +97,7 @@ class ToolCallState:
 
     @property
     def is_open(self) -> bool:
+        """Whether the call has not ended yet."""
         return self.status in ("pending", "in_progress")
 
     @property
@@ -246,6 +247,7 @@ class Result:
                 call.status = status
 
     def end(self, response: PromptResponse) -> None:
+        """Take in the answer to the prompt: the turn is over."""
         self.stop_reason = response.stop_reason
         self.usage = response.usage
         self.close_tool_calls("cancelled" if response.stop_reason == "cancelled" else "unfinished")

@@ -201,7 +201,7 @@ class ServerConnection:
         return self._why(McpServerError("the connection was lost"))
 
     def _unsettle(self) -> None:
-        """The connection is no more. Who wants to use it waits for its keeper, which settles it again."""
+        """The connection is gone. Whoever wants to use it waits until it has been made again."""
         self._client, self.status = None, "starting"
         self._settled.clear()
 

@@ -34,7 +34,10 @@ class _Stream:
 
 
 class LocalCluster:
-    """What a server of one process uses. Commands are handed over here without being written."""
+    """The cluster of a server that is one process.
+
+    Its methods are those of `Cluster`. Commands are handed over in memory and never written.
+    """
 
     def __init__(self, store: Store, *, node: str = "local", hints: Hints | None = None) -> None:
         """`hints` are the store's own: who appends to it wakes the tails here."""

@@ -68,7 +68,10 @@ class _StoredSession:
 
 
 class MemoryStore:
-    """Keeps sessions in this process only. It is the one process, so no session is ever busy."""
+    """Keeps sessions in memory, for tests and for agents that need not remember.
+
+    Its methods are those of `Store`. Only this process has the sessions, so none of them is ever busy.
+    """
 
     def __init__(self) -> None:
         self._sessions: dict[str, _StoredSession] = {}

@@ -55,9 +55,10 @@ FEWEST_CONNECTIONS = 3
 class PostgresStore:
     """Keeps sessions in a PostgreSQL database; any number of processes may use it at once.
 
-    A session belongs to the store object that acquired it (a node) until that is closed, or has not been
-    heard for `lease_seconds`. While the database is away, calls wait for it as long as the lease lasts; then
-    they raise `StoreUnavailable`. Use it from the event loop that opened it.
+    Its methods are those of `Store`. A session belongs to the store object that acquired it (a node) until
+    that is closed, or has not been heard of for `lease_seconds`. While the database is away, calls wait for
+    it as long as the lease lasts; then they raise `StoreUnavailable`. Use it from the event loop that opened
+    it.
     """
 
     def __init__(

@@ -29,6 +29,7 @@ class RememberedPermissions:
 
     @property
     def path(self) -> Path:
+        """The file that holds the answers."""
         return self._path
 
     def get(self, owner: str, key: str) -> Decision | None:

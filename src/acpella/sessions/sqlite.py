@@ -63,8 +63,8 @@ _INSERTS = {
 class SqliteStore:
     """Keeps sessions in one file; several processes may use it at once, each writing sessions of its own.
 
-    A session belongs to the store object that acquired it until that is closed or its process ends. Use it
-    from the event loop that opened it.
+    Its methods are those of `Store`. A session belongs to the store object that acquired it until that is
+    closed or its process ends. Use it from the event loop that opened it.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

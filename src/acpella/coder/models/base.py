@@ -40,18 +40,24 @@ __all__ = [
 
 
 class Text(msgspec.Struct, frozen=True, tag="text", omit_defaults=True):
+    """Words, of the user or of the model."""
+
     text: str
     attached: bool = False
     """It came with the prompt, and was not typed."""
 
 
 class Image(msgspec.Struct, frozen=True, tag="image"):
+    """A picture that came with the prompt."""
+
     data: str
     """Base64."""
     mime_type: str
 
 
 class Audio(msgspec.Struct, frozen=True, tag="audio"):
+    """A sound that came with the prompt."""
+
     data: str
     """Base64."""
     mime_type: str
@@ -82,10 +88,14 @@ class ToolUse(msgspec.Struct, frozen=True, tag="tool_use"):
 
 
 class UserMessage(msgspec.Struct, frozen=True, tag="user"):
+    """A prompt, as the model gets it."""
+
     content: list[Text | Image | Audio]
 
 
 class AssistantMessage(msgspec.Struct, frozen=True, tag="assistant"):
+    """What the model said: words, thoughts, and the tools that it wants to use."""
+
     content: list[Text | Thinking | ToolUse]
 
 

@@ -229,7 +229,7 @@ class SharedSession:
         self.touch()
 
     def take_question(self, number: int) -> SharedQuestion:
-        """A question that is open, which it is no more. Raises `RpcError`: somebody was faster."""
+        """Take an open question away, to answer it. Raises `RpcError`: somebody was faster."""
         question = self.questions.pop(number, None)
         if question is None:
             by = self._answered_by.get(number)
