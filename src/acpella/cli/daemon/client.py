@@ -262,7 +262,7 @@ def pid_of(key: str) -> int | None:
 
 def agent_pid_of(key: str) -> int | None:
     """The process of a session's agent; None if there is none, or if it is not on this machine."""
-    address = Address.read(paths.daemons() / f"{key}.json")
+    address = DaemonAddress.read(paths.daemons() / f"{key}.json")
     if address is None or started_ticks(address.agent_pid) != address.agent_ticks:
         return None  # it has ended, and its number may be another program's by now
     return address.agent_pid or None
