@@ -63,6 +63,35 @@ def test_agents_that_do_not_answer_as_they_must(tmp_path: Path, before: str, pro
         greet(program(tmp_path, before=before), within=1 if "sleep" in before else 30)
 
 
+def launcher(tmp_path: Path, name: str, code: str) -> list[str]:
+    """A program of that name on Unix, which runs this code."""
+    path = tmp_path / name
+    path.write_text(f"#!{sys.executable}\n{code}", encoding="utf-8")
+    path.chmod(0o755)
+    return [str(path)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="launchers are scripts here")
+@pytest.mark.parametrize(
+    "name, variable, place", [("uvx", "UV_CACHE_DIR", ".cache/uv"), ("npx", "npm_config_cache", ".npm")]
+)
+def test_a_launcher_keeps_what_it_downloads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, variable: str, place: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for each in ("XDG_CACHE_HOME", variable):
+        monkeypatch.delenv(each, raising=False)
+    look = f"import os, sys\nsys.exit('cache: ' + os.environ[{variable!r}])\n"
+    with pytest.raises(HandshakeFailed, match=f"cache: {tmp_path / place}"):
+        greet(launcher(tmp_path, name, look), within=60)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="launchers are scripts here")
+def test_a_launcher_that_takes_too_long_is_told_apart_from_an_agent(tmp_path: Path) -> None:
+    with pytest.raises(HandshakeFailed, match="in which uvx may have had to download it.*--timeout"):
+        greet(launcher(tmp_path, "uvx", "import time; time.sleep(60)\n"), within=1)
+
+
 def test_a_flood_without_a_line_is_bounded(tmp_path: Path) -> None:
     flood = "import sys\nwhile True: sys.stdout.write('x' * 65536)\n"
     with pytest.raises(HandshakeFailed, match="not the answer"):

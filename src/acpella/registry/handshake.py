@@ -3,6 +3,7 @@
 import os
 import queue
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -29,6 +30,15 @@ _PASSED = (
     *("PATHEXT", "WINDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
 )
 """What an agent gets of this environment: no keys, and no home with credentials in it."""
+
+
+_LAUNCHERS = {
+    "uvx": "UV_CACHE_DIR",
+    "uv": "UV_CACHE_DIR",
+    "npx": "npm_config_cache",
+    "npm": "npm_config_cache",
+}
+"""Programs that download a package before they start it, and the variable that says where they keep it."""
 
 
 class HandshakeFailed(AcpellaError):
@@ -87,7 +97,7 @@ def greet(
             for name, value in os.environ.items()
             if name.upper() in _PASSED or name.upper().startswith("LC_")
         }
-        home = {"HOME": sandbox, "USERPROFILE": sandbox, "TERM": "dumb"}
+        home = {"HOME": sandbox, "USERPROFILE": sandbox, "TERM": "dumb", **_package_cache(command[0])}
         with open(os.path.join(sandbox, ".stderr"), "w+b") as errors:
             began = time.monotonic()
             try:
@@ -104,7 +114,9 @@ def greet(
             try:
                 line = _first_line(process, within)
                 seconds = time.monotonic() - began
-                return HandshakeReply(_result(line, process, within), seconds)
+                if line is None:
+                    raise HandshakeFailed(_too_late(command[0], within), timed_out=True)
+                return HandshakeReply(_result(line, process), seconds)
             except HandshakeFailed as error:
                 raise HandshakeFailed(error.reason, _tail(errors), timed_out=error.timed_out) from None
             finally:
@@ -156,9 +168,42 @@ def _first_line(process: "subprocess.Popen[bytes]", within: float) -> bytes | No
         return None
 
 
-def _result(line: bytes | None, process: "subprocess.Popen[bytes]", within: float) -> dict[str, Any]:
-    if line is None:
-        raise HandshakeFailed(f"it has not answered `initialize` within {within:g} s", timed_out=True)
+def _launcher(program: str) -> str | None:
+    name = os.path.basename(program).lower().removesuffix(".exe").removesuffix(".cmd")
+    return name if name in _LAUNCHERS else None
+
+
+def _package_cache(program: str) -> dict[str, str]:
+    """Where a launcher finds what it has downloaded before; in the empty home it would download it again."""
+    name = _launcher(program)
+    if name is None:
+        return {}
+    variable = _LAUNCHERS[name]
+    given = os.environ.get(variable)
+    if given:
+        return {variable: given}
+    is_npm = variable == "npm_config_cache"
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA", "")
+        return {variable: os.path.join(local, "npm-cache" if is_npm else os.path.join("uv", "cache"))}
+    if is_npm:
+        return {variable: os.path.expanduser("~/.npm")}
+    caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return {variable: os.path.join(caches, "uv")}
+
+
+def _too_late(program: str, within: float) -> str:
+    text = f"it has not answered `initialize` within {within:g} s"
+    name = _launcher(program)
+    if name is None:
+        return text
+    return (
+        f"{text}, in which {name} may have had to download it; what is downloaded is kept, so check again, "
+        "or give it longer with --timeout"
+    )
+
+
+def _result(line: bytes, process: "subprocess.Popen[bytes]") -> dict[str, Any]:
     if not line:
         try:
             code = process.wait(2)
