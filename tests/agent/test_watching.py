@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acpella.agent import Agent
+from acpella.agent import Agent, Mode
 from acpella.sessions import Store
 from agent.editor import FakeEditor, agent_of, opened, prompt_params
 
@@ -25,6 +25,9 @@ async def reply(turn: Any) -> None:
     elif verb == "wait":
         await turn.say("waiting")
         await asyncio.Event().wait()
+    elif verb == "describe":
+        await turn.title("A title")
+        await turn.usage(7, 100)
     elif verb == "ask":
         await turn.say("yes" if await turn.permit(None, "Do it?") else "no")
     else:
@@ -54,6 +57,26 @@ def is_over(editor: FakeEditor) -> bool:
     """Whether somebody who looks on was told that the turn has ended."""
     told = [update.get("_meta") for update in editor.updates("session_info_update")]
     return any(meta and meta["acpella"]["turnRunning"] is False for meta in told)
+
+
+async def test_a_change_of_title_and_mode_and_what_was_used_are_seen_by_all(store: Store) -> None:
+    agent = agent_of(reply, store=store, modes=[Mode("ask", "Ask"), Mode("code", "Code")])
+    options: dict[str, Any] = {"hosted": HOSTED, "patience": 60}
+    async with opened(agent, **options) as first, opened(agent, **options) as second:
+        session = await first.new()
+        await first.prompt(session, "hello")
+        await second.load(session)
+        await first.prompt(session, "describe")
+        await first.call("session/set_mode", {"sessionId": session, "modeId": "code"})
+        await second.until(lambda: second.updates("current_mode_update"))
+        (mode,) = second.updates("current_mode_update")
+        assert mode["currentModeId"] == "code"
+        assert [u["used"] for u in second.updates("usage_update")] == [7]
+        assert "A title" in [u.get("title") for u in second.updates("session_info_update")]
+        first.forget()
+        await first.load(session)
+        assert first.updates("usage_update") == [], "it is no history"
+    await agent.close()
 
 
 async def test_history_then_each_update_once(store: Store) -> None:

@@ -62,6 +62,14 @@ class LogWriter:
         self.close()
         self._start_flush()
 
+    def add_state(self, update: SessionUpdate) -> int:
+        """The same as `add`, for an update that only those who watch now need to see."""
+        body = encoded(update)
+        self._gathered.append(("state", body))
+        self._last = None
+        self._plan_flush()
+        return len(body)
+
     def add(self, update: SessionUpdate) -> int:
         """Remember an update as it is now; it is written with the next flush. Gives about its size.
 

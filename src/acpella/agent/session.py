@@ -54,6 +54,9 @@ _NOT_HISTORY = frozenset(
 )
 """Updates that tell a state which is told anew when a session is loaded, not something that happened."""
 
+_FOR_WATCHERS = _NOT_HISTORY - {AvailableCommandsUpdate}
+"""Of these, what those who watch do not know by themselves."""
+
 
 class SessionCore:
     """What a session is and does. `session` is the same for the author."""
@@ -172,8 +175,11 @@ class SessionCore:
         while self._moving is not None:
             await self._moving.wait()
         size = 0
-        if self.log_writer is not None and update.__class__ not in _NOT_HISTORY:
-            size = self.log_writer.add(update)
+        if self.log_writer is not None:
+            if update.__class__ not in _NOT_HISTORY:
+                size = self.log_writer.add(update)
+            elif self._after_log is not None and update.__class__ in _FOR_WATCHERS:
+                size = self.log_writer.add_state(update)
         if self._after_log is None:
             await self.editor.show(self.id, update)
         else:

@@ -100,7 +100,7 @@ class Watch:
         elif event.kind == "question":
             question = msgspec.json.decode(event.body, type=Question)
             self._questions[question.id] = question
-        else:
+        elif event.kind == "answered":
             self._questions.pop(msgspec.json.decode(event.body, type=Answered).id, None)
 
     def start(self) -> None:
@@ -151,12 +151,12 @@ class Watch:
         tail = self._cluster.tail(self.session_id, cursor, principal=self._editor.principal)
         async for events in tail:
             for event in events:
-                if event.kind == "update":
+                if event.kind in ("update", "state"):
                     await self._editor.show_stored(self.session_id, event.body)
                 self._learn(event)
                 if event.kind == "turn":
                     await self._tell_end(event.body)
-                if event.kind != "update":
+                if event.kind in ("turn", "question", "answered"):
                     self._ask_open()
                 self._news.set()
 

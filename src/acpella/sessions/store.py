@@ -31,10 +31,11 @@ __all__ = [
     "StoreUnavailable",
 ]
 
-EventKind: TypeAlias = Literal["update", "turn", "question", "answered"]
+EventKind: TypeAlias = Literal["update", "state", "turn", "question", "answered"]
 """`update`: a `session/update`, its body the update's JSON. `turn`: a prompt was answered, its body the
-answer's JSON. `question` and `answered`: the agent asked the people of the session something, and what the
-first of them said; for those who watch, not part of the conversation."""
+answer's JSON. The others are for those who watch, and not part of the conversation. `state`: an update that
+tells the title, a mode, an option or how much was used. `question` and `answered`: the agent asked the people
+of the session something, and what the first of them said."""
 
 
 class StoreError(AcpellaError):
