@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from acpella.cli import COMMANDS, command_parser
 from acpella.cli.chat.mentions import to_prompt
-from acpella.cli.daemon.history import History
+from acpella.cli.daemon.history import ReplayHistory
 from acpella.cli.terminal.clean import Cleaner, clean, one_line
 from acpella.cli.terminal.facts import diff_rows
 from acpella.cli.terminal.forms import read_value
@@ -322,7 +322,7 @@ def test_prompts_that_follow_each_other_are_told_apart_by_their_ids(
 
 
 def test_a_background_process_gives_each_prompt_an_id() -> None:
-    history = History()
+    history = ReplayHistory()
     prompt = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
     for _ in range(2):
         history.add_prompt(msgspec.json.encode({"sessionId": "s", "prompt": prompt}))
