@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +62,23 @@ class Shell:
         process = self.start(*words, **more)
         out, err = process.communicate(timeout=40)
         return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+    @contextmanager
+    def serving(self, *words: str) -> "Iterator[tuple[str, subprocess.Popen[str]]]":
+        """`acpella serve`: its URL, and its process."""
+        process = self.start("serve", "--port", "0", *words)
+        try:
+            assert process.stderr is not None
+            url = re.search(r"http://\S+", process.stderr.readline())
+            assert url is not None
+            yield url[0], process
+        finally:
+            process.terminate()
+            try:
+                process.communicate(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
 
     # -- what is known of the processes in the background --------------------------------------
 

@@ -154,19 +154,8 @@ def server(shell: Shell, file: Path) -> "Iterator[tuple[str, subprocess.Popen[st
     """A server with a token file in which somebody is, and where it is."""
     add(shell, "somebody")
     (shell.repo / "served.py").write_text(AGENT)
-    process = shell.start("serve", "--port", "0", "--token-file", str(file), "served:agent")
-    try:
-        assert process.stderr is not None
-        found = re.search(r"http://\S+", process.stderr.readline())
-        assert found
-        yield found[0], process
-    finally:
-        process.terminate()
-        try:
-            process.communicate(timeout=20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
+    with shell.serving("--token-file", str(file), "served:agent") as running:
+        yield running
 
 
 def opened(url: str, token: str) -> ClientConnection:

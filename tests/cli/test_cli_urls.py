@@ -1,9 +1,7 @@
 """Sessions that stay, with agents behind a URL."""
 
 import json
-import re
 import shlex
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,17 +11,8 @@ from cli_shell import Shell
 
 @pytest.fixture
 def url(shell: Shell) -> Iterator[str]:
-    process = shell.start("serve", "--port", "0", "--", *shlex.split(shell.scripted))
-    assert process.stderr is not None
-    found = re.search(r"http://\S+", process.stderr.readline())
-    assert found
-    yield found[0]
-    process.terminate()
-    try:
-        process.communicate(timeout=20)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
+    with shell.serving("--", *shlex.split(shell.scripted)) as (url, _):
+        yield url
 
 
 def test_a_named_session_with_an_agent_behind_a_url(shell: Shell, url: str) -> None:
@@ -55,19 +44,11 @@ def test_the_doctor_leaves_no_session_behind_a_url(shell: Shell, url: str) -> No
 
 def test_sessions_of_another_token_are_not_listed(shell: Shell, tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
-    given = {user: shell("tokens", "add", str(tokens), user).stdout.strip() for user in ("ann", "bob")}
-    words = ["serve", "--port", "0", "--token-file", str(tokens), "--", *shlex.split(shell.scripted)]
-    process = shell.start(*words)
-    assert process.stderr is not None
-    try:
-        found = re.search(r"http://\S+", process.stderr.readline())
-        assert found
-        for user, token in given.items():
-            ran = shell("run", "-a", found[0], "-s", f"of-{user}", "hello", env={"ACPELLA_TOKEN": token})
+    token_of = {user: shell("tokens", "add", str(tokens), user).stdout.strip() for user in ("ann", "bob")}
+    with shell.serving("--token-file", str(tokens), "--", *shlex.split(shell.scripted)) as (url, _):
+        for user, token in token_of.items():
+            ran = shell("run", "-a", url, "-s", f"of-{user}", "hello", env={"ACPELLA_TOKEN": token})
             assert ran.returncode == 0, ran.stderr
-        for user, token in given.items():
-            ran = shell("sessions", "list", "-a", found[0], "--json", env={"ACPELLA_TOKEN": token})
+        for user, token in token_of.items():
+            ran = shell("sessions", "list", "-a", url, "--json", env={"ACPELLA_TOKEN": token})
             assert [row["name"] for row in json.loads(ran.stdout)] == [f"of-{user}"], ran.stderr
-    finally:
-        process.terminate()
-        process.communicate(timeout=20)

@@ -16,7 +16,6 @@ from acpella.errors import ConnectionClosed, RpcError
 from acpella.rpc import ChannelInfo
 from acpella.transport import UnixChannel
 
-from ..capabilities import offers
 from ..daemon import client as daemon
 from ..daemon.errors import from_wire
 from ..options import ConversationOptions
@@ -24,6 +23,7 @@ from ..session.lookup import daemon_config
 from ..state import paths
 from ..state.catalogue import Catalogue, SessionEntry, new_key, title_of
 from ..terminal.questions import Asker
+from .opening import chat_offers
 
 __all__ = ["attach", "is_busy", "known", "other", "daemon_session", "remember", "stop"]
 
@@ -72,13 +72,7 @@ async def attach(
         daemon_config, entry, settings, agent=options.agent, mcp_servers=mcp_servers
     )
     config.env = {**config.env, **env}
-    allowed = offers(
-        write=options.write,
-        yolo=options.yolo,
-        ask=asker.permission,
-        tell=asker.tell,
-        interactive=True,
-    )
+    allowed = chat_offers(options, asker)
     allowed["timeouts"] = dataclasses.replace(allowed["timeouts"], startup=daemon.READY_WITHIN)
     for _ in range(daemon.ATTACH_TRIES):
         connected = await asyncio.to_thread(daemon.reach, config)

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from acpella.client import (
     ClientSession,
@@ -17,7 +18,14 @@ from ..session.mcp_servers import all_servers
 from ..state.agents import startup_of
 from ..terminal.questions import Asker
 
-__all__ = ["open_agent", "open_session"]
+__all__ = ["chat_offers", "open_agent", "open_session"]
+
+
+def chat_offers(options: ConversationOptions, asker: Asker) -> dict[str, Any]:
+    """What an agent of a chat may do, and who is asked."""
+    return offers(
+        write=options.write, yolo=options.yolo, ask=asker.permission, tell=asker.tell, interactive=True
+    )
 
 
 def open_agent(
@@ -30,13 +38,7 @@ def open_agent(
     on_stderr: Callable[[bytes], None] | None,
 ) -> ConnectedAgent:
     """The agent, to be entered."""
-    allowed = offers(
-        write=options.write,
-        yolo=options.yolo,
-        ask=asker.permission,
-        tell=asker.tell,
-        interactive=True,
-    )
+    allowed = chat_offers(options, asker)
     if target in settings.agents:
         startup = startup_of([settings.agents[target].command])
         allowed["timeouts"] = dataclasses.replace(allowed["timeouts"], startup=startup)
