@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from cli_shell import Shell
 
+from acpella.client.names import hint_for
+from acpella.client.settings import AgentServer, ClientSettings
+
 RAW = f"{sys.executable} {Path(__file__).parent / 'raw_agent.py'}"
 PROGRAM = f'#!/bin/sh\necho "$0 $*" >> "$HOME/started"\nexec {RAW} --load\n'
 
@@ -162,3 +165,10 @@ def test_an_option_of_the_category_model_is_chosen_as_well(shell: Shell) -> None
 def test_an_agent_without_models_says_so(shell: Shell) -> None:
     ran = shell("run", "-a", RAW, "--model", "flash", "hello")
     assert ran.returncode == 6 and "offers no choice of models" in ran.stderr
+
+
+def test_a_name_like_no_other_leads_to_the_registry() -> None:
+    settings = ClientSettings(agents={"mine": AgentServer(command="my-agent")})
+    hint = hint_for("zzzzzz", settings)
+    assert "mine" in hint and "`acpella registry list` shows those that can be installed" in hint
+    assert hint_for("zzzzzz", ClientSettings()) == ""

@@ -75,4 +75,8 @@ def hint_for(name: str, settings: ClientSettings) -> str:
     names = [word for agent in KNOWN_AGENTS for word in (agent.name, agent.id, *agent.aliases)]
     installed = [one.receipt.id for one in list_installed()]
     close = get_close_matches(name, [*settings.agents, *installed, *names], n=1, cutoff=ALIKE)
-    return f"did you mean {close[0]!r}?" if close else settings.suggest(name)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    suggestion = settings.suggest(name)
+    more = "; `acpella registry list` shows those that can be installed"
+    return suggestion + more if suggestion.startswith("there are") else suggestion
