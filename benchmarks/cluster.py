@@ -15,6 +15,7 @@ processes and cancels them. One fault after the other, while at least one node i
 Each answer to our clients must be whole and in order, or fail as interrupted; each prompt must have begun at
 most once; what a client saw must be in the log, once; epochs must grow; no process may be left. One JSON line
 at the end, and exit code 1 if anything was lost, doubled, out of order, or answered with another error.
+`tests/cluster/test_faults_short.py` is the same with a few faults.
 """
 
 import argparse
@@ -28,7 +29,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -90,12 +91,12 @@ class Load:
         except Exception as error:
             self.problems.append(f"a client ended: {error!r}")
 
-    async def ours(self, balancer: Balancer, name: str, transport: str, until: float) -> None:
+    async def ours(self, balancer: Balancer, name: str, transport: str, goes_on: Callable[[], bool]) -> None:
         """A client of ours that streams."""
         interrupted_at: float | None = None
         async with self._opened(balancer, transport) as session:
             count = 0
-            while time.monotonic() < until:
+            while goes_on():
                 count += 1
                 asked = Asked(session.id, f"count {UPDATES} 0.02 {name}-{count}")
                 await self._ask(asked, session.prompt(asked.word))
@@ -113,11 +114,11 @@ class Load:
                 elif asked.outcome == "interrupted":
                     interrupted_at = interrupted_at or time.monotonic()
 
-    async def processes(self, balancer: Balancer, until: float) -> None:
+    async def processes(self, balancer: Balancer, goes_on: Callable[[], bool]) -> None:
         """A client of ours whose turns start a process, and are cancelled."""
         async with self._opened(balancer, "ws") as session:
             count = 0
-            while time.monotonic() < until:
+            while goes_on():
                 count += 1
                 asked = Asked(session.id, f"shell {self.mark} {count}")
                 turn = session.prompt(asked.word)
@@ -149,10 +150,12 @@ class Load:
             self.problems.append(f"{asked.word} was not answered in {STUCK:g} seconds")
         self.outcomes[asked.outcome] += 1
 
-    async def official(self, cluster: Cluster, client: str, url: str, name: str, until: float) -> None:
+    async def official(
+        self, cluster: Cluster, client: str, url: str, name: str, goes_on: Callable[[], bool]
+    ) -> None:
         """A client that knows nothing of nodes: what it shows is in order, though a fault may end it."""
         count = 0
-        while time.monotonic() < until:
+        while goes_on():
             count += 1
             word = f"count 30 0.02 {name}-{count}"
             steps = [{"do": "new"}, {"do": "prompt", "text": word}, {"do": "again"}, {"do": "load"}]
@@ -212,12 +215,16 @@ class Faults:
         self._healed = asyncio.Event()
         self.done: Counter[str] = Counter()
 
-    async def run(self, until: float) -> None:
-        """One fault after the other, until the time is up; then everything runs again."""
+    def until(self, end: float) -> Iterator[str]:
+        """Faults for as long, as they come."""
+        while time.monotonic() < end:
+            yield from self._chance.choices([*FAULTS], [*FAULTS.values()])
+
+    async def run(self, faults: Iterable[str]) -> None:
+        """One fault after the other; then everything runs again."""
         async with asyncio.TaskGroup() as group:
-            while time.monotonic() < until:
+            for fault in faults:
                 await asyncio.sleep(self._chance.uniform(0.3, 1.2) * self._lease)
-                (fault,) = self._chance.choices([*FAULTS], [*FAULTS.values()])
                 if fault == "restart":
                     await self._restart()
                 elif fault == "roll":
@@ -295,7 +302,17 @@ class Faults:
                 await asyncio.sleep(1)
 
 
-async def measure(minutes: float, clients: int, seed: int, lease: float, directory: str | None) -> bool:
+async def measure(
+    minutes: float,
+    clients: int,
+    seed: int,
+    lease: float,
+    directory: str | None,
+    *,
+    plan: Sequence[str] = (),
+    official: Sequence[str] = OFFICIAL,
+) -> bool:
+    """Whether all is well. With a `plan` it has these faults, and ends with them, whatever the time."""
     load = Load(f"600.{os.getpid()}")
     async with AsyncExitStack() as stack:
         database = stack.enter_context(running_server(options=()))
@@ -306,16 +323,25 @@ async def measure(minutes: float, clients: int, seed: int, lease: float, directo
         faults = Faults(cluster, database, proxies, random.Random(seed), lease)
         async with running(cluster) as balancer:
             end = time.monotonic() + 60 * minutes
+            planned = asyncio.Event()
+
+            def goes_on() -> bool:
+                return not planned.is_set() if plan else time.monotonic() < end
+
+            async def disturb() -> None:
+                await faults.run(plan or faults.until(end - 4 * lease))
+                planned.set()
+
             async with asyncio.TaskGroup() as group:
                 for number in range(clients):
                     transport = ("ws", "http")[number % 2]
-                    group.create_task(load.watch(load.ours(balancer, f"c{number}", transport, end)))
-                group.create_task(load.watch(load.processes(balancer, end)))
-                for number, client in enumerate(OFFICIAL):
+                    group.create_task(load.watch(load.ours(balancer, f"c{number}", transport, goes_on)))
+                group.create_task(load.watch(load.processes(balancer, goes_on)))
+                for number, client in enumerate(official):
                     url = (balancer.url, balancer.ws_url)[(number + seed) % 2]
-                    official = load.official(cluster, client, url, f"o{number}", end)
-                    group.create_task(load.watch(official))
-                group.create_task(faults.run(end - 4 * lease))
+                    talks = load.official(cluster, client, url, f"o{number}", goes_on)
+                    group.create_task(load.watch(talks))
+                group.create_task(disturb())
             load.problems += await check_database(database.dsn(), SCHEMA, load.asked)
         try:
             await until(lambda: not processes_of(load.mark))
