@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 import subprocess
 import sys
@@ -22,6 +23,7 @@ async def reply(turn):
 
 acpella.run(reply)
 """
+CHROMIUM = "/usr/bin/chromium"
 ADMIN, PLAIN = "a" * 64, "b" * 64
 
 
@@ -102,3 +104,61 @@ def test_both_pages_are_offered(server: str) -> None:
 def test_a_recording_that_is_not_offered_cannot_be_asked_for(server: str) -> None:
     for name in ("../../etc/passwd", "nothing.jsonl", "/etc/passwd"):
         assert refusal(f"{server}/inspect/rows?after=0&source={name}", ADMIN) == 404
+
+
+def test_a_person_types_a_token_chooses_a_conversation_and_copies_it(server: str) -> None:
+    if not os.path.exists(CHROMIUM):
+        pytest.skip("chromium is missing: apt-get install chromium")
+    from playwright.sync_api import expect, sync_playwright
+
+    expect.set_options(timeout=60_000)
+    for token, text in ((ADMIN, "apples"), (PLAIN, "pears")):
+        assert asyncio.run(talk(server, token, text)) == f"You said: {text}"
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM)
+        try:
+            context = browser.new_context(viewport={"width": 1280, "height": 800})
+            context.set_default_timeout(60_000)
+            context.grant_permissions(["clipboard-write"], origin=server)
+            page = context.new_page()
+            page.goto(f"{server}/inspect")
+            page.fill("[data-token]", ADMIN)
+            page.keyboard.press("Enter")
+            # the latest is shown, and another one can be chosen
+            rows = page.locator("[data-list]")
+            expect(rows).to_contain_text("pears")
+            menu = page.locator("[data-conversations] option")
+            others = [one for one in menu.all() if "ada" in (one.text_content() or "")]
+            page.select_option("[data-conversations]", others[-1].get_attribute("value"))
+            expect(rows).to_contain_text("apples")
+            expect(rows).not_to_contain_text("pears")
+            page.fill("[data-filter]", "method:session/prompt kind:res")
+            page.locator("[data-row]").first.click()
+            for kind, words in (
+                ("python", "session_1.prompt('apples')"),
+                ("pytest", "def test_the_conversation"),
+            ):
+                page.click(f"[data-copy={kind}]")
+                expect(page.locator(f"[data-copy={kind}]")).to_have_text("copied")
+                page.fill("[data-filter]", "")
+                page.focus("[data-filter]")
+                page.keyboard.press("ControlOrMeta+v")  # what a person would paste elsewhere
+                assert words in page.input_value("[data-filter]")
+                page.fill("[data-filter]", "")
+            # from the page of the conversation, a link leads here, for those who may come
+            page.goto(f"{server}/")
+            page.get_by_label("Prompt", exact=True).fill("plums")
+            page.keyboard.press("Enter")
+            with context.expect_page() as opened:
+                page.click("text=Open inspector")
+            expect(opened.value.locator("[data-list]")).to_contain_text("plums")
+            page = context.new_page()
+            page.goto(f"{server}/")
+            page.get_by_label("Your token").fill(PLAIN)
+            page.get_by_role("button", name="Log in").click()
+            page.get_by_label("Prompt", exact=True).fill("figs")
+            page.keyboard.press("Enter")
+            expect(page.get_by_role("log")).to_contain_text("You said: figs")
+            expect(page.locator("text=Open inspector")).to_have_count(0)
+        finally:
+            browser.close()
