@@ -145,9 +145,6 @@ def _be_alone() -> None:
         os.dup2(nothing, descriptor)
     with suppress(OSError):
         os.nice(NICENESS)
-    # Linux weighs sessions first: for a process that is alone in one, its own niceness means nothing
-    with suppress(OSError), open("/proc/self/autogroup", "w", encoding="ascii") as group:
-        group.write(str(NICENESS))
 
 
 def _record(
