@@ -1,4 +1,4 @@
-"""One word for one thing: what names in the code may not be, and what the glossary must hold."""
+"""One word for one thing: what names in the code may not be, and maps of the code that lead somewhere."""
 
 import ast
 import re
@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "acpella"
@@ -83,8 +85,19 @@ def test_the_protocol_version_is_written_once() -> None:
     assert not others, f"`_protocol_versions.PROTOCOL_VERSION` has it: {others}"
 
 
-def test_the_glossary_names_modules_that_exist() -> None:
-    page = (ROOT / "docs" / "explanation" / "glossary.md").read_text(encoding="utf-8")
-    places = re.findall(r"`([a-z_/]+\.py|[a-z_/]+/)`", page)
-    assert places
-    assert [place for place in places if not (SOURCES / place).exists()] == []
+@pytest.mark.parametrize(
+    "name", ["ARCHITECTURE.md", "docs/explanation/architecture.md", "docs/explanation/glossary.md"]
+)
+def test_a_map_leads_to_what_exists(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    places = re.findall(r"`([a-z_0-9]+/(?:[a-z_0-9/]*(?:\.py|/))?)`(?: \(`(\w+)`\))?", text)
+    assert len(places) > 10
+    for place, function in places:
+        path = next(
+            (base / place for base in (SOURCES, SOURCES / "server", ROOT) if (base / place).exists()), None
+        )
+        assert path is not None, f"{name}: there is no {place}"
+        if function:
+            assert f"def {function}(" in path.read_text(encoding="utf-8"), (
+                f"{name}: {place} has no {function}"
+            )

@@ -51,12 +51,12 @@ def without_stderr(error: AcpellaError) -> AcpellaError | TimeoutError:
     if isinstance(error, RpcError):
         from .daemon.errors import from_wire
 
-        told = from_wire(error)
+        shortened = from_wire(error)
     else:
-        told = error
-    if isinstance(told, ConnectionClosed | TransportError):
-        told.stderr_tail = ""
-    return told
+        shortened = error
+    if isinstance(shortened, ConnectionClosed | TransportError):
+        shortened.stderr_tail = ""
+    return shortened
 
 
 def guarded(work: Callable[[], Coroutine[Any, Any, int]]) -> int:

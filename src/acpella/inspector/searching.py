@@ -52,7 +52,7 @@ def rows_with(file: BinaryIO, offsets: Sequence[int], end: int, word: str, *, af
     `offsets` are where the lines of the rows begin, `end` is where the last one does.
     """
     needle = max(_PLAIN.findall(word), key=len, default="").encode()
-    found: set[int] = set()
+    numbers: set[int] = set()
     row, count = after, len(offsets)
     while row < count:
         start = offsets[row]
@@ -60,9 +60,9 @@ def rows_with(file: BinaryIO, offsets: Sequence[int], end: int, word: str, *, af
         ends = [*offsets[row + 1 : last], offsets[last] if last < count else end]
         file.seek(start)
         block = _Block(file.read(ends[-1] - start), [0, *(each - start for each in ends)], needle)
-        found.update(row + 1 + index for index in block.rows_with(word))
+        numbers.update(row + 1 + index for index in block.rows_with(word))
         row = last
-    return found
+    return numbers
 
 
 class _Block:

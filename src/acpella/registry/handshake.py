@@ -179,9 +179,9 @@ def _package_cache(program: str) -> dict[str, str]:
     if name is None:
         return {}
     variable = _LAUNCHERS[name]
-    given = os.environ.get(variable)
-    if given:
-        return {variable: given}
+    directory = os.environ.get(variable)
+    if directory:
+        return {variable: directory}
     is_npm = variable == "npm_config_cache"
     if sys.platform == "win32":
         local = os.environ.get("LOCALAPPDATA", "")
