@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...file_errors import RECORDING, explain
 from ...terminal.output import say
@@ -100,7 +100,8 @@ def _filtered(items: "Iterable[Item]", arguments: argparse.Namespace) -> "Iterat
     filters = Filters(raw=arguments.raw, media=not arguments.no_media, anonymizer=anonymizer)
     for item in items:
         if isinstance(item, Begin):
-            filters.words([str(word) for word in as_dict(item.info.get("agent")).get("command") or []])
+            command: list[Any] = as_dict(item.info.get("agent")).get("command") or []
+            filters.words([str(word) for word in command])  # to know where its programs are
             info, _ = filters.message(item.info)
             yield replace(
                 item, info={**info, "redacted": filters.name if not arguments.raw else info.get("redacted")}
