@@ -7,7 +7,7 @@ import acpella
 dspy.configure(lm=dspy.LM("openai/gpt-5"))
 program = dspy.streamify(
     dspy.Predict("history: dspy.History, question -> answer"),
-    stream_listeners=[dspy.streaming.StreamListener("answer")],
+    stream_listeners=[dspy.streaming.StreamListener("answer", allow_reuse=True)],
 )
 
 
