@@ -12,7 +12,7 @@ from acpella.cli import COMMANDS, command_parser
 from acpella.cli.chat.mentions import to_prompt
 from acpella.cli.daemon.history import ReplayHistory
 from acpella.cli.terminal.clean import Cleaner, clean, one_line
-from acpella.cli.terminal.facts import diff_rows
+from acpella.cli.terminal.diffs import diff_rows
 from acpella.cli.terminal.forms import read_value
 from acpella.cli.terminal.markdown import Block, Blocks, render
 from acpella.cli.terminal.rows import cell_len, crop, paint, plain, wrap

@@ -165,7 +165,7 @@ def test_a_diff_in_a_question_is_not_cut_at_the_edge(ask: Ask) -> None:
     ],
 )
 def test_a_diff_of_blanks_alone_can_be_seen(old: str, new: str, shown_old: str, shown_new: str) -> None:
-    from acpella.cli.terminal.facts import whole_diff_rows
+    from acpella.cli.terminal.diffs import whole_diff_rows
     from acpella.schema import Diff
 
     rows = whole_diff_rows(Diff(path="/a", old_text=old, new_text=new), 80, limit=100)
@@ -231,7 +231,7 @@ def test_a_text_that_is_too_long_says_that_it_is_cut() -> None:
 
 
 def test_a_change_that_is_too_long_to_be_compared_is_shown() -> None:
-    from acpella.cli.terminal.facts import whole_diff_rows
+    from acpella.cli.terminal.diffs import whole_diff_rows
     from acpella.schema import Diff
 
     old = "".join(f"old {n}\n" for n in range(300))

@@ -31,11 +31,13 @@ from acpella.schema import (
 )
 
 from .clean import one_line
-from .facts import call_label, describe, relative_path, unfenced, whole_diff_rows
+from .diffs import whole_diff_rows
+from .facts import call_label, describe, unfenced
 from .forms import choices_of, read_value, show_value
 from .permission_kinds import kind_note
 from .reveal import CUT, MOST_ROWS, is_cut, is_hidden, reveal, reveal_rows
 from .rows import Row, cell_len, has_colour, paint, plain
+from .shown_paths import relative_path
 
 __all__ = ["Asker", "Stage", "is_interactive", "refuse"]
 
