@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import asyncpg
 
 from ._hints import Hints, topic_of
-from ._postgres_address import PostgresAddress
-from ._postgres_errors import explain
 from ._postgres_node import PostgresNode
-from ._postgres_pool import ConnectionPool, hang_up
+from ._postgres_pool import ConnectionPool
 from ._postgres_rows import check_owner, checked, find, is_text, piece
-from ._postgres_schema import is_prepared
+from ._postgres_status import nodes_of
+from ._postgres_tickets import keep_ticket, take_ticket
 from ._postgres_writer import SESSIONS, STREAMS, PostgresTable, PostgresWriter
 from .cluster import CONNECTION, MAX_SEQ, SESSION_COMMANDS, Command, Cursor, NodeStatus, Resync, StreamRecord
 from .local_cluster import check_name
@@ -24,7 +23,7 @@ from .store import Events, Fenced, Lease, SessionExists, SessionNotFound, Store,
 if TYPE_CHECKING:
     AnyConnection: TypeAlias = asyncpg.Connection[Any]
 
-__all__ = ["PostgresCluster", "read_nodes"]
+__all__ = ["PostgresCluster"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -89,35 +88,11 @@ WHERE NOT EXISTS (
 ) ORDER BY left(target, 2) <> 'c:' LIMIT $2
 """
 
-_NODES = """
-SELECT n.name, n.lease_until > clock_timestamp(),
-    extract(epoch FROM clock_timestamp() - n.seen_at)::float8,
-    (SELECT count(*) FROM sessions s WHERE s.owner = n.incarnation),
-    (SELECT count(*) FROM streams s WHERE s.owner = n.incarnation),
-    (SELECT count(*) FROM commands c WHERE c.state = 'running' AND EXISTS (
-        SELECT FROM sessions s WHERE s.id = c.target AND s.owner = n.incarnation UNION ALL
-        SELECT FROM streams s WHERE s.id = c.target AND s.owner = n.incarnation)),
-    n.incarnation
-FROM nodes n ORDER BY n.name
-"""
-
 _CHANGED = """
 SELECT id FROM unnest($1::text[], $2::bigint[]) AS w (name, seq)
 JOIN (SELECT id, last_seq FROM sessions UNION ALL SELECT id, last_seq FROM streams) AS s
 ON s.id = w.name AND s.last_seq > w.seq
 """
-
-_KEEP_TICKET = """
-WITH over AS (
-    DELETE FROM tickets WHERE valid_until <= clock_timestamp()
-)
-INSERT INTO tickets (digest, principal, body, valid_until)
-SELECT $1, $2, $3, clock_timestamp() + make_interval(secs => $4)
-WHERE (SELECT count(*) FROM tickets WHERE principal = $2 AND valid_until > clock_timestamp()) < $5
-ON CONFLICT DO NOTHING RETURNING digest
-"""
-
-_TAKE_TICKET = "DELETE FROM tickets WHERE digest = $1 RETURNING valid_until > clock_timestamp(), body"
 
 _TO_SESSIONS = """SELECT c.target, c.id, c.n, c.kind, c.body, c.trace
     FROM commands c JOIN sessions s ON s.id = c.target
@@ -201,7 +176,7 @@ class PostgresCluster:
 
     async def nodes(self) -> list[NodeStatus]:
         async def nodes(connection: "AnyConnection", again: bool) -> list[NodeStatus]:
-            return await _nodes(connection)
+            return await nodes_of(connection)
 
         return await self._run(nodes)
 
@@ -524,21 +499,14 @@ class PostgresCluster:
     async def keep_ticket(
         self, digest: bytes, body: bytes, *, seconds: float, limit: int, principal: str = ""
     ) -> bool:
-        async def keep(connection: "AnyConnection", again: bool) -> bool:
-            whose = checked(principal, principal)
-            if await connection.fetchval(_KEEP_TICKET, digest, whose, body, seconds, limit):
-                return True
-            query = "SELECT TRUE FROM tickets WHERE digest = $1"
-            return again and bool(await connection.fetchval(query, digest))
-
-        return await self._run(keep)
+        self._check()
+        return await keep_ticket(
+            self._connections, digest, body, seconds=seconds, limit=limit, principal=principal
+        )
 
     async def take_ticket(self, digest: bytes) -> bytes | None:
-        async def take(connection: "AnyConnection", again: bool) -> bytes | None:
-            is_valid, body = await connection.fetchrow(_TAKE_TICKET, digest) or (False, b"")
-            return body if is_valid else None
-
-        return await self._run(take)
+        self._check()
+        return await take_ticket(self._connections, digest)
 
     # -- inside --------------------------------------------------------------------------------
 
@@ -638,39 +606,6 @@ class PostgresCluster:
             except StoreError as exc:
                 log.info("could not clear away old commands: %s", exc)
             await asyncio.sleep(SWEEP_SECONDS)
-
-
-async def read_nodes(address: PostgresAddress) -> list[NodeStatus]:
-    """All nodes of a database, told to somebody who is none. Raises `StoreError`."""
-    connections = ConnectionPool(address, limit=1, patience=lambda: 0.0)
-    connection = None
-    try:
-        connection = await connections.connect()
-        if not await is_prepared(connection, address):
-            raise StoreError(f"no node has used {address.where} yet, in the schema {address.schema}")
-        return await _nodes(connection)
-    except StoreError:
-        raise
-    except Exception as exc:
-        raise explain(address, exc) from None
-    finally:
-        if connection is not None:
-            await hang_up(connection)
-
-
-async def _nodes(connection: "AnyConnection") -> list[NodeStatus]:
-    return [
-        NodeStatus(
-            name=name,
-            alive=alive,
-            silent_seconds=silent,
-            sessions=sessions,
-            connections=streams,
-            running=running,
-            life=str(life),
-        )
-        for name, alive, silent, sessions, streams, running, life in await connection.fetch(_NODES)
-    ]
 
 
 def _inbox(stream: str) -> str:

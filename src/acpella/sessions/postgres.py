@@ -314,7 +314,7 @@ class PostgresStore:
 
         The store need not be open. Raises `StoreError`.
         """
-        from ._postgres_cluster import read_nodes
+        from ._postgres_status import read_nodes
 
         return await read_nodes(self._address)
 
