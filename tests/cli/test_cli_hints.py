@@ -83,8 +83,8 @@ def test_a_change_that_is_allowed_on_a_terminal_is_written_without_an_option(tmp
     asked = {"toolCallId": "c", "title": "It", "kind": "edit", "locations": [{"path": f"{tmp_path}/it.txt"}]}
     prompt = json.dumps([["ask", asked], ["write", "it.txt", "done"]])
     with acpella("run", "-a", agent, prompt, cwd=tmp_path) as terminal:
-        terminal.see("Esc: no")
-        terminal.type("a")
+        terminal.see("y: yes, (n or )?Esc: no")
+        terminal.type("y")
         assert terminal.wait() == 0
         assert "--write" not in terminal.all() and "written" in terminal.all()
     assert (tmp_path / "it.txt").read_text(encoding="utf-8") == "done"
