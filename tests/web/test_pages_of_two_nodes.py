@@ -53,7 +53,7 @@ async def test_a_question_that_is_answered_at_one_node_is_asked_at_the_other_no_
     try:
         for host in hosts:
             await host.ready()
-        name = (await here.call("session/new", {"cwd": "/", "mcpServers": []}))["sessionId"]
+        name: str = (await here.call("session/new", {"cwd": "/", "mcpServers": []}))["sessionId"]
         own, other = here.session(name, cwd="/"), there.session(name, cwd="/")
         prompt = {"sessionId": name, "prompt": [{"type": "text", "text": "go"}]}
         turn = asyncio.create_task(here.call("session/prompt", prompt))

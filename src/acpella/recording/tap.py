@@ -68,9 +68,7 @@ def record_program(
     try:
         guard = Guard(stand_in.start())
     except TransportError as error:
-        queue.close()
-        feeder.join(PATIENCE)
-        recorder.end({"exit": None, "error": str(error)})
+        recorder.end(queue, feeder, {"exit": None, "error": str(error)})
         raise
     if hand is not None:
         hand.begin(queue.note)
@@ -78,9 +76,8 @@ def record_program(
     if hand is not None:
         hand.end()
     guard.stop()
-    queue.close()
-    feeder.join(PATIENCE)
-    return status, recorder.end({"exit": {"code": status} if status >= 0 else {"signal": -status}})
+    ending = {"code": status} if status >= 0 else {"signal": -status}
+    return status, recorder.end(queue, feeder, {"exit": ending})
 
 
 class _Recorder:
@@ -101,13 +98,16 @@ class _Recorder:
         os.close(source)
         os.close(report)
         file.close()
+        self._ending: dict[str, Any] = {}
 
     def feed(self, queue: Queue) -> None:
-        """Give what waits in the queue to the recorder."""
+        """Give what waits in the queue to the recorder, and the last line once the queue is closed."""
         try:
             while (items := queue.take()) is not None:
                 for item in items:
                     self._send(item)
+            data = json.dumps(self._ending).encode()
+            _write(self._target, _HEAD.pack(_END, time.monotonic(), len(data)) + data)
         except OSError:  # it is gone; the conversation goes on without it
             while queue.take() is not None:
                 pass
@@ -123,11 +123,13 @@ class _Recorder:
         else:
             _write(self._target, _HEAD.pack(kind, item.at, len(item.data)) + item.data)
 
-    def end(self, fields: dict[str, Any]) -> str:
-        """Write the last line. Returns what went wrong."""
-        data = json.dumps(fields).encode()
-        with suppress(OSError):
-            _write(self._target, _HEAD.pack(_END, time.monotonic(), len(data)) + data)
+    def end(self, queue: Queue, feeder: threading.Thread, ending: dict[str, Any]) -> str:
+        """Let the feeder write what is left, and the last line. Returns what went wrong."""
+        self._ending = ending
+        queue.close()
+        feeder.join(PATIENCE)
+        if feeder.is_alive():  # the pipe is its own until it is done
+            return "the disk is too slow; the end of the recording is missing"
         os.close(self._target)
         ready, _, _ = select.select([self._report], [], [], PATIENCE)
         if not ready:
