@@ -101,6 +101,27 @@ async def test_nobody_waits_for_an_agent_that_is_gone(tmp_path: Path) -> None:
     await host.close()
 
 
+SLOW_TO_END = """
+import json, sys, time
+for line in sys.stdin:
+    request = json.loads(line)
+    result = {"protocolVersion": 1, "agentCapabilities": {}}
+    print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
+time.sleep(0.5)
+"""
+
+
+async def test_the_end_of_an_agent_that_was_let_go_is_not_that_of_the_next_one(tmp_path: Path) -> None:
+    host = make_host(CommandTarget([sys.executable, "-c", SLOW_TO_END]), tmp_path)
+    async with asyncio.timeout(60):
+        await host.ready()
+        host.rest()
+        await host.ready()
+        for _ in range(3):
+            assert await host.call("session/list", {})
+    await host.close()
+
+
 async def talk(host: AgentHost, session: SharedSession, text: str) -> None:
     """Send a prompt, and wait until its turn is over."""
     page = Page()

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -108,6 +108,7 @@ class AgentHost:
         self._on_change = on_change
         self._agent: RunningAgent | None = None
         self._starting: asyncio.Task[None] | None = None
+        self._resting: asyncio.Task[None] | None = None
         self._side = Side(self._write, own_ids=True)
         self._framer = Framer(framing="lines")
         self._services = LocalServices(writes=about.writes)
@@ -126,6 +127,9 @@ class AgentHost:
             await asyncio.shield(starting)
 
     async def _start(self) -> None:
+        if self._resting is not None:  # its last words would be taken for those of the next one
+            await asyncio.wait([self._resting])
+            self._resting = None
         self._framer = Framer(framing="lines")
         agent = await self._target.start(self, self.principal, lambda: False)
         self._agent = agent
@@ -199,7 +203,7 @@ class AgentHost:
         for session in self.sessions.values():
             session.is_open = False
         if agent is not None:
-            self.spawn(agent.close())
+            self._resting = self.spawn(agent.close())
 
     @property
     def capabilities(self) -> dict[str, Any]:
@@ -382,11 +386,12 @@ class AgentHost:
         self._side.answer(question.request_id, result)
         session.note_answer(question, by=by, result=result)
 
-    def spawn(self, work: Any) -> None:
-        """Run something to its end; nobody waits for it."""
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run something to its end; nobody has to wait for it."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     # -- from the agent (a `Receiver`) -------------------------------------------------------------
 
