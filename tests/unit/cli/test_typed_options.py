@@ -47,7 +47,7 @@ def test_a_field_without_an_option_is_an_error() -> None:
         RunOptions.read(arguments)
 
 
-@pytest.mark.parametrize("output, frames", [("text", False), ("jsonl", True), ("json", True)])
+@pytest.mark.parametrize("output, frames", [("text", False), ("jsonl", True), ("json", False)])
 def test_stdout_belongs_to_the_frames_where_they_are_wanted(output: str, frames: bool) -> None:
     assert RunOptions(prompt=[], image=[], option=[], mcp=[], output=output).shows_frames is frames
 

@@ -222,19 +222,26 @@ function Form({ talk, question, putAside }: Props) {
   const fields = Object.entries(asObj(schema.properties)).map(([name, field]) => ({ name, field: asObj(field) }));
   const required = asList(schema.required).map(String);
   const [values, setValues] = useState<Record<string, Value>>(() => Object.fromEntries(fields.map(({ name, field }) => [name, initial(field)])));
+  const latest = useRef(values); // what is typed may be newer than what is drawn
+  const touched = useRef(false);
+  const set = (name: string, value: Value): void => {
+    touched.current = true;
+    latest.current = { ...latest.current, [name]: value };
+    setValues(latest.current);
+  };
   const [shown, setShown] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   useLayoutEffect(() => form.current?.querySelector<HTMLElement>("input, select, textarea")?.focus(), []);
-  const faults = Object.fromEntries(fields.map(({ name, field }) => [name, fault(field, values[name] ?? "", required.includes(name))]));
+  const faultOf = ({ name, field }: { name: string; field: Obj }, all: Record<string, Value>): string => fault(field, all[name] ?? "", required.includes(name));
   const reply = (result: Json): void => {
-    if (armed) void answer(talk, question.number, result);
+    if (armed || touched.current) void answer(talk, question.number, result); // who filled it in has seen it
   };
   const submit = (event: Event): void => {
     event.preventDefault();
     setShown(true);
-    const wrong = fields.find(({ name }) => faults[name] !== "");
+    const wrong = fields.find((one) => faultOf(one, latest.current) !== "");
     if (wrong !== undefined) form.current?.querySelector<HTMLElement>(`[name="${CSS.escape(wrong.name)}"]`)?.focus();
-    else reply({ action: "accept", content: contentOf(fields, values) });
+    else reply({ action: "accept", content: contentOf(fields, latest.current) });
   };
   return (
     <Modal label={plain(asText(question.params.message)) || "The agent asks"} class="question" onClose={putAside}>
@@ -244,7 +251,7 @@ function Form({ talk, question, putAside }: Props) {
           <div class="form">
             {asText(schema.description) !== "" && <p class="dim"><Visible text={asText(schema.description)} /></p>}
             {fields.map(({ name, field }) => (
-              <Field key={name} name={name} field={field} value={values[name] ?? ""} optional={!required.includes(name)} fault={shown ? (faults[name] ?? "") : ""} set={(value) => setValues({ ...values, [name]: value })} />
+              <Field key={name} name={name} field={field} value={values[name] ?? ""} optional={!required.includes(name)} fault={shown ? faultOf({ name, field }, values) : ""} set={(value) => set(name, value)} />
             ))}
           </div>
         </div>

@@ -73,7 +73,7 @@ class SharedSession:
         self.turn_since: float | None = None
         self.turn_elsewhere: float | None = None
         """Since when a turn runs that another client of the agent began."""
-        self.tells_turns = False
+        self.tells_turns: bool = False
         """Whether the agent tells of such turns."""
         self.ended: State = "idle"
         self.updated: float = now()

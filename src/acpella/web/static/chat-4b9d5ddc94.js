@@ -3229,25 +3229,32 @@ function Form({ talk, question, putAside }) {
   const fields = Object.entries(asObj(schema.properties)).map(([name2, field]) => ({ name: name2, field: asObj(field) }));
   const required = asList(schema.required).map(String);
   const [values, setValues] = useState12(() => Object.fromEntries(fields.map(({ name: name2, field }) => [name2, initial(field)])));
+  const latest = useRef5(values);
+  const touched = useRef5(false);
+  const set = (name2, value) => {
+    touched.current = true;
+    latest.current = { ...latest.current, [name2]: value };
+    setValues(latest.current);
+  };
   const [shown, setShown] = useState12(false);
   const form = useRef5(null);
   useLayoutEffect4(() => form.current?.querySelector("input, select, textarea")?.focus(), []);
-  const faults = Object.fromEntries(fields.map(({ name: name2, field }) => [name2, fault(field, values[name2] ?? "", required.includes(name2))]));
+  const faultOf = ({ name: name2, field }, all) => fault(field, all[name2] ?? "", required.includes(name2));
   const reply = (result) => {
-    if (armed) void answer(talk, question.number, result);
+    if (armed || touched.current) void answer(talk, question.number, result);
   };
   const submit = (event) => {
     event.preventDefault();
     setShown(true);
-    const wrong = fields.find(({ name: name2 }) => faults[name2] !== "");
+    const wrong = fields.find((one) => faultOf(one, latest.current) !== "");
     if (wrong !== void 0) form.current?.querySelector(`[name="${CSS.escape(wrong.name)}"]`)?.focus();
-    else reply({ action: "accept", content: contentOf(fields, values) });
+    else reply({ action: "accept", content: contentOf(fields, latest.current) });
   };
   return jsx16(Modal, { label: plain(asText(question.params.message)) || "The agent asks", class: "question", onClose: putAside, children: jsxs15("form", { ref: form, onSubmit: submit, noValidate: true, "data-question": question.number, children: [
     jsx16(Head, { icon: "plan", plainTile: true, title: plain(asText(question.params.message)) || "The agent asks", question, badge: "" }),
     jsx16("div", { class: "dialog-body", children: jsxs15("div", { class: "form", children: [
       asText(schema.description) !== "" && jsx16("p", { class: "dim", children: jsx16(Visible, { text: asText(schema.description) }) }),
-      fields.map(({ name: name2, field }) => jsx16(Field, { name: name2, field, value: values[name2] ?? "", optional: !required.includes(name2), fault: shown ? faults[name2] ?? "" : "", set: (value) => setValues({ ...values, [name2]: value }) }, name2))
+      fields.map(({ name: name2, field }) => jsx16(Field, { name: name2, field, value: values[name2] ?? "", optional: !required.includes(name2), fault: shown ? faultOf({ name: name2, field }, values) : "", set: (value) => set(name2, value) }, name2))
     ] }) }),
     jsxs15("footer", { class: "dialog-foot", children: [
       jsx16("span", { class: "grow", children: "Answers go to the agent, and into the conversation." }),
