@@ -153,6 +153,31 @@ def test_what_was_not_recorded_is_told_with_the_nearest_and_ends_with_1(tmp_path
     assert ran.returncode == 1 and "prompt[0].text" in ran.stderr
 
 
+@pytest.mark.parametrize("named", [False, True], ids=["as-it-was", "anonymized"])
+def test_an_exact_match_below_the_home_directory(named: bool, tmp_path: Path) -> None:
+    def opening(cwd: object) -> tuple[str, dict[str, Any]]:
+        return "out", {"id": 1, "method": "session/new", "params": {"cwd": str(cwd), "mcpServers": []}}
+
+    project = tmp_path / "project"
+    path = written(
+        tmp_path / "talk.jsonl",
+        *HELLO[:2],
+        opening("<home>/project" if named else project),
+        ("in", {"id": 1, "result": {"sessionId": "s"}}),
+    )
+    lines = [HELLO[0][1], opening(project)[1]]
+    ran = subprocess.run(
+        replay(path, "--match", "exact"),
+        input="".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in lines),
+        env={**os.environ, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert '"sessionId"' in ran.stdout.splitlines()[-1]
+
+
 async def test_one_more_prompt_than_was_recorded_is_an_error(tmp_path: Path) -> None:
     path = written(tmp_path / "talk.jsonl", *HELLO, prompt(2, "one"), say("first"), stop(2))
     with pytest.raises(RpcError, match="`session/prompt` once, and this is one more"):

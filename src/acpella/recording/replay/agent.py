@@ -11,7 +11,7 @@ from acpella.rpc.wire import MessageLines
 from ..format import Frame
 from ..shape import differences, kind_of, session_of, shape
 from .exchanges import Answer, CancelPoint, Exchange, Match, NoMatch, RecordedScript, Say, Step
-from .mapping import Mapping
+from .mapping import Mapping, name_home
 
 __all__ = ["ReplayedAgent"]
 
@@ -176,7 +176,9 @@ class ReplayedAgent:
                 f"another answer to the question of line {question.line} than was recorded: "
                 f"{_choice(before)} then, {_choice(result)} now"
             )
-        if self._match == "exact" and (differing := differences(before, self._map.to_recorded(result))):
+        if self._match == "exact" and (
+            differing := differences(name_home(before), name_home(self._map.to_recorded(result)))
+        ):
             listed = "".join(f"\n  {difference}" for difference in differing[:20])
             method = question.message["method"]
             return f"another answer to `{method}` than was recorded (recorded ≠ now):{listed}"

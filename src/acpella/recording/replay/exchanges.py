@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from ..format import Frame
 from ..shape import Difference, differences, kind_of, session_of, shape, without_volatile
+from .mapping import name_home
 
 __all__ = [
     "Answer",
@@ -122,7 +123,7 @@ class Exchange:
 
 def digest(params: Any) -> bytes:
     """A few bytes that are equal for parameters with the same meaning."""
-    return sha256(shape(params)).digest()
+    return sha256(shape(name_home(params))).digest()
 
 
 class NoMatch(Exception):
@@ -204,7 +205,9 @@ class RecordedScript:
         same = [e for e in self.exchanges if e.method == method and _fits(e, session)]
         free = [e for e in same if not e.used]
         if how == "exact":
-            exchange = next((e for e in free if not differences(e.params, params)), None)
+            exchange = next(
+                (e for e in free if not differences(name_home(e.params), name_home(params))), None
+            )
         else:
             params_digest = digest(params)
             exchange = next((e for e in free if e.digest == params_digest), None) if how == "shape" else None
@@ -226,7 +229,7 @@ class RecordedScript:
 
         def compare(exchange: Exchange) -> list[Difference]:
             if how == "exact":
-                return differences(exchange.params, params)
+                return differences(name_home(exchange.params), name_home(params))
             return differences(without_volatile(exchange.params), without_volatile(params))
 
         nearest = min(free, key=lambda exchange: len(compare(exchange)))

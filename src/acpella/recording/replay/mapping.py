@@ -6,7 +6,18 @@ from typing import Any, cast
 
 from ..media import is_cut
 
-__all__ = ["Mapping"]
+__all__ = ["Mapping", "name_home"]
+
+HOME = "<home>"
+"""What stands for the home directory in recordings without names."""
+
+
+def name_home(value: Any, key: str = "") -> Any:
+    """A message with `<home>` for the home directory, whether it has names or not: so both compare."""
+    if isinstance(value, str):
+        home = os.path.expanduser("~")
+        return _moved(value, {home: HOME}) if len(home) > 1 else value
+    return _each(value, name_home)
 
 
 class Mapping:
@@ -15,7 +26,7 @@ class Mapping:
     def __init__(self) -> None:
         self._now: dict[str, dict[str, str]] = {"sessionId": {}, "terminalId": {}}
         self._recorded: dict[str, dict[str, str]] = {"sessionId": {}, "terminalId": {}}
-        self._paths: dict[str, str] = {"<home>": os.path.expanduser("~")}
+        self._paths: dict[str, str] = {HOME: os.path.expanduser("~")}
 
     def add(self, kind: str, recorded: object, now: object) -> None:
         """`kind` is `sessionId` or `terminalId`."""
@@ -37,28 +48,28 @@ class Mapping:
         if isinstance(value, str):
             if key in self._now:
                 return self._now[key].get(value, value)
-            return "" if is_cut(value) else self._moved(value, self._paths)
-        return self._each(value, self.to_now)
+            return "" if is_cut(value) else _moved(value, self._paths)
+        return _each(value, self.to_now)
 
     def to_recorded(self, value: Any, key: str = "") -> Any:
         """A message of now, to be compared with recorded ones."""
         if isinstance(value, str):
             if key in self._recorded:
                 return self._recorded[key].get(value, value)
-            return self._moved(value, {now: recorded for recorded, now in self._paths.items()})
-        return self._each(value, self.to_recorded)
+            return _moved(value, {now: recorded for recorded, now in self._paths.items()})
+        return _each(value, self.to_recorded)
 
-    @staticmethod
-    def _each(value: Any, translate: Any) -> Any:
-        if isinstance(value, list):
-            return [translate(item) for item in cast("list[Any]", value)]
-        if isinstance(value, dict):
-            return {name: translate(item, name) for name, item in cast("dict[str, Any]", value).items()}
-        return value
 
-    @staticmethod
-    def _moved(text: str, paths: dict[str, str]) -> str:
-        for old in sorted(paths, key=len, reverse=True):
-            if old in text:
-                text = re.sub(rf"{re.escape(old)}(?![\w.-])", lambda _, new=paths[old]: new, text)
-        return text
+def _each(value: Any, translate: Any) -> Any:
+    if isinstance(value, list):
+        return [translate(item) for item in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        return {name: translate(item, name) for name, item in cast("dict[str, Any]", value).items()}
+    return value
+
+
+def _moved(text: str, paths: dict[str, str]) -> str:
+    for old in sorted(paths, key=len, reverse=True):
+        if old in text:
+            text = re.sub(rf"{re.escape(old)}(?![\w.-])", lambda _, new=paths[old]: new, text)
+    return text
