@@ -36,7 +36,9 @@ def test_a_token_is_shown_once_and_only_its_hash_is_kept(shell: Shell, file: Pat
     """HOSTING "Bearer auth on by default": 256 random bits, a file of mode 0600, SHA-256."""
     token = add(shell, "alice")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert file.read_text() == f"alice sha256:{hashlib.sha256(token.encode()).hexdigest()}\n"
+    sha256 = hashlib.sha256(token.encode()).hexdigest()
+    line = f"alice sha256:{sha256} scopes=prompt,approve\n"  # not admin, who sees everybody
+    assert file.read_text() == line
     other = add(shell, "alice", "--scopes", "prompt,admin", "--until", "2100-01-01")
     assert other != token
     assert file.read_text().splitlines()[1].endswith(" until=2100-01-01 scopes=prompt,admin")
@@ -54,7 +56,7 @@ def test_the_list_shows_whose_and_for_what_but_no_token(shell: Shell, file: Path
     done = shell("tokens", "list", "tokens")
     assert done.returncode == 0
     old, alice = done.stdout.splitlines()
-    assert re.fullmatch(rf"alice +{sha256[:8]} +prompt,approve,read,admin +no end", alice)
+    assert re.fullmatch(rf"alice +{sha256[:8]} +prompt,approve,read +no end", alice)
     assert re.fullmatch(r"old +\w{8} +read +until 2020-01-01 +is over, in clear on line 2", old)
     assert "`acpella tokens hash tokens`" in done.stderr
     assert "chmod 600" in done.stderr
@@ -91,7 +93,7 @@ def test_removing_keeps_what_else_the_file_says(shell: Shell, file: Path) -> Non
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
     done = shell("tokens", "remove", "tokens", "alice")
     assert f"removed the token {hashlib.sha256(first.encode()).hexdigest()[:8]} of alice" in done.stderr
-    kept = f"bob sha256:{hashlib.sha256(second.encode()).hexdigest()}"
+    kept = f"bob sha256:{hashlib.sha256(second.encode()).hexdigest()} scopes=prompt,approve"
     assert file.read_text() == f"# people\n\n{kept}\n  # the end\n"
     assert "nobody is let in" in shell("tokens", "remove", "tokens", "bob").stderr
     assert file.read_text() == "# people\n\n  # the end\n"

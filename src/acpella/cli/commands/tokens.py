@@ -26,6 +26,9 @@ __all__ = ["declare", "run"]
 SHORTEST_PREFIX = 4
 """Digits of a hash that are enough to say which token is meant, if they are those of one only."""
 
+DEFAULT_SCOPES = "prompt,approve"
+"""Of a user. An `admin` sees what others do, so that has to be said."""
+
 _EPILOG = """\
 examples:
   acpella tokens add tokens alice                                   a new token; it is shown this once
@@ -40,7 +43,7 @@ scopes:
   read      see sessions and what happens in them, change nothing
   prompt    use the agent; includes read
   approve   answer its questions, and choose modes that ask less; includes read
-  admin     /metrics
+  admin     /metrics, and with serve --inspect the messages of everybody; only if it is named
 
 A running server sees the change within a second or two; what a removed token had opened is closed.
 """
@@ -59,7 +62,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("file", metavar="FILE", help="the token file of the server")
     adding.add_argument("user", metavar="USER", help="a name without spaces; may have several tokens")
     adding.add_argument(
-        "--scopes", metavar="SCOPE,...", help="prompt, approve, read, admin; default: all of them"
+        "--scopes", metavar="SCOPE,...", help="prompt, approve, read, admin; default: prompt,approve"
     )
     adding.add_argument(
         "--until", metavar="DATE", help="when it ends: 2030-12-31, or 2030-12-31T18:00+02:00; default: never"
@@ -101,10 +104,9 @@ def _add(arguments: argparse.Namespace) -> int:
         if end <= time.time():
             raise ValueError(f"{arguments.until} is over")
         words.append(f"until={arguments.until}")
-    if arguments.scopes is not None:
-        names = [name.strip() for name in arguments.scopes.split(",")]
-        scopes_of(names)
-        words.append("scopes=" + ",".join(names))
+    names = [name.strip() for name in (arguments.scopes or DEFAULT_SCOPES).split(",")]
+    scopes_of(names)
+    words.append("scopes=" + ",".join(names))
     line = " ".join(words)
     path = _real(arguments.file)
     with _changing(path):
