@@ -103,7 +103,9 @@ def _hostable(agent: Target, env: Mapping[str, str]) -> Any:
 
 
 class _Plain:
-    """An agent object that knows no users: hosts tell it of them all the same."""
+    """An agent object that knows no users and has no store: hosts ask it for both all the same."""
+
+    store = None
 
     def __init__(self, agent: Servable) -> None:
         self.name = agent.name
@@ -111,6 +113,9 @@ class _Plain:
 
     async def serve_on(self, channel: Channel, **_: Any) -> None:
         await self._agent.serve_on(channel)
+
+    async def open(self) -> None:
+        """There is no store."""
 
     async def close(self) -> None:
         """Each client had an agent of its own."""
