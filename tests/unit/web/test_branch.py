@@ -1,5 +1,6 @@
 """The branch that a page shows beside the directory."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -25,3 +26,13 @@ def test_the_branch_of_a_directory_a_worktree_and_nothing(tmp_path: Path) -> Non
     (home / ".git" / "HEAD").write_bytes(b"\xff\xfe")
     assert branch_of(str(home)) == ""
     assert branch_of("") == "" and branch_of("\0") == ""
+
+
+def test_a_pipe_in_the_place_of_a_file_holds_up_nobody(tmp_path: Path) -> None:
+    """It would hang the server for everybody: an agent, or an unpacked archive, can put it there."""
+    (tmp_path / ".git").mkdir()
+    os.mkfifo(tmp_path / ".git" / "HEAD")
+    assert branch_of(str(tmp_path)) == ""
+    (tmp_path / ".git" / "HEAD").unlink()
+    (tmp_path / ".git" / "HEAD").symlink_to("/dev/zero")
+    assert branch_of(str(tmp_path)) == ""

@@ -1,11 +1,17 @@
 """The branch that a directory is on, read from git's own small files."""
 
+import os
+import stat
 from pathlib import Path
 
 __all__ = ["branch_of"]
 
 MAX_BYTES = 4096
 """Of a file that names a branch or a directory."""
+
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+"""O_NONBLOCK: a pipe in a hostile repository must not hang the server."""
 
 
 def branch_of(directory: str) -> str:
@@ -26,5 +32,10 @@ def branch_of(directory: str) -> str:
 
 
 def _read(file: Path) -> str:
-    with file.open("rb") as opened:
-        return opened.read(MAX_BYTES).decode("utf-8", "replace").strip()
+    descriptor = os.open(file, _FLAGS)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ValueError(f"{file} is not a file")
+        return os.read(descriptor, MAX_BYTES).decode("utf-8", "replace").strip()
+    finally:
+        os.close(descriptor)
