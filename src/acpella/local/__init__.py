@@ -1,18 +1,9 @@
 """Safe access to this machine: files below given roots, and commands in process groups of their own."""
 
-from .files import (
-    READ_LIMIT,
-    Entry,
-    Forbidden,
-    Jail,
-    JailError,
-    NotAFile,
-    NotText,
-    OutsideRoots,
-    SecretPath,
-    TooLarge,
-)
+from .content import READ_LIMIT
+from .files import Entry, Jail
 from .names import ACTING_NAMES, SECRET_PATHS, acting_name
+from .refusals import Forbidden, JailError, NotAFile, NotText, OutsideRoots, SecretPath, TooLarge
 from .terminals import (
     COMMAND_TIMEOUT,
     OUTPUT_LIMIT,

@@ -1,67 +1,22 @@
 """Files below given roots and nowhere else, even while somebody swaps directories on the way."""
 
-import errno
 import os
 import stat
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal, TypeVar
+from typing import Literal, TypeVar
 
-from acpella.errors import AcpellaError
-
+from .content import READ_LIMIT, read_lines, replace_content
 from .names import SECRET_NAME, SECRET_PLACE, is_beneath, names_of, own_directories
+from .openat import HAS_OPENAT, IsLink, enter, follow, open_file, open_listing, open_root
+from .refusals import Forbidden, NotAFile, NotText, OutsideRoots, SecretPath, TooLarge
 
-__all__ = [
-    "READ_LIMIT",
-    "Entry",
-    "Forbidden",
-    "Jail",
-    "JailError",
-    "NotAFile",
-    "NotText",
-    "OutsideRoots",
-    "SecretPath",
-    "TooLarge",
-]
-
-READ_LIMIT = 10 * 1024 * 1024
-"""Bytes that one read returns at most; without it one log file fills the memory and the model's context."""
+__all__ = ["Entry", "Jail"]
 
 LINK_LIMIT = 40
 """Symbolic links followed for one path, as in Linux; without it two links to each other never end."""
-
-CHUNK = 64 * 1024
-
-
-class JailError(AcpellaError):
-    """A path was refused. The message names it and says what to do."""
-
-
-class OutsideRoots(JailError):
-    """The path, or a symbolic link on it, leads out of the roots."""
-
-
-class SecretPath(JailError):
-    """The path is inside the roots, but usually holds keys or passwords."""
-
-
-class Forbidden(JailError):
-    """The owner of the jail refuses the path."""
-
-
-class NotAFile(JailError):
-    """The path is a directory, a device, a pipe or a socket, or it cannot be the name of a file."""
-
-
-class NotText(JailError):
-    """The content is not UTF-8 text."""
-
-
-class TooLarge(JailError):
-    """The file is larger than the limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,29 +33,6 @@ _Act = Callable[[int | None, str, str], _T]
 
 Without `openat` the descriptor is None and the name is the whole path.
 """
-
-_OPENAT = hasattr(os, "O_NOFOLLOW") and {os.open, os.stat, os.mkdir, os.readlink, os.rename, os.unlink} <= (
-    os.supports_dir_fd
-)
-_NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
-_FILE: int = (
-    _NOFOLLOW | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-)
-"""O_NONBLOCK: a pipe that takes a file's place must not hang the thread."""
-_DIRECTORY: int = (
-    _NOFOLLOW
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_DIRECTORY", 0)
-    | getattr(os, "O_PATH", os.O_RDONLY)
-)
-"""O_PATH, where there is one: to pass through a directory takes no right to list it."""
-
-_IS_LINK = {errno.ELOOP, errno.EMLINK}
-"""What systems say when O_NOFOLLOW meets a symbolic link; with O_DIRECTORY it can be ENOTDIR."""
-
-
-class _Link(Exception):
-    """The last name is a symbolic link."""
 
 
 class _Elsewhere(Exception):
@@ -173,7 +105,7 @@ class Jail:
         def look(directory: int | None, name: str, full_path: str) -> Path:
             with suppress(FileNotFoundError):
                 if stat.S_ISLNK(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode):
-                    raise _Link
+                    raise IsLink
             return Path(full_path)
 
         try:
@@ -239,7 +171,7 @@ class Jail:
             raise NotAFile(f"{path} names a directory; name a file in it")
 
         def write(directory: int | None, name: str, full_path: str) -> None:
-            _replace(directory, name, full_path, data)
+            replace_content(directory, name, full_path, data)
 
         # without dots, so that nothing is made on the way of a path that leads out again
         self._visit(self.resolve(path), write, missing="make")
@@ -256,10 +188,7 @@ class Jail:
             if directory is None:
                 with os.scandir(name) as entries:
                     return [_entry(each) for each in entries]
-            try:
-                fd = os.open(name, _DIRECTORY & ~getattr(os, "O_PATH", 0), dir_fd=directory)
-            except OSError as error:
-                raise _why_not_entered(error, directory, name, full_path) from None
+            fd = open_listing(directory, name, full_path)
             try:
                 with os.scandir(fd) as entries:
                     return [_entry(each) for each in entries]
@@ -270,8 +199,8 @@ class Jail:
 
     def _read(self, path: str | Path, line: int | None, limit: int | None, max_bytes: int) -> bytes:
         def read(directory: int | None, name: str, full_path: str) -> bytes:
-            with os.fdopen(_open_file(directory, name, full_path, os.O_RDONLY), "rb", buffering=0) as file:
-                data = _read_lines(file, max(line or 1, 1), limit, max_bytes)
+            with os.fdopen(open_file(directory, name, full_path, os.O_RDONLY), "rb", buffering=0) as file:
+                data = read_lines(file, max(line or 1, 1), limit, max_bytes)
                 if data is None:
                     part = "a part of it with `line` and `limit`" if limit is None else "fewer lines"
                     raise TooLarge(f"{path} has more than {max_bytes} bytes to read; read {part}")
@@ -289,7 +218,7 @@ class Jail:
             anchor, names = self._place(here, requested)
             self._refuse(os.path.normpath(os.path.join(anchor, *names)), requested)
             try:
-                if not _OPENAT:
+                if not HAS_OPENAT:
                     return self._descend_simply(os.path.join(anchor, *names), requested, act, missing)
                 return self._descend(anchor, names, requested, act, missing)
             except _Elsewhere as elsewhere:
@@ -340,18 +269,18 @@ class Jail:
             )
 
     def _descend(self, anchor: str, names: list[str], requested: str, act: _Act[_T], missing: str) -> _T:
-        fds = [_open_root(anchor)]
-        passed: list[str] = []
+        fds = [open_root(anchor)]
+        directories: list[str] = []
         try:
             for index, name in enumerate(names):
                 rest = names[index + 1 :]
                 if name == "..":
-                    if not passed:
+                    if not directories:
                         raise _Elsewhere(os.path.join(os.path.dirname(anchor), *rest))
-                    passed.pop()
+                    directories.pop()
                     os.close(fds.pop())  # the parent we came through, wherever the directory is by now
                     continue
-                full_path = os.path.join(anchor, *passed, name)
+                full_path = os.path.join(anchor, *directories, name)
                 if not rest or not any(
                     is_beneath(root, full_path) for root in self._roots
                 ):  # on the way to a root
@@ -359,16 +288,16 @@ class Jail:
                 try:
                     if not rest:
                         return act(fds[-1], name, full_path)
-                    fds.append(_enter(fds[-1], name, full_path, make=missing == "make"))
-                    passed.append(name)
+                    fds.append(enter(fds[-1], name, full_path, make=missing == "make"))
+                    directories.append(name)
                 except FileNotFoundError:
                     if missing != "tell":
                         raise
                     path = os.path.join(full_path, *rest)
                     raise _Elsewhere(os.path.normpath(path)) if ".." in rest else _Absent(path) from None
-                except _Link:
-                    raise _Elsewhere(os.path.join(_follow(fds[-1], name, full_path), *rest)) from None
-            return act(fds[-1], ".", os.path.join(anchor, *passed))
+                except IsLink:
+                    raise _Elsewhere(os.path.join(follow(fds[-1], name, full_path), *rest)) from None
+            return act(fds[-1], ".", os.path.join(anchor, *directories))
         finally:
             for fd in fds:
                 os.close(fd)
@@ -383,26 +312,8 @@ class Jail:
             os.makedirs(os.path.dirname(real), exist_ok=True)
         try:
             return act(None, real, real)
-        except _Link:
+        except IsLink:
             raise _Elsewhere(real) from None
-
-
-def _open_root(root: str) -> int:
-    """The directory of a root, through no link: it was found where it is, and must still be there."""
-    if not hasattr(os, "O_PATH"):
-        return os.open(root, _DIRECTORY)  # to pass through others' directories would take the right to read
-    at = os.open("/", _DIRECTORY)
-    for name in names_of(root):
-        above = at
-        try:
-            at = os.open(name, _DIRECTORY, dir_fd=above)
-        except OSError as error:
-            if error.errno in _IS_LINK or error.errno == errno.ENOTDIR:
-                raise OutsideRoots(f"{root} is not the directory any more that it was") from None
-            raise
-        finally:
-            os.close(above)
-    return at
 
 
 def _check_spelling(path: str) -> None:
@@ -422,160 +333,3 @@ def _entry(item: "os.DirEntry[str]") -> Entry:
     if item.is_dir(follow_symlinks=False):
         return Entry(item.name, "directory")
     return Entry(item.name, "file" if item.is_file(follow_symlinks=False) else "other")
-
-
-# -- one step --------------------------------------------------------------------------------
-
-
-def _enter(directory: int, name: str, full_path: str, *, make: bool) -> int:
-    """A descriptor of a directory in another."""
-    try:
-        return os.open(name, _DIRECTORY, dir_fd=directory)
-    except FileNotFoundError:
-        if not make:
-            raise FileNotFoundError(errno.ENOENT, "no such directory", full_path) from None
-    except OSError as error:
-        raise _why_not_entered(error, directory, name, full_path) from None
-    with suppress(FileExistsError):
-        os.mkdir(name, dir_fd=directory)
-    return _enter(directory, name, full_path, make=False)
-
-
-def _why_not_entered(error: OSError, directory: int, name: str, full_path: str) -> Exception:
-    if error.errno in _IS_LINK:
-        return _Link()
-    if error.errno == errno.ENOTDIR:
-        mode = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
-        if stat.S_ISLNK(mode) or stat.S_ISDIR(mode):  # a directory by now: the link was taken away
-            return _Link()
-    return OSError(error.errno, error.strerror, full_path)
-
-
-def _follow(directory: int, name: str, full_path: str) -> str:
-    """Where a link leads; the same path, to try again, if it is no longer a link."""
-    try:
-        return os.path.join(os.path.dirname(full_path), os.readlink(name, dir_fd=directory))
-    except OSError as error:
-        if error.errno != errno.EINVAL:
-            raise
-        return full_path
-
-
-def _open_file(directory: int | None, name: str, full_path: str, flags: int) -> int:
-    """A descriptor of a regular file; looked at before, as opening a device can have effects, and after."""
-    try:
-        _check_kind(os.stat(name, dir_fd=directory, follow_symlinks=False), full_path)
-        fd = os.open(name, flags | _FILE, dir_fd=directory)
-    except FileNotFoundError:
-        raise FileNotFoundError(errno.ENOENT, "no such file", full_path) from None
-    except OSError as error:
-        if error.errno in _IS_LINK:
-            raise _Link from None
-        raise OSError(error.errno, error.strerror, full_path) from None
-    try:
-        _check_kind(os.fstat(fd), full_path)
-    except BaseException:
-        os.close(fd)
-        raise
-    return fd
-
-
-def _check_kind(status: os.stat_result, full_path: str) -> None:
-    mode = status.st_mode
-    if stat.S_ISLNK(mode):
-        raise _Link
-    if stat.S_ISDIR(mode):
-        raise NotAFile(f"{full_path} is a directory; name a file in it")
-    if not stat.S_ISREG(mode):
-        kind = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
-        raise NotAFile(f"{full_path} is a {kind}; only regular files can be read and written")
-
-
-# -- content ---------------------------------------------------------------------------------
-
-
-def _read_lines(file: BinaryIO, first: int, limit: int | None, max_bytes: int) -> bytes | None:
-    """The lines from `first` on, None if they are more than `max_bytes`; never holds more than that."""
-    chunk = b""
-    skip = first - 1
-    while skip:
-        chunk = file.read(CHUNK)
-        if not chunk:
-            return b""
-        ends = chunk.count(b"\n")
-        if ends >= skip:
-            chunk = chunk[_after_lines(chunk, skip) :]
-            break
-        skip -= ends
-    text = bytearray()
-    while limit is None or limit > 0:
-        chunk = chunk or file.read(CHUNK)
-        if not chunk:
-            break
-        if limit is not None:
-            ends = chunk.count(b"\n")
-            if ends >= limit:
-                chunk = chunk[: _after_lines(chunk, limit)]
-            limit = max(limit - ends, 0)
-        text += chunk
-        if len(text) > max_bytes:
-            return None
-        chunk = b""
-    return bytes(text)
-
-
-def _after_lines(data: bytes, count: int) -> int:
-    end = 0
-    for _ in range(count):
-        end = data.index(b"\n", end) + 1
-    return end
-
-
-def _replace(directory: int | None, name: str, full_path: str, data: bytes) -> None:
-    """Put new content in a file's place: a new file beside it, then a rename over it."""
-    old: os.stat_result | None = None
-    with suppress(FileNotFoundError):
-        # Opened for writing, although a rename needs no right to: read-only files stay as they are.
-        with os.fdopen(_open_file(directory, name, full_path, os.O_RDWR), "rb", buffering=0) as file:
-            old = os.fstat(file.fileno())
-            if b"\n" in data and b"\r" not in data and _has_only_crlf(file.read(READ_LIMIT)):
-                data = data.replace(b"\n", b"\r\n")
-    temporary = os.path.join(os.path.dirname(name), f".acpella-{os.urandom(8).hex()}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
-    fd = os.open(temporary, flags, 0o666 if old is None else 0o600, dir_fd=directory)
-    try:
-        try:
-            _write_all(fd, data)
-            if old is not None:
-                _keep_owner_and_mode(fd, old)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-        if directory is None:
-            os.replace(temporary, name)
-        else:
-            os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary, dir_fd=directory)
-        raise
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(fd, rest) :]
-
-
-def _keep_owner_and_mode(fd: int, old: os.stat_result) -> None:
-    if sys.platform == "win32":
-        return  # what a new file gets from its directory is all there is
-    new = os.fstat(fd)
-    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
-        with suppress(PermissionError):
-            os.fchown(fd, old.st_uid, old.st_gid)
-    os.fchmod(fd, stat.S_IMODE(old.st_mode) & 0o777)  # a write takes the set-user-id bit, as it always does
-
-
-def _has_only_crlf(data: bytes) -> bool:
-    return data.count(b"\n") == data.count(b"\r\n") > 0

@@ -31,7 +31,7 @@ from acpella.local import (
 def ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both ways to open a file: the one for POSIX systems, and the one for the rest."""
     if request.param == "simple":
-        monkeypatch.setattr(files, "_OPENAT", False)
+        monkeypatch.setattr(files, "HAS_OPENAT", False)
     return request.param
 
 
@@ -863,7 +863,7 @@ def test_an_exchange_at_no_moment_of_a_write_leads_out(root: Path, outside: Path
 def test_these_tests_notice_a_jail_that_looks_first_and_opens_then(
     monkeypatch: pytest.MonkeyPatch, root: Path, outside: Path
 ) -> None:
-    monkeypatch.setattr(files, "_OPENAT", False)
+    monkeypatch.setattr(files, "HAS_OPENAT", False)
     assert "outside" in exchange_at_each_call(root, outside, "d", read_it)
 
 
