@@ -161,14 +161,14 @@ def _homes() -> list[Path]:
 
 def _tools(homes: list[Path]) -> Iterator[Path]:
     """The directories of toolchains that are there, outer ones first."""
-    named = [home / name for home in homes for name in _TOOLS]
-    named += [Path(value) for name in _TOOL_VARIABLES if (value := os.environ.get(name))]
+    candidates = [home / name for home in homes for name in _TOOLS]
+    candidates += [Path(value) for name in _TOOL_VARIABLES if (value := os.environ.get(name))]
     for entry in os.get_exec_path():
         path = Path(entry)
-        named.append(path.parent if (path.parent / "pyvenv.cfg").is_file() else path)
-    named += [Path(value) for value in os.environ.get(READ_VARIABLE, "").split(os.pathsep) if value]
+        candidates.append(path.parent if (path.parent / "pyvenv.cfg").is_file() else path)
+    candidates += [Path(value) for value in os.environ.get(READ_VARIABLE, "").split(os.pathsep) if value]
     around = [*homes, *map(Path, _EMPTY), Path(tempfile.gettempdir())]
-    for path in sorted({each for each in named if each.is_absolute() and each.is_dir()}):
+    for path in sorted({each for each in candidates if each.is_absolute() and each.is_dir()}):
         if any(Path(os.path.realpath(outer)).is_relative_to(os.path.realpath(path)) for outer in around):
             continue  # a whole home, or what lies around it
         if not any(path.is_relative_to(system) for system in _SYSTEM):
@@ -192,12 +192,12 @@ def _hidden(visible: list[Path], roots: list[Path]) -> list[Path]:
 
 def _own_directories() -> Iterator[Path]:
     """Where acpella keeps settings, sessions and the sockets of running sessions, as far as they exist."""
-    named = [Path(path) for path in directories.own()]
+    paths = [Path(path) for path in directories.own()]
     for temporary in {"/tmp", os.environ.get("TMPDIR") or "/tmp"}:
-        named += Path(temporary).glob("acpella-*")
+        paths += Path(temporary).glob("acpella-*")
     if store := os.environ.get("ACPELLA_STORE"):
-        named.append(Path(store).expanduser())
-    for path in sorted({Path(os.path.realpath(each)) for each in named}):
+        paths.append(Path(store).expanduser())
+    for path in sorted({Path(os.path.realpath(each)) for each in paths}):
         if path.is_dir():
             yield path
 

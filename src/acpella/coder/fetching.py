@@ -304,8 +304,8 @@ def _decode(data: bytes, charset: str, url: str) -> str:
     if not marked and b"\0" in data[:8192] and not charset.lower().startswith(("utf-16", "utf-32", "utf16")):
         raise FetchError(f"{url} is a binary file")
     in_page = _META.search(data[:2048])
-    named = in_page.group(1).decode("ascii", "replace") if in_page else ""
-    for candidate in (marked, charset, named, "utf-8"):
+    page_charset = in_page.group(1).decode("ascii", "replace") if in_page else ""
+    for candidate in (marked, charset, page_charset, "utf-8"):
         if candidate:
             try:
                 return data.decode(candidate)

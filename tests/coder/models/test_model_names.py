@@ -234,8 +234,8 @@ async def test_a_proxy_that_cannot_be_used_is_told(monkeypatch: pytest.MonkeyPat
 def test_keys_of_any_shape_are_taken_out_of_words() -> None:
     """R-052: also short ones without a known beginning, and as they stand in a URL."""
     server = ModelServer("http://127.0.0.1:1", "m", provider="P", headers={}, secrets=("hunter2+/x", "none"))
-    assert server.clean("bad hunter2+/x here, see /?q=hunter2%2B%2Fx") == "bad *** here, see ***"
-    assert server.clean("none of this") == "none of this"  # a stand-in for a key is no secret
+    assert server.errors.clean("bad hunter2+/x here, see /?q=hunter2%2B%2Fx") == "bad *** here, see ***"
+    assert server.errors.clean("none of this") == "none of this"  # a stand-in for a key is no secret
 
 
 # -- asking servers for their models --------------------------------------------------------------------

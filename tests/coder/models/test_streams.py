@@ -274,7 +274,7 @@ async def test_an_answer_that_breaks_off_is_not_repeated(api: str, then: Any, wo
 async def test_an_answer_without_end_is_ended(api: str) -> None:
     async with FakeProvider([{"text": "tick", "then": "hang"}]) as fake:
         with pytest.raises(ModelError, match="broke off"):
-            await asked(model_of(api, fake, whole=0.3))
+            await asked(model_of(api, fake, whole=2.0))  # time enough for the first word
 
 
 async def test_malformed_events_are_skipped(api: str, caplog: pytest.LogCaptureFixture) -> None:

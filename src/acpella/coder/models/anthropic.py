@@ -30,7 +30,8 @@ from .base import (
 )
 from .history import paired
 from .loose import read_arguments
-from .model_server import Adjusted, ModelServer, Rejected, server_error
+from .model_server import ModelServer
+from .server_errors import Adjusted, Rejected, server_error
 
 __all__ = ["AnthropicModel"]
 
@@ -208,7 +209,7 @@ class AnthropicModel:
         except Rejected as rejected:
             if self._adjust(rejected, body, manner):
                 raise Adjusted(rejected) from None
-            raise self._server.explained(rejected) from None
+            raise self._server.errors.explained(rejected) from None
         for event in answer.end():
             yield event
 
@@ -250,13 +251,13 @@ class _Answer:
             events += self._count(as_dict(data.get("usage")))
             self.stop_reason, self.complete = as_str(data.get("stop_reason")), True
         elif kind == "error" or (kind == "json" and "error" in data):
-            raise self._server.in_stream(server_error(data), streamed=self._streamed)
+            raise self._server.errors.in_stream(server_error(data), streamed=self._streamed)
         self._streamed = self._streamed or any(not isinstance(event, Usage) for event in events)
         return events  # "ping", and whatever is invented later, says nothing
 
     def end(self) -> list[ModelEvent]:
         if not self.stop_reason:
-            raise self._server.cut()
+            raise self._server.errors.cut()
         events = [event for index in list(self._blocks) for event in self._finish(index)]
         usual: StopReason = "tool_use" if self._tools else "end"
         return [*events, Stop(_STOPS.get(self.stop_reason, usual))]

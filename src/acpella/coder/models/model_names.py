@@ -163,8 +163,8 @@ def open_model(
 def default(environment: Mapping[str, str] | None = None) -> str:
     """The model to use when none is named: ACPELLA_MODEL, else one of the first provider with a key."""
     env = environment_with_keys() if environment is None else environment
-    if named := env.get("ACPELLA_MODEL", "").strip():
-        return _full(named)
+    if model := env.get("ACPELLA_MODEL", "").strip():
+        return _full(model)
     return available(env)[0]
 
 
@@ -176,8 +176,8 @@ def available(environment: Mapping[str, str] | None = None) -> list[str]:
     """
     env = environment_with_keys() if environment is None else environment
     names: list[str] = []
-    if named := env.get("ACPELLA_MODEL", "").strip():
-        names.append(_full(named))
+    if default_model := env.get("ACPELLA_MODEL", "").strip():
+        names.append(_full(default_model))
     names += [pattern for pattern in _patterns(env) if not re.search(r"[*?\[]", pattern)]
     for provider, facts in _PROVIDERS.items():
         names += [f"{provider}:{model}" for model in facts.models]

@@ -32,7 +32,8 @@ from .base import (
 )
 from .history import paired
 from .loose import encode, read_arguments
-from .model_server import Adjusted, ModelServer, Rejected, server_error
+from .model_server import ModelServer
+from .server_errors import Adjusted, Rejected, server_error
 
 __all__ = ["OpenAIModel"]
 
@@ -148,14 +149,14 @@ class OpenAIModel:
         if rejected.status not in (400, 422) or rejected.overflow:
             return False
         sent = {field for field in _OPTIONAL if field in body or _in_messages(field, body)}
-        named = {field for field in sent if re.search(_OPTIONAL[field], rejected.raw, re.IGNORECASE)}
-        if not named and _UNKNOWN_FIELD.search(rejected.raw):
-            named = sent  # one of them, but it does not say which
-        if named & {"max_tokens", "max_completion_tokens"} and len(named) == 1:
-            return self._other_limit(rejected, *named)
-        named -= {"max_tokens", "max_completion_tokens"}
-        self._without |= named
-        return bool(named)
+        fields = {field for field in sent if re.search(_OPTIONAL[field], rejected.raw, re.IGNORECASE)}
+        if not fields and _UNKNOWN_FIELD.search(rejected.raw):
+            fields = sent  # one of them, but it does not say which
+        if fields & {"max_tokens", "max_completion_tokens"} and len(fields) == 1:
+            return self._other_limit(rejected, *fields)
+        fields -= {"max_tokens", "max_completion_tokens"}
+        self._without |= fields
+        return bool(fields)
 
     def _other_limit(self, rejected: Rejected, field: str) -> bool:
         if _asks_less(rejected.raw):
@@ -192,7 +193,7 @@ class OpenAIModel:
                 raise ModelError(
                     f"{self._server.model} cannot use tools, so an agent cannot use it; choose another"
                 ) from None
-            raise self._server.explained(rejected) from None
+            raise self._server.errors.explained(rejected) from None
         for event in answer.end():
             yield event
 
@@ -226,7 +227,7 @@ class _Answer:
 
     def read(self, data: dict[str, Any]) -> list[ModelEvent]:
         if data.get("error") or data.get("object") == "error":
-            raise self._server.in_stream(server_error(data), streamed=self._streamed)
+            raise self._server.errors.in_stream(server_error(data), streamed=self._streamed)
         self.done = data.get("done") is True
         events: list[ModelEvent] = []
         for choice in as_list(data.get("choices"))[:1]:
@@ -235,7 +236,7 @@ class _Answer:
             reason = as_str(choice.get("finish_reason"))
             if reason == "error":
                 error = server_error(choice, "the answer ended with an error")
-                raise self._server.in_stream(error, streamed=self._streamed or bool(events))
+                raise self._server.errors.in_stream(error, streamed=self._streamed or bool(events))
             self.finish_reason = reason or self.finish_reason
         if usage := as_dict(data.get("usage")):
             events.append(_usage(usage))
@@ -244,7 +245,7 @@ class _Answer:
 
     def end(self) -> list[ModelEvent]:
         if not self.finish_reason and not (self.done and (self._streamed or self._calls)):
-            raise self._server.cut()
+            raise self._server.errors.cut()
         events: list[ModelEvent] = []
         if self._thought_field:
             events.append(ThinkingDelta("", _FIELD + self._thought_field))

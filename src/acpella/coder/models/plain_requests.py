@@ -278,10 +278,10 @@ def _find_files(words: str) -> _Found:
     kinds = "|".join(_LANGUAGES)
     if match := _match(rf"{verbs}({kinds})\s+(?:source\s+)?files?{_INSIDE}{_END}", words):
         return "find_files", {"pattern": f"**/*.{_LANGUAGES[match[1].lower()]}", **_place(match[2])}
-    named = r"(?:that\s+are\s+)?(?:(?:named|called|matching|like|ending (?:in|with))\s+)?"
+    before_name = r"(?:that\s+are\s+)?(?:(?:named|called|matching|like|ending (?:in|with))\s+)?"
     glob = r"[^\s\"'`]*[*?][^\s\"'`]*|\.\w+|`[^`]*\*[^`]*`"
     match = (
-        _match(rf"{verbs}files?\s+{named}({_WORD}){_INSIDE}{_END}", words)
+        _match(rf"{verbs}files?\s+{before_name}({_WORD}){_INSIDE}{_END}", words)
         or _match(rf"{verbs}({glob})(?:\s+files?)?{_INSIDE}{_END}", words)
         or _match(rf"locate\s+({_WORD}){_INSIDE}{_END}", words)
     )
@@ -350,18 +350,18 @@ def _edit(path: str, old: str, new: str) -> _Found:
 
 
 def _write(words: str) -> _Found:
-    named = r"(?:an?\s+|the\s+)?(?:new\s+|empty\s+)*(?:file\s+)?(?:(?:called|named)\s+)?"
+    before_name = r"(?:an?\s+|the\s+)?(?:new\s+|empty\s+)*(?:file\s+)?(?:(?:called|named)\s+)?"
     holding = r"(?:with|containing|that (?:says|contains)|saying)"
     the_text = r"(?:\s+(?:the\s+|this\s+)?(?:text|contents?|lines?|words?)\b)?\s*:?"
     match = _match(
-        rf"(?:create|make|write|add|save)\s+{named}({_WORD})"
+        rf"(?:create|make|write|add|save)\s+{before_name}({_WORD})"
         rf"(?:,?\s+{holding}{the_text}\s*(.+)|\s*:\s*\n(.+)|[\s.!]*)",
         words,
     )
     if match and _is_path(re.sub(r"[:.]$", "", match[1])):
         return _file(match[1], match[2] or match[3] or "")
     text = rf"((?:```.*?```|{_QUOTED})|.+?)"
-    match = _match(rf"(?:write|save|put)\s+{text}\s+(?:to|into|in|as)\s+{named}({_WORD})[\s.!]*", words)
+    match = _match(rf"(?:write|save|put)\s+{text}\s+(?:to|into|in|as)\s+{before_name}({_WORD})[\s.!]*", words)
     return _file(match[2], match[1]) if match and _is_path(match[2]) else None
 
 

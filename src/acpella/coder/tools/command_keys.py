@@ -117,8 +117,8 @@ _COMMANDS = {
 """Programs that stay what they are with these options, whatever they work on.
 
 An option that is missing here may name a program to run or a place to write to, reach another machine, or
-destroy something. Missing as a whole is what gets other code (`pip install`), gives something away
-(`git push`) or throws work away (`git restore`).
+destroy something. Missing as a whole is what gets code that the project does not name (`pip install`), gives
+something away (`git push`) or throws work away (`git restore`).
 """
 
 
