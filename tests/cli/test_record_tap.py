@@ -126,7 +126,7 @@ def test_signals_are_passed_on_to_the_agent(program: Program, tmp_path: Path) ->
     agent = program(
         """
         def heard(number, frame):
-            print("heard", number, flush=True)
+            os.write(1, b"heard %d\\n" % number)  # print must not be interrupted by itself
             if number == signal.SIGTERM:
                 sys.exit(9)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
@@ -144,6 +144,28 @@ def test_signals_are_passed_on_to_the_agent(program: Program, tmp_path: Path) ->
             process.send_signal(number)
             assert process.stdout.readline() == b"heard %d\n" % number
         assert process.wait(PATIENCE) == 9
+
+
+def test_no_signal_is_lost_that_comes_just_before_a_wait(program: Program, tmp_path: Path) -> None:
+    """Each comes when the one before it was heard: in the moment in which the tap goes to sleep again."""
+    agent = program(
+        """
+        signal.signal(signal.SIGUSR1, lambda number, frame: os.write(1, b"heard\\n"))
+        print("ready", flush=True)
+        while True:
+            time.sleep(60)
+        """
+    )
+    with subprocess.Popen(
+        tap(tmp_path / "t.jsonl", agent), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+        for _ in range(3000):
+            process.send_signal(signal.SIGUSR1)
+            assert select.select([process.stdout], [], [], PATIENCE)[0], "a signal was lost"
+            assert process.stdout.readline() == b"heard\n"
+        process.terminate()
+        assert process.wait(PATIENCE) == -signal.SIGTERM
 
 
 STUBBORN = """
@@ -252,6 +274,28 @@ def test_a_full_disk_stops_the_recording_and_not_the_conversation(program: Progr
     ended = run(tap(Path("/dev/full"), program(ECHO)), b"{}\n" * 1000)
     assert ended.returncode == 0 and ended.stdout == b"{}\n" * 1000
     assert b"/dev/full: the recording stopped" in ended.stderr
+
+
+def test_a_disk_that_takes_nothing_for_a_while_gets_everything_in_order(
+    program: Program, tmp_path: Path
+) -> None:
+    disk, path = tmp_path / "disk", tmp_path / "talk.jsonl"
+    os.mkfifo(disk)
+    slow = os.open(disk, os.O_RDONLY | os.O_NONBLOCK)
+    lines = """
+    for number in range(4000):
+        print('{"number":%d,"text":"%s"}' % (number, "x" * 1000), flush=True)
+    """
+    ended = run(tap(disk, program(lines)))
+    assert ended.returncode == 0 and ended.stdout.count(b"\n") == 4000
+    assert b"the disk is too slow" in ended.stderr
+    os.set_blocking(slow, True)
+    with open(slow, "rb", buffering=0) as source, open(path, "wb") as target:
+        while data := source.read(1000):
+            target.write(data)
+    assert not any(isinstance(item, Damaged) for item in read(path))
+    assert [each["number"] for each in frames_of(path, "in")] == list(range(4000))
+    assert end_of(path)["dropped"] == 0 and end_of(path)["exit"] == {"code": 0}
 
 
 def test_a_file_that_cannot_be_made_is_told_before_the_agent_starts(tmp_path: Path) -> None:

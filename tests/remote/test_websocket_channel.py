@@ -175,7 +175,8 @@ async def test_a_message_without_end_is_not_collected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """T-090: the bound holds before the bytes are there."""
-    monkeypatch.setattr("acpella.transport.websocket.MAX_MESSAGE", 100_000)
+    for module in ("websocket", "_websocket_link"):
+        monkeypatch.setattr(f"acpella.transport.{module}.MAX_MESSAGE", 100_000)
 
     async def talk(socket: ServerConnection, message: dict[str, Any]) -> None:
         if message.get("method") == "session/prompt":

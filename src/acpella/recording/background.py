@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from .format import Direction, Point, new_header
-from .queue import Lost, Note, Queue
+from .queue import Queue
 from .writer import Filters, Writer, open_private
 
 __all__ = ["BackgroundWriter"]
@@ -57,12 +57,7 @@ class BackgroundWriter:
         try:
             while (items := self._queue.take()) is not None:
                 for item in items:
-                    if isinstance(item, Lost):
-                        writer.lose(item.direction, item.frames, item.at)
-                    elif isinstance(item, Note):
-                        writer.note_change(item.direction, item.how, item.line, item.at, **item.info)
-                    else:
-                        writer.feed(item.direction, item.data, item.at)
+                    writer.put(item)
                 writer.flush()
             writer.end(time.monotonic(), **self._end)
         except Exception:  # a bug of ours must not go unnoticed, nor stop the conversation

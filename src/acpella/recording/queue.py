@@ -93,7 +93,7 @@ class Queue:
         self._closed.wait(BATCH)
         with self._lock:
             self._filled.clear()
-            # who passes bytes on first puts them here later than an answer to them may be put
+            # threads that read at the same time put what they have in any order
             items = sorted(self._items, key=lambda item: item.at)
             self._items.clear()
             self._size = 0

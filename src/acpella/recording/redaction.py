@@ -65,7 +65,7 @@ class Redactor:
             return text
         # other letters may be equal to ours where case does not count, so that only ASCII is certain
         if text.isascii() and not _is_hinted(text.encode()):
-            safe = self._forget(text)
+            safe = self._hide_known(text)
         else:
             safe = self._search(text)
         if safe == text and len(text) <= PLAIN_SIZE:
@@ -77,7 +77,7 @@ class Redactor:
     def _search(self, text: str) -> str:
         if text[:1] in ("{", "[", '"') and len(text) > 1:  # JSON in a string, or what an agent logs
             text = self._json(text)
-        return self._forget(redact(text, self._hide))
+        return self._hide_known(redact(text, self._hide))
 
     def message(self, value: Any, key: str = "") -> Any:
         """The same JSON without secrets."""
@@ -144,7 +144,7 @@ class Redactor:
                 self._remembered.append((secret, msgspec.json.encode(secret)[1:-1]))
         return name
 
-    def _forget(self, text: str) -> str:
+    def _hide_known(self, text: str) -> str:
         for secret, _ in self._remembered:
             if secret in text:
                 self.hidden += text.count(secret)

@@ -1,33 +1,35 @@
 """Records a program that somebody else talks to: the tap stands in its place.
 
 Three processes: the tap passes bytes on and nothing else; the program; and a recorder that does all the work
-of reading, redacting and writing, with lower priority. Should the tap be killed, the recorder writes what it
-has, and a guard ends the program.
+of reading, redacting and writing, with lower priority and when little passes. Should the tap be killed, the
+recorder writes what it has, and a guard ends the program.
 """
 
-import json
 import os
 import select
 import signal
-import struct
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, BinaryIO, cast
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from acpella.errors import TransportError
 from acpella.local.guard import Guard
 
-from .format import Direction, new_header
+from .format import new_header
 from .hand import Hand
 from .queue import Chunk, Lost, Note, Queue
 from .writer import Filters, Writer, open_private
 
 assert sys.platform != "win32"  # as the module that it stands on, which type checkers skip there
 
-from acpella.transport.standin import StandIn  # noqa: E402
+from acpella.transport.standin import StandIn, widen  # noqa: E402
+
+from .backlog import Backlog, Ending, packed  # noqa: E402
 
 __all__ = ["record_program"]
 
@@ -35,13 +37,16 @@ PATIENCE = 5.0
 """Seconds for the recorder to write what it has when the program has ended."""
 
 NICENESS = 10
-"""How far the recorder steps back: the conversation must not be slower than without it."""
+"""How far the recorder steps back while there is a conversation, which must not be slower than without it."""
 
-_HEAD = struct.Struct("<BdI")
-_KINDS: tuple[Direction, ...] = ("out", "in", "err")
-_LOST = 8  # added to a kind: so many frames were lost
-_END = 16
-_NOTE = 32  # added to a kind: a message was changed; JSON, then the message
+PIPE_SIZE = 1024 * 1024
+"""Bytes on their way to the recorder, so that nobody waits for it while it is busy."""
+
+HANDED_OVER = 256
+"""Items that are handed over to the recorder at once, each in two pieces. Systems take some 1000 pieces."""
+
+MOST_DESCRIPTORS = 65536
+"""One more than the highest that the recorder may have been given."""
 
 
 def record_program(
@@ -85,13 +90,13 @@ class _Recorder:
 
     def __init__(self, file: BinaryIO, command: list[str], filters: Callable[[], Filters]) -> None:
         source, self._target = os.pipe()
+        widen(source, PIPE_SIZE)
         self._report, report = os.pipe()
         began = time.monotonic()
-        if os.fork() == 0:
+        self._pid = os.fork()
+        if self._pid == 0:
             try:
-                os.close(self._target)
-                os.close(self._report)
-                _be_alone()
+                _be_alone({source, report, file.fileno()})
                 _record(source, report, file, command, filters(), began)
             finally:
                 os._exit(0)
@@ -104,28 +109,23 @@ class _Recorder:
         """Give what waits in the queue to the recorder, and the last line once the queue is closed."""
         try:
             while (items := queue.take()) is not None:
-                for item in items:
-                    self._send(item)
-            data = json.dumps(self._ending).encode()
-            _write(self._target, _HEAD.pack(_END, time.monotonic(), len(data)) + data)
+                self._send(items)
+            _write(self._target, b"".join(packed(Ending(self._ending, time.monotonic()))))
         except OSError:  # it is gone; the conversation goes on without it
             while queue.take() is not None:
                 pass
 
-    def _send(self, item: Chunk | Lost | Note) -> None:
-        kind = _KINDS.index(item.direction)
-        if isinstance(item, Lost):
-            _write(self._target, _HEAD.pack(kind + _LOST, item.at, item.frames))
-        elif isinstance(item, Note):
-            about = json.dumps({**item.info, "how": item.how}).encode()
-            data = len(about).to_bytes(4, "little") + about + item.line
-            _write(self._target, _HEAD.pack(kind + _NOTE, item.at, len(data)) + data)
-        else:
-            _write(self._target, _HEAD.pack(kind, item.at, len(item.data)) + item.data)
+    def _send(self, items: list[Chunk | Lost | Note]) -> None:
+        for start in range(0, len(items), HANDED_OVER):
+            pieces = [piece for item in items[start : start + HANDED_OVER] for piece in packed(item)]
+            sent = os.writev(self._target, pieces)
+            if sent < sum(map(len, pieces)):
+                _write(self._target, b"".join(pieces)[sent:])
 
     def end(self, queue: Queue, feeder: threading.Thread, ending: dict[str, Any]) -> str:
         """Let the feeder write what is left, and the last line. Returns what went wrong."""
         self._ending = ending
+        _set_niceness(self._pid, 0)  # there is no conversation any more, and somebody may wait for the file
         queue.close()
         feeder.join(PATIENCE)
         if feeder.is_alive():  # the pipe is its own until it is done
@@ -137,16 +137,33 @@ class _Recorder:
         return os.read(self._report, 4096).decode("utf-8", "replace")
 
 
-def _be_alone() -> None:
-    """Neither the terminal's signals nor the client's pipes are the recorder's: they end without it."""
+def _be_alone(descriptors: set[int]) -> None:
+    """Neither the terminal's signals nor the client's pipes are the recorder's: they end without it, and who
+    reads them must see that."""
     os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
+    bounds = [2, *sorted(descriptors), MOST_DESCRIPTORS]
+    for below, above in pairwise(bounds):
+        os.closerange(below + 1, above)
     with suppress(OSError):
         os.nice(NICENESS)
+    _set_niceness(os.getpid(), NICENESS)
+
+
+def _set_niceness(session: int, niceness: int) -> None:
+    """Set it for a session. Where Linux has this, that of a process counts only within its session."""
+    for _ in range(3):
+        try:
+            Path(f"/proc/{session}/autogroup").write_text(str(niceness), encoding="ascii")
+            return
+        except BlockingIOError:  # one change in a tenth of a second, for all users together
+            time.sleep(0.1)
+        except OSError:
+            return
 
 
 def _record(
@@ -156,26 +173,18 @@ def _record(
     try:
         header = new_header("tap", {"command": command, "cwd": os.getcwd()}, redacted=filters.name)
         writer = Writer(file, header, filters, began=began)
-        end: dict[str, Any] = {"exit": None, "error": "the tap was killed"}
-        at = began
-        with os.fdopen(source, "rb", buffering=1024 * 1024) as stream:
-            while len(head := stream.read(_HEAD.size)) == _HEAD.size:
-                kind, at, size = cast("tuple[int, float, int]", _HEAD.unpack(head))
-                if kind == _END:
-                    end = json.loads(stream.read(size))
-                elif kind >= _NOTE:
-                    data = stream.read(size)
-                    cut = 4 + int.from_bytes(data[:4], "little")
-                    about: dict[str, Any] = json.loads(data[4:cut])
-                    writer.note_change(_KINDS[kind - _NOTE], about.pop("how"), data[cut:], at, **about)
-                    writer.flush()
-                elif kind >= _LOST:
-                    writer.lose(_KINDS[kind - _LOST], size, at)
-                else:
-                    writer.feed(_KINDS[kind], stream.read(size), at)
-                    if not select.select([source], [], [], 0)[0]:
-                        writer.flush()
-        writer.end(at, **end)
+        end = Ending({"exit": None, "error": "the tap was killed"}, began)
+        backlog = Backlog()
+        threading.Thread(target=backlog.fill, args=(source,), daemon=True).start()
+        while (item := backlog.take()) is not None:
+            if isinstance(item, Ending):
+                end = item
+                break
+            end = Ending(end.info, item.at)
+            writer.put(item)
+            if backlog.empty:
+                writer.flush()
+        writer.end(end.at, **end.info)
         problem = "" if writer.error is None else f"the recording stopped: {writer.error}"
     except Exception as error:  # whatever it is, the person who reads the file must know
         problem = f"the recording stopped: {error!r}"

@@ -15,6 +15,7 @@ from acpella.rpc.framing import Broken, Framer
 from .anonymizing import Anonymizer
 from .format import Direction
 from .media import cut_media
+from .queue import Chunk, Lost, Note
 from .redaction import RULES_NAME, Redactor
 
 __all__ = ["Filters", "Writer", "open_private"]
@@ -124,6 +125,15 @@ class Writer:
                 agent[name] = filters.text(agent[name])
         self._write(msgspec.json.encode({**header, "agent": agent}))
         self.flush()
+
+    def put(self, item: Chunk | Lost | Note) -> None:
+        """Record what was queued."""
+        if isinstance(item, Lost):
+            self.lose(item.direction, item.frames, item.at)
+        elif isinstance(item, Note):
+            self.note_change(item.direction, item.how, item.line, item.at, **item.info)
+        else:
+            self.feed(item.direction, item.data, item.at)
 
     def feed(self, direction: Direction, data: bytes, at: float) -> None:
         """Record bytes that passed, in any pieces."""

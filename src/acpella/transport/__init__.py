@@ -3,9 +3,9 @@ on demand."""
 
 from typing import TYPE_CHECKING
 
-from .limits import ProcessLimits
 from .memory import MemoryChannel, memory_pair
 from .process import ProcessChannel
+from .process_limits import ProcessLimits
 from .stdio import StdioChannel
 from .unix import UnixChannel
 

@@ -12,7 +12,7 @@ Stream: TypeAlias = Literal["out", "in", "err"]
 """`out` is what the program reads, `in` what it answers, `err` its stderr."""
 
 Seen: TypeAlias = Callable[[Stream, bytes, float], None]
-"""Gets each piece after it was passed on, and when it had come. Called by several threads; must not wait."""
+"""Gets each piece before it is passed on, and when it had come. Called by several threads; must not wait."""
 
 
 class Pipe:
@@ -23,19 +23,20 @@ class Pipe:
         self._target = target
         self._seen = seen
         self._lock = threading.Lock()
-        self._last = b"\n"
+        self._mid_line = False
 
     @property
     def mid_line(self) -> bool:
         """Whether what was written last had no end."""
-        return not self._last.endswith(b"\n")
+        return self._mid_line
 
-    def write(self, data: bytes, at: float) -> None:
+    def write(self, data: bytes | memoryview, at: float) -> None:
         """Pass bytes on. Raises OSError: who was to read is gone."""
         with self._lock:
+            # before anybody can answer: what is recorded keeps that order
+            self._seen(self.stream, bytes(data), at)
             _write(self._target, data)
-            self._last = data
-            self._seen(self.stream, data, at)
+            self._mid_line = data[-1:] != b"\n"
 
     def close(self) -> None:
         """Nothing more is passed on."""
@@ -60,7 +61,7 @@ class PipeGate(Protocol):
         ...
 
 
-def _write(target: int, data: bytes) -> None:
+def _write(target: int, data: bytes | memoryview) -> None:
     rest = memoryview(data)
     while rest:
         try:

@@ -23,7 +23,7 @@ from acpella.errors import ConnectionClosed, LocalProtocolError, TransportError
 from acpella.rpc import ChannelInfo, Receiver
 
 from ._pipes import ReadEnd, WriteEnd, open_reader, open_writer
-from .limits import ProcessLimits
+from .process_limits import ProcessLimits
 
 __all__ = ["ProcessChannel", "why_not_started"]
 

@@ -1,7 +1,7 @@
 """Stands in a program's place: starts it, and passes on bytes, signals and how it ended.
 
 Threads with blocking reads and writes, no event loop: inherited descriptors keep their flags, and a byte that
-comes is written on at once. Who looks at the bytes gets them after they were passed on. A gate may keep them
+comes is written on at once. Who looks at the bytes only takes note of them before that. A gate may keep them
 back; one that is open costs nothing.
 """
 
@@ -23,7 +23,7 @@ from .process import why_not_started
 
 assert sys.platform != "win32"  # type checkers skip the rest there; `acpella record` says what to do instead
 
-__all__ = ["StandIn"]
+__all__ = ["StandIn", "widen"]
 
 READ_SIZE = 256 * 1024
 """Bytes asked for by one read."""
@@ -59,6 +59,7 @@ class StandIn:
         self._gates = gates or {}
         self._last = 0.0  # when something was passed on
         self._told, self._tell = os.pipe()
+        self._woken, self._wake = os.pipe()
 
     def start(self) -> int:
         """Start the program; gives its process id, which is also its group.
@@ -84,6 +85,10 @@ class StandIn:
         """Pass everything on until the program has ended; gives its exit code, or minus its signal."""
         process = self._process
         assert process.stdin and process.stdout and process.stderr
+        # A signal that comes just before a wait begins does not end it: Python only notes it. This does.
+        os.set_blocking(self._wake, False)
+        os.set_blocking(self._woken, False)
+        signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
         for name in PASSED_SIGNALS:
             if (number := getattr(signal, name, None)) is not None:
                 signal.signal(number, self._pass_signal)
@@ -104,7 +109,7 @@ class StandIn:
     # -- bytes ---------------------------------------------------------------------------------
 
     def _pump(self, stream: Stream, source: int, target: int) -> threading.Thread:
-        _widen(source)
+        widen(source, PIPE_SIZE)
         pipe = Pipe(stream, target, self._seen)
         gate = self._gates.get(stream)
         if gate is not None:
@@ -114,13 +119,15 @@ class StandIn:
         return thread
 
     def _pass_bytes(self, pipe: Pipe, gate: PipeGate | None, source: int) -> None:
+        # one buffer for all: memory for as much as may come costs more than copying what did come
+        buffer = memoryview(bytearray(READ_SIZE))
         try:
-            while data := _read(source):
+            while size := _read_into(source, buffer):
                 now = self._last = time.monotonic()
                 if gate is not None and gate.closed:
-                    gate.feed(data, now)
+                    gate.feed(bytes(buffer[:size]), now)
                 else:
-                    pipe.write(data, now)
+                    pipe.write(buffer[:size], now)
             if gate is not None and gate.closed:
                 gate.finish()
         except OSError:  # who was to read is gone
@@ -151,12 +158,17 @@ class StandIn:
         """Wait for the program's end, and hasten it when nobody is there any more to talk to."""
         poll = select.poll()
         poll.register(self._told, select.POLLIN)
+        poll.register(self._woken, select.POLLIN)
         if _is_stream(1):
             poll.register(1, 0)  # only errors: the reader is gone
         steps: list[tuple[float, int]] | None = None
         timeout: float | None = None
         while True:
             events = dict(poll.poll(None if timeout is None else timeout * 1000))
+            if events.pop(self._woken, None) is not None:  # a signal, which is passed on by now
+                os.read(self._woken, 4096)
+                if not events:
+                    continue
             if self._told in events and _ENDED in os.read(self._told, 16):
                 return
             if steps is None:  # the first that was heard: the client is gone
@@ -176,10 +188,10 @@ class StandIn:
                 os.killpg(self._process.pid, number)
 
 
-def _read(source: int) -> bytes:
+def _read_into(source: int, buffer: memoryview) -> int:
     while True:
         try:
-            return os.read(source, READ_SIZE)
+            return os.readv(source, [buffer])
         except BlockingIOError:  # somebody else made it so
             select.select([source], [], [])
 
@@ -195,13 +207,14 @@ def _is_stream(descriptor: int) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
-def _widen(descriptor: int) -> None:
+def widen(descriptor: int, size: int) -> None:
+    """Let a pipe hold this many bytes where that is possible."""
     if sys.platform != "linux":
         return
     import fcntl
 
     try:
-        if fcntl.fcntl(descriptor, fcntl.F_GETPIPE_SZ) < PIPE_SIZE:
-            fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
+        if fcntl.fcntl(descriptor, fcntl.F_GETPIPE_SZ) < size:
+            fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, size)
     except (ImportError, AttributeError, OSError):
         pass  # not a pipe, not on this system, or this user has too many wide ones

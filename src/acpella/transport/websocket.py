@@ -13,10 +13,10 @@ from acpella.rpc import ChannelInfo, Receiver
 from acpella.rpc.message import guess, write_error
 
 from ._resume import ACK_BYTES, ACK_MESSAGES, UNREADABLE, Backoff, UnconfirmedFrames, ack, missing, read_head
+from ._websocket_link import WebSocketLink
 from .endpoint import CONNECT_WITHIN, MAX_ERROR_BODY, MAX_MESSAGE, Endpoint
 
 if TYPE_CHECKING:
-    from websockets.client import ClientProtocol
     from websockets.http11 import Response
 
 __all__ = ["WebSocketChannel"]
@@ -48,8 +48,6 @@ TAKEN_OVER_TIMES, TAKEN_OVER_WITHIN = 5, 60.0
 """How often that may happen in so many seconds. An attempt of ours that hung on its way may arrive after we
 have come back on another. More of them are somebody else, with whom we would take turns for ever."""
 
-_TEXT = 0x81  # a whole text message in one frame
-
 
 class WebSocketChannel:
     """One JSON-RPC message per text frame. The channel survives cuts if the server supports that."""
@@ -68,7 +66,7 @@ class WebSocketChannel:
         self._endpoint = endpoint
         self._ping_every = ping_every
         self._on_link = on_link
-        self._link: _Link | None = None
+        self._link: WebSocketLink | None = None
         self._opened = self._over = self._closing = False
         self._paused = False
         self._held = False  # the receiver was told to wait because the link is down
@@ -116,7 +114,7 @@ class WebSocketChannel:
         self._generation = generation if self._connection_id else None
         self._use(link)
 
-    async def _connect(self, resume: dict[str, str]) -> tuple["_Link", "Response"]:
+    async def _connect(self, resume: dict[str, str]) -> tuple[WebSocketLink, "Response"]:
         """A new link whose handshake is done; nothing of what it receives is delivered yet."""
         try:
             from websockets.client import ClientProtocol
@@ -134,7 +132,7 @@ class WebSocketChannel:
         if cookies := endpoint.cookie_header():
             request.headers["Cookie"] = cookies
         protocol.send_request(request)
-        link = _Link(self, protocol)
+        link = WebSocketLink(self, protocol, address=endpoint.shown)
         secure = endpoint.is_secure
         try:
             async with asyncio.timeout(CONNECT_WITHIN):
@@ -161,7 +159,7 @@ class WebSocketChannel:
             raise TransportError(f"{endpoint.shown} does not speak WebSocket: {protocol.handshake_exc}")
         return link, response
 
-    def _use(self, link: "_Link") -> None:
+    def _use(self, link: WebSocketLink) -> None:
         self._link = link
         link.transport.set_write_buffer_limits(high=self._write_high)
         if self._paused:
@@ -237,7 +235,7 @@ class WebSocketChannel:
                     if not head.method:
                         self._sent.answered(head.key)
 
-    def blocked(self, link: "_Link", blocked: bool) -> None:
+    def blocked(self, link: WebSocketLink, blocked: bool) -> None:
         """The link has too much to write, or has written enough of it."""
         if link is self._link:
             self._blocked = blocked
@@ -257,7 +255,7 @@ class WebSocketChannel:
 
     # -- cuts ------------------------------------------------------------------------------------
 
-    def lost(self, link: "_Link", code: int, why: str) -> None:
+    def lost(self, link: WebSocketLink, code: int, why: str) -> None:
         """A link is over."""
         if link is not self._link:
             return
@@ -383,205 +381,3 @@ def _refused(endpoint: Endpoint, response: "Response") -> _Refused:
     body = bytes(response.body or b"")[:MAX_ERROR_BODY]
     error = endpoint.refused(response.status_code, body, location=response.headers.get("Location"))
     return _Refused(response.status_code, error, invites="Retry-After" in response.headers)
-
-
-class _Link(asyncio.Protocol):
-    """One socket. Cuts whole frames out of what it reads, so that many are delivered at once."""
-
-    transport: asyncio.Transport
-
-    def __init__(self, channel: WebSocketChannel, protocol: "ClientProtocol") -> None:
-        self._channel = channel
-        self._protocol = protocol
-        self._head: bytearray | None = bytearray()  # of the handshake; None when it is done
-        self._refusing = False  # the answer to the handshake is no; its body follows
-        self._leaving = False
-        self._buffer = bytearray()  # unfinished frames
-        self._need = 2
-        self._fragments: list[bytes] | None = None
-        self._delivering = False
-        self._reason = ""
-        self.heard: float = time.monotonic()
-        loop = asyncio.get_running_loop()
-        self.handshake: asyncio.Future[Response] = loop.create_future()
-        self.ended: asyncio.Future[None] = loop.create_future()
-
-    # -- asyncio's side ------------------------------------------------------------------------
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        self._flush()
-
-    def data_received(self, data: bytes) -> None:
-        self.heard = time.monotonic()
-        if self._head is not None:
-            self._shake_hands(data)
-        else:
-            self._buffer += data
-            if len(self._buffer) >= self._need and self._delivering:
-                self._cut_frames()
-
-    def eof_received(self) -> None:
-        if self._head is not None:
-            self._protocol.receive_eof()
-            self._check_handshake()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if not self.handshake.done():
-            self.handshake.set_exception(exc or ConnectionResetError("the server closed the connection"))
-            self.handshake.exception()  # nobody may be waiting any more
-        if not self.ended.done():
-            self.ended.set_result(None)
-        rcvd = self._protocol.close_rcvd
-        if rcvd is not None:
-            why = f"the server closed it with code {rcvd.code}" + (f", {rcvd.reason}" if rcvd.reason else "")
-            self._channel.lost(self, 1001 if rcvd.code == 1005 else rcvd.code, why)
-        else:
-            sent = self._protocol.close_sent
-            code = sent.code if sent is not None else 1006
-            why = self._reason or (sent.reason if sent is not None else "") or "the line broke"
-            self._channel.lost(self, code, why)
-
-    def pause_writing(self) -> None:
-        self._channel.blocked(self, True)
-
-    def resume_writing(self) -> None:
-        self._channel.blocked(self, False)
-
-    # -- handshake -------------------------------------------------------------------------------
-
-    def _shake_hands(self, data: bytes) -> None:
-        assert self._head is not None
-        self._head += data
-        end = self._head.find(b"\r\n\r\n")
-        if end >= 0 and self._head.startswith((b"HTTP/1.1 101", b"HTTP/1.0 101")):
-            self._protocol.receive_data(bytes(self._head[: end + 4]))
-            self._buffer += self._head[end + 4 :]  # frames may follow at once
-            self._head = None
-        elif end >= 0 or self._refusing or len(self._head) > MAX_ERROR_BODY:
-            self._refusing = True
-            self._protocol.receive_data(bytes(self._head))
-            self._head = bytearray()
-        self._check_handshake()
-
-    def _check_handshake(self) -> None:
-        from websockets.http11 import Response
-
-        for event in self._protocol.events_received():
-            if isinstance(event, Response) and not self.handshake.done():
-                self.handshake.set_result(event)
-        problem = self._protocol.handshake_exc
-        if problem is not None and not self.handshake.done():
-            self.handshake.set_exception(
-                TransportError(f"{self._channel._endpoint.shown} does not speak WebSocket: {problem}")  # pyright: ignore[reportPrivateUsage] - its own
-            )
-            self.handshake.exception()
-
-    # -- frames ------------------------------------------------------------------------------------
-
-    def deliver(self) -> None:
-        """Give what arrives to the channel from now on."""
-        self._delivering = True
-        self._cut_frames()
-
-    def pause(self, paused: bool) -> None:
-        if not self.transport.is_closing():
-            if paused:
-                self.transport.pause_reading()
-            else:
-                self.transport.resume_reading()
-
-    def _cut_frames(self) -> None:
-        """Plain text frames are sliced out here; all others are the library's."""
-        data = bytes(self._buffer)
-        size = len(data)
-        at = 0
-        texts: list[bytes] = []
-        self._need = 2
-        while size - at >= 2:
-            length = data[at + 1]
-            start = at + 2
-            if length == 126:
-                start += 2
-                length = int.from_bytes(data[at + 2 : start])
-            elif length == 127:
-                start += 8
-                length = int.from_bytes(data[at + 2 : start])
-            elif length > 127:  # masked: the library refuses it
-                length, start = size - start, start
-            end = start + length
-            if start > size or end > size:
-                self._need = max(2, end - at) if start <= size else 2
-                if start <= size and length > MAX_MESSAGE:
-                    self._other_frame(data[at:start], texts)
-                break
-            if data[at] == _TEXT and self._fragments is None:
-                if length > MAX_MESSAGE:
-                    self._other_frame(data[at:start], texts)
-                    break
-                texts.append(data[start:end])
-            else:
-                self._other_frame(data[at:end], texts)
-            at = end
-        del self._buffer[:at]
-        if texts:
-            self._channel.received(texts)
-
-    def _other_frame(self, frame: bytes, texts: list[bytes]) -> None:
-        from websockets.frames import Frame, Opcode
-
-        if self._protocol.parser_exc is not None or self._protocol.close_rcvd is not None:
-            return
-        self._protocol.receive_data(frame)
-        for event in self._protocol.events_received():
-            if not isinstance(event, Frame):
-                continue
-            if event.opcode is Opcode.TEXT:
-                self._fragments = [bytes(event.data)]
-            elif event.opcode is Opcode.BINARY:
-                self._fragments = None if event.fin else self._fragments  # T-062: not for us
-            elif event.opcode is Opcode.CONT and self._fragments is not None:
-                self._fragments.append(bytes(event.data))
-            if event.fin and self._fragments is not None and event.opcode in (Opcode.TEXT, Opcode.CONT):
-                texts.append(b"".join(self._fragments))
-                self._fragments = None
-        self._flush()
-
-    def send(self, text: bytes) -> None:
-        from websockets.protocol import State
-
-        if self._protocol.state is State.OPEN:
-            self._protocol.send_text(text)
-            self._flush()
-
-    def ping(self) -> None:
-        from websockets.protocol import State
-
-        if self._protocol.state is State.OPEN:
-            self._protocol.send_ping(b"")
-            self._flush()
-
-    def goodbye(self) -> None:
-        from websockets.protocol import State
-
-        self._leaving = True
-        if self._protocol.state is State.OPEN:
-            self._protocol.send_close(1000)
-            self._flush()
-        if not self.transport.is_closing():
-            self.transport.resume_reading()  # for its answer
-
-    def abort(self, reason: str = "") -> None:
-        self._reason = reason or self._reason
-        if hasattr(self, "transport"):
-            self.transport.abort()
-
-    def _flush(self) -> None:
-        for data in self._protocol.data_to_send():
-            if data:
-                self.transport.write(data)
-            else:
-                self.transport.close()
-        if self._protocol.close_expected() and (not self._leaving or self._protocol.close_rcvd is not None):
-            self.transport.close()  # after what is buffered

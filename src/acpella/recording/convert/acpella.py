@@ -27,10 +27,15 @@ def write(items: Iterable[Item], out: TextIO) -> None:
         if isinstance(item, Begin):
             began, number = True, 0
             agent = item.info.get("agent")
-            named = {"agent": {"name": agent}} if isinstance(agent, str) else {}  # format 1
+            agent_info = {"agent": {"name": agent}} if isinstance(agent, str) else {}  # format 1
             _put(
                 out,
-                {**new_header("converted", {}, redacted="unknown"), **item.info, **named, "acpella": FORMAT},
+                {
+                    **new_header("converted", {}, redacted="unknown"),
+                    **item.info,
+                    **agent_info,
+                    "acpella": FORMAT,
+                },
             )
             continue
         if not began:
