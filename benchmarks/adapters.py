@@ -25,6 +25,8 @@ from adapters.script import Script  # noqa: E402
 from interaction.wire import request  # noqa: E402
 
 PIECES = 2_000
+PROMPT = "!say " + "word " * PIECES
+"""What a fake model in a process of its own does as it is told; the scripted ones do not read it."""
 ROUNDS = 6
 
 PROGRAM = """
@@ -60,7 +62,7 @@ async def pydantic_ai(agent: Any) -> int:
 
 async def langchain(agent: Any) -> int:
     count = 0
-    given = {"messages": [{"role": "user", "content": "go"}]}
+    given = {"messages": [{"role": "user", "content": PROMPT}]}
     async for _ in agent.astream(given, stream_mode=["messages", "updates"]):
         count += 1
     return count
@@ -70,7 +72,7 @@ async def openai_agents(agent: Any) -> int:
     from agents import Runner
 
     count = 0
-    async for _ in Runner.run_streamed(agent, "go").stream_events():
+    async for _ in Runner.run_streamed(agent, PROMPT).stream_events():
         count += 1
     return count
 
@@ -103,10 +105,45 @@ async def claude_agent(agent: Any) -> int:
     from claude_agent_sdk import ClaudeSDKClient
 
     options = dataclasses.replace(agent, include_partial_messages=True)
-    transport = frameworks.load("claude_agent").options(agent)["transport"](options)
-    async with ClaudeSDKClient(options, transport=transport) as client:
+    async with ClaudeSDKClient(options) as client:
         await client.query("go")
         return len([message async for message in client.receive_response()])
+
+
+REMOTE = ("langchain", "openai_agents")
+
+MODEL_URL = ""
+"""Where the model is; empty for the frameworks' own fake models, which cost next to nothing."""
+
+
+def agent_of(name: str) -> tuple[Any, dict[str, Any]]:
+    """A framework's agent, and what its adapter is to be told."""
+    if MODEL_URL:
+        return {"openai_agents": remote_openai, "langchain": remote_langchain}[name](MODEL_URL), {}
+    if name == "claude_agent":  # a program as in real life: without one the SDK has next to nothing to do
+        from claude_agent_sdk import ClaudeAgentOptions
+
+        program = Path(__file__).parent / "peers" / "claude_program.py"
+        return ClaudeAgentOptions(cli_path=program, env={"BENCH_PIECES": str(PIECES)}), {}
+    module = frameworks.load(name)
+    agent = module.agent(Endless())
+    return agent, module.options(agent)
+
+
+def remote_openai(url: str) -> Any:
+    from agents import Agent, OpenAIResponsesModel, set_tracing_disabled
+    from openai import AsyncOpenAI
+
+    set_tracing_disabled(True)
+    client = AsyncOpenAI(base_url=f"{url}/v1", api_key="none")
+    return Agent("bench", model=OpenAIResponsesModel("bench", client))
+
+
+def remote_langchain(url: str) -> Any:
+    from langchain.agents import create_agent
+    from langchain_anthropic import ChatAnthropic
+
+    return create_agent(ChatAnthropic(model_name="bench", base_url=url, api_key="none"))  # pyright: ignore[reportArgumentType, reportCallIssue] - its own types lack what it takes
 
 
 class Counting:
@@ -131,8 +168,9 @@ class Counting:
     def ended(self, reason: object) -> None: ...
 
 
-async def own(name: str, agent: Any) -> float:
+async def own(name: str) -> float:
     """Seconds of CPU for a turn in the framework's own program."""
+    agent, _ = agent_of(name)
     began = time.process_time()
     count = await globals()[name](agent)
     seconds = time.process_time() - began
@@ -140,19 +178,20 @@ async def own(name: str, agent: Any) -> float:
     return seconds
 
 
-async def adapted(name: str, agent: Any) -> float:
+async def adapted(name: str) -> float:
     """The same through the adapter, in a session that is open."""
     import acpella
     from acpella.transport import memory_pair
 
-    made = acpella.adapt(agent, store="memory", **frameworks.load(name).options(agent))
+    agent, options = agent_of(name)
+    made = acpella.adapt(agent, store="memory", **options)
     here, there = memory_pair()
     editor = Counting()
     await here.open(editor, write_high=2**20)
     serving = asyncio.create_task(made.serve_on(there))
     here.write(request(0, "initialize", {"protocolVersion": 1, "clientCapabilities": {}}))
     here.write(request(1, "session/new", {"cwd": tempfile.gettempdir(), "mcpServers": []}))
-    prompt = [{"type": "text", "text": "go"}]
+    prompt = [{"type": "text", "text": PROMPT}]
     session = await editor.session
     began = time.process_time()
     here.write(request(2, "session/prompt", {"sessionId": session, "prompt": prompt}))
@@ -165,9 +204,23 @@ async def adapted(name: str, agent: Any) -> float:
     return seconds
 
 
+def remote_case(name: str) -> dict[str, Any]:
+    """The same with a model server, as people have one: then the framework reads an answer over HTTP, too."""
+    global MODEL_URL
+    command = [sys.executable, "-m", "acpella.testing.model"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        MODEL_URL = server.stdout.readline().strip()
+        try:
+            return {**stream_case(name), "case": f"stream {name} over HTTP"}
+        finally:
+            MODEL_URL = ""
+            server.terminate()
+
+
 def stream_case(name: str) -> dict[str, Any]:
-    def rate(way: Callable[[str, Any], Coroutine[Any, Any, float]]) -> float:
-        return PIECES / asyncio.run(way(name, frameworks.load(name).agent(Endless())))
+    def rate(way: Callable[[str], Coroutine[Any, Any, float]]) -> float:
+        return PIECES / asyncio.run(way(name))
 
     rates = [(rate(own), rate(adapted)) for _ in range(ROUNDS + 1)][1:]  # the first round imports
     alone, through = (max(column) for column in zip(*rates, strict=True))
@@ -219,6 +272,8 @@ def main() -> None:
                 print(json.dumps(start_case(place)), flush=True)
         else:
             print(json.dumps(stream_case(name)), flush=True)
+            if name in REMOTE:
+                print(json.dumps(remote_case(name)), flush=True)
 
 
 if __name__ == "__main__":

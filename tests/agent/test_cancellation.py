@@ -22,6 +22,16 @@ def prompting(editor: FakeEditor, session: str, text: str = "hi") -> "asyncio.Ta
     return asyncio.create_task(editor.call("session/prompt", prompt_params(session, text)))
 
 
+async def cancel_when_begun(editor: FakeEditor) -> str:
+    """Cancel a prompt when its handler has said "begun"; gives the session."""
+    session = await editor.new()
+    prompt = prompting(editor, session)
+    await editor.until_said("begun")
+    await editor.cancel(session)
+    assert (await prompt)["stopReason"] == "cancelled"
+    return session
+
+
 async def stream_for_ever(turn: Any) -> Any:
     async with turn.tool("Endless"):
         while True:
@@ -171,7 +181,8 @@ async def test_a_cancel_in_the_same_chunk_as_the_prompt_counts(kind: str) -> Non
             yield "."
 
     def plain(turn: Any) -> str:
-        time.sleep(0.05)
+        while not turn.cancelled:
+            time.sleep(0.001)
         return "too late"
 
     handlers = {"coroutine": coroutine, "generator": generator, "plain": plain}
@@ -202,15 +213,21 @@ async def test_a_cancel_counts_while_the_login_is_still_looked_up() -> None:
         pass
 
     agent = agent_of(reply, logins=[Login("key", "Key", log_in)])
+    go_on = asyncio.Event()
 
     @agent.is_logged_in
     async def logged_in() -> bool:
-        await asyncio.sleep(0.01)
+        await go_on.wait()
         return True
 
+    go_on.set()
     async with raw_end(agent) as (raw, session):
+        go_on.clear()
         cancel = notification("session/cancel", {"sessionId": session})
         raw.send(request(2, "session/prompt", prompt_params(session)) + cancel)
+        raw.send(request(3, "no/such"))
+        await last_message(raw, 3)  # so the cancel was read, too
+        go_on.set()
         assert (await last_message(raw, 2))["result"] == {"stopReason": "cancelled"}
 
 
@@ -258,11 +275,7 @@ async def test_a_handler_may_clean_up_and_say_so() -> None:
             await turn.say(" undone")
 
     async with editing(agent_of(reply)) as editor:
-        session = await editor.new()
-        prompt = prompting(editor, session)
-        await editor.until_said("begun")
-        await editor.cancel(session)
-        assert (await prompt)["stopReason"] == "cancelled"
+        await cancel_when_begun(editor)
         assert editor.said() == "begun undone"
 
 
@@ -277,11 +290,7 @@ async def test_a_handler_that_fails_while_it_is_cancelled_is_still_cancelled() -
             raise RpcError("the abort failed") from None
 
     async with editing(agent_of(reply)) as editor:
-        session = await editor.new()
-        prompt = prompting(editor, session)
-        await editor.until_said("begun")
-        await editor.cancel(session)
-        assert (await prompt)["stopReason"] == "cancelled"
+        await cancel_when_begun(editor)
 
 
 async def test_a_handler_that_swallows_the_cancellation_and_returns_is_cancelled() -> None:
@@ -294,11 +303,7 @@ async def test_a_handler_that_swallows_the_cancellation_and_returns_is_cancelled
         return " finished"
 
     async with editing(agent_of(reply)) as editor:
-        session = await editor.new()
-        prompt = prompting(editor, session)
-        await editor.until_said("begun")
-        await editor.cancel(session)
-        assert (await prompt)["stopReason"] == "cancelled"
+        await cancel_when_begun(editor)
 
 
 async def test_a_handler_that_ignores_the_cancellation_is_left_behind(
@@ -334,11 +339,7 @@ async def test_a_handler_that_ignores_the_cancellation_is_left_behind(
 
     ended = asyncio.Event()
     async with editing(agent_of(reply), **FS) as editor:
-        session = await editor.new()
-        prompt = prompting(editor, session)
-        await editor.until_said("begun")
-        await editor.cancel(session)
-        assert (await prompt)["stopReason"] == "cancelled"
+        session = await cancel_when_begun(editor)
         assert await editor.prompt(session, "next") == "end_turn"
         go_on.set()
         await ended.wait()
@@ -363,11 +364,7 @@ async def test_a_thread_that_ignores_the_cancellation_is_left_behind() -> None:
         ended.set()
 
     async with editing(agent_of(reply)) as editor:
-        session = await editor.new()
-        prompt = prompting(editor, session)
-        await editor.until_said("begun")
-        await editor.cancel(session)
-        assert (await prompt)["stopReason"] == "cancelled"
+        await cancel_when_begun(editor)
         go_on.set()
         await asyncio.to_thread(ended.wait, 5)
         assert isinstance(outcome[0], asyncio.CancelledError)
@@ -448,7 +445,9 @@ async def test_an_editor_that_does_not_read_can_still_cancel() -> None:
         editor.connection._channel.pause_reading()
         await asyncio.sleep(0.05)  # the agent cannot write any more
         await editor.cancel(session)
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(
+            0.05
+        )  # in which it hears the cancel; nothing that it does about it can be seen yet
         editor.connection._channel.resume_reading()
         assert (await prompt)["stopReason"] == "cancelled"
         assert editor.order()[-1] == "session/prompt"

@@ -4,7 +4,7 @@ import asyncio
 import dataclasses
 import importlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 from acpella.agent import Session
@@ -191,11 +191,18 @@ class _Shown:
 
     async def all(self, messages: Any) -> None:
         async for message in messages:
+            kind = type(message).__name__
+            if kind == "StreamEvent":
+                if message.parent_tool_use_id is None:  # sub-agents come in whole messages
+                    event = message.event
+                    if event["type"] == "content_block_delta":  # most are
+                        await self._delta(event["delta"])
+                    else:
+                        await self._event(self._at, event)
+                continue
             parent: str | None = getattr(message, "parent_tool_use_id", None)
             at = self._at.under(parent) if parent else self._at
-            match type(message).__name__:
-                case "StreamEvent" if parent is None:  # sub-agents come in whole messages
-                    await self._event(at, message.event)
+            match kind:
                 case "AssistantMessage" if message.error is None:  # the result tells what went wrong
                     for block in message.content:
                         await self._block(at, message.message_id, block)
@@ -209,25 +216,27 @@ class _Shown:
                 case _:
                     pass
 
+    def _delta(self, delta: dict[str, Any]) -> Awaitable[None]:
+        if delta["type"] == "text_delta":
+            self._streamed.add(self._streaming)
+            return self._at.say(delta["text"])
+        if delta["type"] == "thinking_delta":
+            self._streamed.add(self._streaming)
+            return self._at.think(delta["thinking"])
+        return self._at.say("")
+
     async def _event(self, at: AdaptedTurn, event: dict[str, Any]) -> None:
-        if event["type"] == "message_start":
+        kind = event["type"]
+        if kind == "message_start":
             self._streaming = event["message"].get("id")
             self._used = _window_used(event["message"].get("usage") or {})
-        elif event["type"] == "message_delta":
+        elif kind == "message_delta":
             usage: dict[str, Any] = event.get("usage") or {}
             self._used += usage.get("output_tokens") or 0
-        elif event["type"] == "content_block_start":
+        elif kind == "content_block_start":
             block = event["content_block"]
             if block["type"] == "tool_use":
                 await _pending(at, block["id"], block["name"], None)
-        elif event["type"] == "content_block_delta":
-            delta = event["delta"]
-            if delta["type"] == "text_delta":
-                self._streamed.add(self._streaming)
-                await at.say(delta["text"])
-            elif delta["type"] == "thinking_delta":
-                self._streamed.add(self._streaming)
-                await at.think(delta["thinking"])
 
     async def _block(self, at: AdaptedTurn, message_id: str | None, block: Any) -> None:
         match type(block).__name__:

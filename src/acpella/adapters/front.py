@@ -82,9 +82,10 @@ def is_factory(function: Any) -> bool:
     if not parameters:
         return True
     first = parameters[0]
-    named = getattr(first.annotation, "__name__", first.annotation)
+    annotation = getattr(first.annotation, "__name__", first.annotation)
     return len(parameters) == 1 and (
-        first.name == "session" or (isinstance(named, str) and named.rpartition(".")[2] == "Session")
+        first.name == "session"
+        or (isinstance(annotation, str) and annotation.rpartition(".")[2] == "Session")
     )
 
 

@@ -115,7 +115,11 @@ class _Conversation(Conversation):
                     graph_input, config, stream_mode=STREAMS, subgraphs=True, version="v2", **more
                 )
                 async for part in parts:
-                    await _show(run, part["type"], part["ns"], part["data"])
+                    if part["type"] == "messages":  # most are
+                        at_part = run.place(part["ns"]) if part["ns"] else at
+                        await _message(run, at_part, part["data"][0])
+                    else:
+                        await _show(run, part["type"], part["ns"], part["data"])
                 answers = await _answers(run)
                 graph_input = None if answers is None else types.Command(resume=answers)
         except limit as error:
@@ -204,8 +208,6 @@ def _content(parts: list[str | Media]) -> str | list[dict[str, Any]]:
 async def _show(run: _Run, kind: str, namespace: Sequence[str], data: Any) -> None:
     at = run.place(namespace)
     match kind:
-        case "messages":
-            await _message(run, at, data[0])
         case "updates":
             await _update(run, at, data)
         case "tools":
@@ -231,19 +233,19 @@ def _call_of_task(task_input: Any) -> str:
 
 
 async def _message(run: _Run, at: AdaptedTurn, message: Any) -> None:
-    if message.type == "tool":
+    kind = message.type
+    if kind == "tool":
         await at.calls.end(
             message.tool_call_id, message.content, failed=message.status == "error", name=message.name
         )
         return
-    if message.type not in ("ai", "AIMessageChunk"):
+    if kind not in ("ai", "AIMessageChunk"):
         return
-    is_chunk = message.type == "AIMessageChunk"
-    if not is_chunk and message.id in run.streamed:
+    if kind == "ai" and message.id in run.streamed:
         return
     run.streamed.add(message.id)
-    for kind, text in shown_blocks(message):
-        await (at.say if kind == "text" else at.think)(text)
+    for block, text in shown_blocks(message):
+        await (at.say if block == "text" else at.think)(text)
     for chunk in getattr(message, "tool_call_chunks", ()):
         if chunk.get("id") and chunk.get("name"):
             await _pending(run, at, chunk["id"], chunk["name"], None)

@@ -248,6 +248,8 @@ def _repaired(messages: list[Any], ended: Mapping[str, Any]) -> list[Any]:
 
 def _encoded(value: Any) -> Any:
     """As JSON: pictures are bytes."""
+    if isinstance(value, str):  # most are
+        return value
     if isinstance(value, bytes):
         return {"__bytes__": base64.b64encode(value).decode()}
     if isinstance(value, dict):

@@ -1,11 +1,12 @@
 """`AdaptedTurn`: what an adapter drives while a prompt is answered."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from acpella.agent import Session, ToolRun, Turn
+from acpella.rpc.writing import SENT
 from acpella.schema import PlanEntry, StopReason, Usage
 
 from .calls import Calls
@@ -94,15 +95,14 @@ class AdaptedTurn:
 
     # -- what goes out -----------------------------------------------------------------------
 
-    async def say(self, text: str) -> None:
+    def say(self, text: str) -> Awaitable[None]:
         """A piece of the answer."""
-        if text:
-            await self.turn.say(plain(text))
+        # no coroutine of its own: each token of a model comes here
+        return self.turn.say(text if type(text) is str else plain(text)) if text else SENT
 
-    async def think(self, text: str) -> None:
+    def think(self, text: str) -> Awaitable[None]:
         """A piece of reasoning."""
-        if text:
-            await self.turn.think(plain(text))
+        return self.turn.think(text if type(text) is str else plain(text)) if text else SENT
 
     async def plan(self, todos: Iterable[Mapping[str, Any]]) -> None:
         """Show a to-do list: entries with `content` and `status`."""

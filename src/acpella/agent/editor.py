@@ -1,12 +1,13 @@
 """The editor at the other end of a connection, as sessions and turns see it."""
 
 import os
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from acpella.errors import InvalidParams
 from acpella.rpc import Connection, Method
+from acpella.rpc.writing import SENT
 from acpella.schema import SessionUpdate
 
 from .codec import Codec, EditorCapabilities
@@ -24,16 +25,6 @@ class Parked(NamedTuple):
     workplace: Workplace
     seq: int
     """The last entry of its log that the editor knows."""
-
-
-class _Sent:
-    """There is nothing to wait for."""
-
-    def __await__(self) -> Generator[Any, None, None]:
-        yield from ()
-
-
-_SENT = _Sent()
 
 
 class Editor:
@@ -108,12 +99,12 @@ class Editor:
     def show(self, session_id: str, update: SessionUpdate) -> Awaitable[None]:
         """Send an update; kept back if the editor does not know its kind."""
         params = self._encode(session_id, update)  # no coroutine of its own: each token of a model comes here
-        return _SENT if params is None else self._notify(self._update_method, params)
+        return SENT if params is None else self._notify(self._update_method, params)
 
     def show_stored(self, session_id: str, body: bytes) -> Awaitable[None]:
         """The same with an update as it stands in the log."""
         params = self.codec.stored_update(session_id, body)
-        return _SENT if params is None else self._notify(self._update_method, params)
+        return SENT if params is None else self._notify(self._update_method, params)
 
     async def call(self, method: Method[P, R] | str, params: P, *, timeout: float | None = None) -> R:
         return await self._reached.call(method, params, timeout=timeout)  # type: ignore[arg-type]

@@ -7,7 +7,14 @@ from typing import Any
 import msgspec
 
 from acpella.rpc.message import replace_surrogates
-from acpella.schema import ContentChunk, SessionUpdate, TextContent, encode
+from acpella.schema import (
+    AgentMessageChunk,
+    AgentThoughtChunk,
+    SessionUpdate,
+    TextContent,
+    UserMessageChunk,
+    encode,
+)
 from acpella.sessions import EventKind, Lease, SessionChanges, Store, StoreError
 
 __all__ = ["LogWriter", "encoded"]
@@ -16,6 +23,9 @@ log: logging.Logger = logging.getLogger(__name__)
 
 FLUSH_AFTER = 1.0
 """Seconds after which what was gathered is written although the turn goes on."""
+
+_CHUNKS = (AgentMessageChunk, AgentThoughtChunk, UserMessageChunk)
+"""Not their base class: only for a class itself need Python not ask what an instance is."""
 
 
 class _Text:
@@ -76,14 +86,14 @@ class LogWriter:
         Raises:
             TypeError: it cannot be written as JSON.
         """
-        if isinstance(update, ContentChunk) and not update.meta:
-            content = update.content
+        if isinstance(update, _CHUNKS) and not update.meta:
+            kind, content = type(update), update.content
             if isinstance(content, TextContent) and content.annotations is None and not content.meta:
                 last = self._last
-                if last is not None and last.kind is type(update) and last.message_id == update.message_id:
+                if last is not None and last.kind is kind and last.message_id == update.message_id:
                     last.parts.append(content.text)
                     return len(content.text)
-                self._last = _Text(type(update), update.message_id, content.text)
+                self._last = _Text(kind, update.message_id, content.text)
                 self._gathered.append(self._last)
                 self._plan_flush()
                 return len(content.text)

@@ -171,7 +171,15 @@ class SessionCore:
 
     # -- what is shown -------------------------------------------------------------------
 
-    async def update(self, update: SessionUpdate) -> None:
+    def update(self, update: SessionUpdate) -> Awaitable[None]:
+        if self._moving is not None or self._after_log is not None:
+            return self._update_in_order(update)
+        if self.log_writer is not None and update.__class__ not in _NOT_HISTORY:
+            self.log_writer.add(update)
+        return self.editor.show(self.id, update)
+
+    async def _update_in_order(self, update: SessionUpdate) -> None:
+        """The same when it must not go to the editor right now."""
         while self._moving is not None:
             await self._moving.wait()
         size = 0

@@ -83,7 +83,8 @@ class Turn:
 
     async def say(self, content: "str | ContentBlock") -> None:
         """Send a piece of the answer."""
-        await self._core.update(AgentMessageChunk(content=block(content)))
+        piece = TextContent(text=content) if isinstance(content, str) else block(content)
+        await self._core.update(AgentMessageChunk(content=piece))
 
     async def think(self, content: "str | ContentBlock") -> None:
         """Send a piece of reasoning."""

@@ -86,12 +86,13 @@ class TurnCore:
 
     # -- what goes out -------------------------------------------------------------------
 
-    async def update(self, update: SessionUpdate) -> None:
+    def update(self, update: SessionUpdate) -> Awaitable[None]:
+        # no coroutine of its own, here and below: each token of a model comes this way
         if self._shared.over:
             raise LocalProtocolError("this turn is over; use turn.session.update() outside a turn")
         if self._parent is not None:
             update = _nested(update, self._parent)
-        await self.session.update(update)
+        return self.session.update(update)
 
     async def emit(self, item: Any) -> None:
         """Send what a handler yielded or returned."""

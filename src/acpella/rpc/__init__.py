@@ -2,23 +2,14 @@
 
 from .channel import Channel, ChannelInfo, PeerProcess, Receiver
 from .connection import Connection
+from .events import CancelRequested, Failure, Noise, Notification, PeerEvent, Reply, Request
 from .framing import Framing
 from .handlers import Handler
 from .limits import Limits
 from .message import RequestId
-from .peer import (
-    CancelRequested,
-    Failure,
-    Method,
-    Noise,
-    Notification,
-    Peer,
-    PeerEvent,
-    Reply,
-    Request,
-    Vocabulary,
-)
+from .peer import Peer
 from .requests import current_request
+from .vocabulary import Method, Vocabulary
 
 __all__ = [
     "CancelRequested",

@@ -5,7 +5,7 @@ from typing import Any
 
 from acpella.errors import AcpellaError
 
-from .peer import Method
+from .vocabulary import Method
 
 __all__ = ["Call", "overdue"]
 

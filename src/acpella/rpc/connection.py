@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
@@ -10,16 +10,18 @@ from acpella.errors import ConnectionClosed, LocalProtocolError, RemoteProtocolE
 
 from .calls import Call, overdue
 from .channel import Channel
+from .events import CancelRequested, Crash, Failure, Noise, PeerEvent, Reply, Request
 from .flow import SMALL_READ, Reading
 from .framing import Framing
 from .handlers import Handler
 from .inbox import Inbox, handled_inbox
 from .limits import Limits
 from .message import RequestId
-from .peer import CancelRequested, Crash, Failure, Method, Noise, Peer, PeerEvent, Reply, Request, Vocabulary
+from .peer import Peer
 from .recent_frames import RecentFrames
 from .requests import Requests, after_answer
-from .writing import Writing
+from .vocabulary import Method, Vocabulary
+from .writing import SENT, Writing
 
 __all__ = ["Connection"]
 
@@ -240,16 +242,22 @@ class Connection:
                 if self._inbox.size:
                     self._check_reading()
 
-    async def notify(self, method: Method[P, Any] | str, params: P) -> None:
+    def notify(self, method: Method[P, Any] | str, params: P) -> Awaitable[None]:
         """Tell the peer something. Waits only when the peer is far behind with reading.
 
         Raises:
             ConnectionClosed: the peer went away.
         """
-        if self._writing.mute or self._writing.paused:
-            await self._ready_to_write()
-        unsent = self._peer.notify(method, params)
-        if self._writing.gather(unsent):
+        writing = self._writing  # no coroutine unless there is something to wait for: floods come this way
+        if writing.mute or writing.paused:
+            return self._notify_later(method, params)
+        if writing.gather(self._peer.notify(method, params)):
+            return asyncio.sleep(0)
+        return SENT
+
+    async def _notify_later(self, method: Method[P, Any] | str, params: P) -> None:
+        await self._ready_to_write()
+        if self._writing.gather(self._peer.notify(method, params)):
             await asyncio.sleep(0)
 
     def after_answer(self, work: Callable[[], None]) -> None:

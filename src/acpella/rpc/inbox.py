@@ -8,9 +8,9 @@ from contextvars import ContextVar
 from typing import Any
 
 from .calls import Call
+from .events import PeerEvent, Request
 from .handlers import Handler, is_awaitable
 from .message import RequestId
-from .peer import PeerEvent, Request
 
 __all__ = ["Inbox", "handled_inbox"]
 

@@ -5,8 +5,8 @@ The peer knows framing, ids, error answers and limits. It runs no handler and kn
 """
 
 import logging
-from collections.abc import Callable, Container, Mapping
-from typing import Annotated, Any, Literal, Protocol, TypeVar
+from collections.abc import Container
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Raw, UnsetType
@@ -23,28 +23,15 @@ from acpella.errors import (
 )
 
 from . import message
+from .events import CancelRequested, Crash, Failure, Noise, Notification, PeerEvent, Reply, Request
 from .framing import Broken, Framer, Framing
 from .limits import Limits
 from .message import UNREADABLE, Envelope, RequestId
+from .vocabulary import Method, Vocabulary
 
-__all__ = [
-    "CancelRequested",
-    "Crash",
-    "PeerEvent",
-    "Failure",
-    "Method",
-    "Noise",
-    "Notification",
-    "Peer",
-    "Reply",
-    "Request",
-    "Vocabulary",
-]
+__all__ = ["Peer"]
 
 log: logging.Logger = logging.getLogger(__name__)
-
-P = TypeVar("P")
-R = TypeVar("R")
 
 STREAM_HINT = 200
 """Bytes at the start of what was read in which the name of the flooding notification is looked for."""
@@ -57,95 +44,6 @@ NEWLINE = 10
 
 EXCERPT = 200
 """Bytes of an unreadable frame that are shown to people."""
-
-
-class Method(Protocol[P, R]):  # pyright: ignore[reportInvalidTypeVarUse] - invariant, so calls are checked
-    """A method with the types of its parameters and result."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def params(self) -> type[P]: ...
-    def read_params(self, raw: bytes | Raw | memoryview, /) -> P: ...
-    def read_result(self, raw: bytes | Raw, /) -> R: ...
-
-
-class Vocabulary(Protocol):
-    """The typed methods that one side receives, and how values become JSON."""
-
-    @property
-    def requests(self) -> Mapping[str, Method[Any, Any]]: ...
-    @property
-    def notifications(self) -> Mapping[str, Method[Any, Any]]: ...
-    @property
-    def stream(self) -> Method[Any, Any] | None:
-        """The notification that comes in floods, and is decoded many at a time."""
-        ...
-
-    @property
-    def encoder(self) -> msgspec.json.Encoder: ...
-    @property
-    def decode_hook(self) -> Callable[[type, Any], Any]: ...
-
-
-class Request(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """The peer sent a request. Call `answer` or `refuse` with its id, once."""
-
-    id: RequestId
-    method: str
-    params: Any
-    size: int = 0
-    """Bytes that the params had. They do not make it another request."""
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Request):
-            return NotImplemented
-        return (self.id, self.method, self.params) == (other.id, other.method, other.params)
-
-    __hash__: None = None  # pyright: ignore[reportIncompatibleVariableOverride, reportIncompatibleMethodOverride] - as for anything that is compared and may hold lists
-
-
-class Notification(msgspec.Struct, frozen=True, gc=False):
-    """The peer sent a notification. Those of the stream are other objects of the same shape."""
-
-    method: str
-    params: Any
-
-
-class Reply(msgspec.Struct, frozen=True, gc=False):
-    """The peer answered one of our calls."""
-
-    id: RequestId
-    result: Any
-
-
-class Failure(msgspec.Struct, frozen=True, gc=False):
-    """A call of ours was answered with an error, or with something that cannot be used."""
-
-    id: RequestId
-    error: RpcError | RemoteProtocolError
-
-
-class CancelRequested(msgspec.Struct, frozen=True, gc=False):
-    """The peer no longer wants the answer to its request."""
-
-    id: RequestId
-
-
-class Noise(msgspec.Struct, frozen=True, gc=False):
-    """Something arrived that is not a message; the conversation goes on."""
-
-    reason: str
-    excerpt: str
-
-
-class Crash(msgspec.Struct, frozen=True, gc=False):
-    """Reading failed through a fault of our own; nothing after it can be read."""
-
-    error: Exception
-
-
-PeerEvent = Request | Notification | Reply | Failure | CancelRequested | Noise | Crash
 
 
 class _CancelParams(msgspec.Struct, rename="camel"):

@@ -9,11 +9,12 @@ from typing import Any
 
 from acpella.errors import InternalError, Overloaded, RequestCancelled, RpcError
 
+from .events import Request
 from .handlers import Handler, is_awaitable, is_plain
 from .inbox import handled_inbox
 from .limits import Limits
 from .message import RequestId
-from .peer import Peer, Request
+from .peer import Peer
 from .writing import Writing
 
 __all__ = ["Requests", "after_answer", "current_request"]

@@ -1,20 +1,36 @@
 """The way to the peer: what is written is gathered, and waits while the peer is behind with reading."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from typing import Any, cast
 
 from .channel import Channel
 from .flow import Turns
 from .peer import Peer
 from .recent_frames import RecentFrames
 
-__all__ = ["Writing"]
+__all__ = ["SENT", "Writing"]
+
+WRITE_GAP = 0.001
+"""Seconds between two writes of notifications; what comes sooner is gathered. A model's tokens often come one
+in each turn of the event loop, and a write for each costs more than all the rest that is done for it."""
 
 FLUSH_AT = 64 * 1024
-"""Bytes of notifications gathered before they are written without waiting for the end of the loop's turn."""
+"""Bytes of notifications gathered before they are written without waiting for the gap to end."""
 
 BURST = 64
 """Notifications sent in a row before the sender lets other tasks run; keeps concurrent sessions fair."""
+
+
+class _Sent:
+    """There is nothing to wait for."""
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return cast("Generator[Any, None, None]", iter(()))  # any iterator will do
+
+
+SENT = _Sent()
+"""What `await` of something that was sent without waiting gets; a coroutine for each would cost more."""
 
 
 class Writing:
@@ -30,8 +46,9 @@ class Writing:
         "_recent_frames",
         "_limit",
         "_on_flood",
+        "_next_write",
         "_peer",
-        "_scheduled",
+        "_timer",
         "_turns",
         "_unread",
         "ending",
@@ -59,7 +76,8 @@ class Writing:
         self.ending: bool = False  # answers need not wait any longer
         self._turns = Turns()  # who waits for the peer to catch up
         self._unread = 0  # bytes written while it was behind
-        self._scheduled = False
+        self._next_write = 0.0  # by the loop's clock
+        self._timer: asyncio.TimerHandle | None = None
         self._burst = 0
 
     def flush(self) -> None:
@@ -77,25 +95,29 @@ class Writing:
             self._channel.write(data)
 
     def gather(self, unsent: int) -> bool:
-        """A notification is ready: write it now, or with those that follow it in this turn of the loop.
+        """A notification is ready: write it now, or with those that follow it closely.
 
         Returns whether its sender should let others run.
         """
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            now = loop.time()
+            if now >= self._next_write:  # nothing was written just now
+                self._next_write = now + WRITE_GAP
+                self.flush()
+            else:
+                self._timer = loop.call_at(self._next_write, self._end_gap)
+        if unsent >= FLUSH_AT:
+            self.flush()
         self._burst += 1
-        if not self._scheduled:  # the first of this turn goes at once, what follows is gathered
-            self._scheduled = True
-            asyncio.get_running_loop().call_soon(self._tick)
-            self.flush()
-        elif unsent >= FLUSH_AT:
-            self.flush()
         if self._burst >= BURST:
             self._burst = 0
             return True
         return False
 
-    def _tick(self) -> None:
-        self._scheduled = False
-        self._burst = 0
+    def _end_gap(self) -> None:
+        self._timer = None
+        self._next_write = asyncio.get_running_loop().time() + WRITE_GAP
         self.flush()
 
     def pause(self) -> None:

@@ -1,4 +1,4 @@
-"""Sessions that outlive a connection: stores for their logs, the registry of live ones, export and import."""
+"""Sessions that outlive a connection: stores for their logs, those that are live, export and import."""
 
 import importlib
 import os
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
         Resync,
         StreamRecord,
     )
+    from .live import LiveSessions
     from .local_cluster import LocalCluster
     from .memory import MemoryStore
     from .postgres import PostgresStore
-    from .registry import LiveSessions
     from .remembered import Decision, RememberedPermissions
     from .sharing import cluster_of
     from .sqlite import SqliteStore
@@ -59,7 +59,7 @@ _HOMES = {
     "InvalidCursor": "store",
     "InvalidDocument": "transfer",
     "Lease": "store",
-    "LiveSessions": "registry",
+    "LiveSessions": "live",
     "LocalCluster": "local_cluster",
     "MemoryStore": "memory",
     "NodeStatus": "cluster",

@@ -6,7 +6,7 @@ import pytest
 
 from acpella.rpc import ChannelInfo, Peer, Receiver
 from acpella.rpc.recent_frames import RecentFrames
-from acpella.rpc.writing import BURST, Writing
+from acpella.rpc.writing import BURST, FLUSH_AT, WRITE_GAP, Writing
 from acpella.schema import methods
 
 pytestmark = pytest.mark.anyio
@@ -19,10 +19,17 @@ class Sink:
 
     def __init__(self) -> None:
         self.written: list[bytes] = []
+        self.wrote = asyncio.Event()
 
     async def open(self, receiver: Receiver, *, write_high: int) -> None: ...
     def write(self, data: bytes | bytearray) -> None:
         self.written.append(bytes(data))
+        self.wrote.set()
+
+    async def next_write(self) -> None:
+        self.wrote.clear()
+        async with asyncio.timeout(5):
+            await self.wrote.wait()
 
     def pause_reading(self) -> None: ...
     def resume_reading(self) -> None: ...
@@ -44,13 +51,42 @@ class Wire:
         return self.writing.gather(self.peer.notify("_told", {}))
 
 
-async def test_the_first_notification_of_a_turn_goes_at_once_and_the_rest_together() -> None:
+async def test_the_first_notification_goes_at_once_and_those_close_behind_it_together() -> None:
     wire = Wire()
     for _ in range(3):
         wire.tell()
     assert len(wire.sink.written) == 1
-    await asyncio.sleep(0)
+    await wire.sink.next_write()
     assert [data.count(b"_told") for data in wire.sink.written] == [1, 2]
+
+
+async def test_a_notification_in_each_turn_of_the_loop_does_not_mean_a_write_for_each() -> None:
+    wire = Wire()
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    for _ in range(200):
+        wire.tell()
+        await asyncio.sleep(0)
+    most = 1 + (loop.time() - began) / WRITE_GAP  # one in a gap, however slow this machine is
+    assert len(wire.sink.written) <= most
+    if sum(data.count(b"_told") for data in wire.sink.written) < 200:
+        await wire.sink.next_write()
+    assert sum(data.count(b"_told") for data in wire.sink.written) == 200
+
+
+async def test_after_a_gap_a_notification_goes_at_once_again() -> None:
+    wire = Wire()
+    wire.tell()
+    await asyncio.sleep(2 * WRITE_GAP)
+    wire.tell()
+    assert len(wire.sink.written) == 2
+
+
+async def test_much_that_is_gathered_does_not_wait_for_the_gap_to_end() -> None:
+    wire = Wire()
+    wire.tell()
+    wire.writing.gather(wire.peer.notify("_told", {"text": "x" * FLUSH_AT}))
+    assert len(wire.sink.written) == 2
 
 
 async def test_after_a_burst_the_sender_is_asked_to_let_others_run() -> None:

@@ -5,8 +5,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from acpella.rpc import Method
-from acpella.rpc.peer import Vocabulary
+from acpella.rpc import Method, Vocabulary
 from acpella.schema import (
     AgentAuthCapabilities,
     AgentCapabilities,

@@ -26,7 +26,7 @@ class LiveSessions(Generic[T]):
 
     Beyond `max_sessions`, adding one unloads the least recently used that is not busy; if those looked at all
     are, there may be more for a while. `reap` unloads those not used for `idle_seconds`. Unloading is the
-    callback's work; the object is out of the registry when it begins.
+    callback's work; the object is gone from here when it begins.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class LiveSessions(Generic[T]):
         return session_id in self._live
 
     def __iter__(self) -> Iterator[str]:
-        """The ids, least recently used first; a copy, so that the registry may change meanwhile."""
+        """The ids, least recently used first; a copy, so that they may change meanwhile."""
         return iter(list(self._live))
 
     def get(self, session_id: str) -> T | None:
