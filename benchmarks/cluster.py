@@ -50,6 +50,9 @@ from postgres import PostgresServer, running_server
 STUCK = 120.0
 """Seconds after which a prompt that is not answered counts as lost."""
 
+GIVES_UP = 30.0
+"""Seconds for an official client. Over HTTP it does not open a broken stream again, and waits for ever."""
+
 FAULTS = {"kill": 10, "freeze": 2.5, "cut": 2.5, "restart": 1.2, "roll": 0.4}
 """How often each comes, in proportion."""
 
@@ -158,18 +161,18 @@ class Load:
         while goes_on():
             count += 1
             word = f"count 30 0.02 {name}-{count}"
-            steps = [{"do": "new"}, {"do": "prompt", "text": word}, {"do": "again"}, {"do": "load"}]
+            steps = [{"do": "new"}, {"do": "prompt", "text": word}, {"do": "again"}]
+            steps.append({"do": "load", "until": numbers(30)[-4:]})
             process = await asyncio.create_subprocess_exec(
                 *peer(client), json.dumps(steps), url,
                 stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
                 cwd=cluster.directory, env={**os.environ, "HOME": str(cluster.directory)},
             )  # fmt: skip
-            try:
-                async with asyncio.timeout(STUCK):
-                    out, _ = await process.communicate()
-            except TimeoutError:
+            ended = asyncio.create_task(process.communicate())
+            done, _ = await asyncio.wait([ended], timeout=GIVES_UP)
+            if not done:
                 process.kill()
-                out, _ = await process.communicate()
+            out, _ = await ended
             self._check_official(word, process.returncode == 0, out)
 
     def _check_official(self, word: str, succeeded: bool, out: bytes) -> None:
@@ -302,6 +305,17 @@ class Faults:
                 await asyncio.sleep(1)
 
 
+def claim(directory: Path) -> None:
+    """Have a directory for this run alone: what nodes of another one note there would be taken for ours."""
+    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        if any(directory.iterdir()):
+            raise FileExistsError
+        (directory / "run").open("x", encoding="utf-8").close()
+    except FileExistsError:
+        raise SystemExit(f"{directory} is of another run; name an empty directory, or none") from None
+
+
 async def measure(
     minutes: float,
     clients: int,
@@ -379,6 +393,8 @@ def main() -> int:
     parser.add_argument("--lease", type=float, default=TTL, help="seconds until others take over from a node")
     parser.add_argument("--directory", help="an empty one, where the nodes' logs stay")
     given = parser.parse_args()
+    if given.directory:
+        claim(Path(given.directory))
     case = measure(given.minutes, given.clients, given.seed, given.lease, given.directory)
     return 0 if asyncio.run(case) else 1
 

@@ -2,8 +2,9 @@
 
     python benchmarks/hosting.py [--updates N] [--repeat N]
 
-One JSON line a store. The server is a process of its own, read by a client without an SDK. What the whole way
-costs, with a client and beside the official SDK, is measured by remote.py.
+One JSON line a store; PostgreSQL also as a share of SQLite's rate, with the bytes that it logs for an update.
+The server is a process of its own, read by a client without an SDK. What the whole way costs, with a client
+and beside the official SDK, is measured by remote.py.
 """
 
 import argparse
@@ -20,21 +21,29 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-TEXT = "a few words of a sentence that a model would say "
+import asyncpg
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from postgres import running_server
 
 OURS = """
-import asyncio, sys
+import asyncio, random, sys
 import acpella
 from acpella.server import serve, ServerSettings
 agent = acpella.Agent("bench", store=sys.argv[2] or None)
 
+# as varied as what a model says: a database packs what repeats itself
+chance = random.Random(1)
+texts = ["".join(chance.choices("etaoinshrdlcumwfgypbvk      ", k=48)) for _ in range(4096)]
+
 @agent.on_prompt
 async def reply(turn):
     for number in range(int(turn.text)):
-        yield {text!r}
+        yield texts[number % 4096]
 
 asyncio.run(serve(agent, port=int(sys.argv[1]), settings=ServerSettings(requests_per_second=0)))
-""".replace("{text!r}", repr(TEXT))
+"""
 
 
 @contextmanager
@@ -100,21 +109,44 @@ def tell(**values: Any) -> None:
     print(json.dumps(values), flush=True)
 
 
+async def written(dsn: str) -> int:
+    """Bytes that a PostgreSQL server has logged so far."""
+    connection: Any = await asyncpg.connect(dsn)
+    try:
+        return await connection.fetchval("SELECT (pg_current_wal_lsn() - '0/0')::bigint")
+    finally:
+        await connection.close()
+
+
 def log_first(updates: int, repeat: int) -> None:
-    """The same stream without a store, and shown after it is in SQLite."""
-    with tempfile.TemporaryDirectory() as place:
-        for name, store in (("none", ""), ("memory", "memory"), ("sqlite", f"{place}/sessions.db")):
+    """The same stream without a store, and shown after it is in a store."""
+    with tempfile.TemporaryDirectory() as place, running_server(options=()) as database:
+        stores = {
+            "none": "",
+            "memory": "memory",
+            "sqlite": f"{place}/sessions.db",
+            "postgres": database.dsn(),
+        }
+        per_second: dict[str, float] = {}
+        for name, store in stores.items():
             with server(OURS, store) as (port, pid):
                 asyncio.run(raw_websocket(port, updates // 10))
-                before = cpu(pid)
+                before, logged = cpu(pid), asyncio.run(written(database.dsn()))
                 rates = [updates / asyncio.run(raw_websocket(port, updates)) for _ in range(repeat)]
+                used, logged = cpu(pid) - before, asyncio.run(written(database.dsn())) - logged
                 few = statistics.median([asyncio.run(raw_websocket(port, 1)) for _ in range(20)])
+                per_second[name] = statistics.median(rates)
+                more: dict[str, Any] = {}
+                if name == "postgres":
+                    more["share_of_sqlite"] = round(per_second[name] / per_second["sqlite"], 2)
+                    more["wal_bytes_per_update"] = round(logged / (updates * repeat))
                 tell(
                     case="log_first",
                     store=name,
-                    per_second=round(statistics.median(rates)),
-                    server_cpu_us_per_update=round((cpu(pid) - before) / (updates * repeat) * 1e6, 1),
+                    per_second=round(per_second[name]),
+                    server_cpu_us_per_update=round(used / (updates * repeat) * 1e6, 1),
                     one_update_turn_ms=round(few * 1000, 2),
+                    **more,
                 )
 
 

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,19 @@ def note(word: str) -> None:
 
 @agent.on_prompt
 async def reply(turn: Any) -> None:
-    """`count N PAUSE`, `flood N`, `blobs N SIZE`, `ask`, `tool`, `child`, `shell SECONDS`, `die`; else the
-    words are repeated."""
+    """`count N PAUSE`, `stamp N PAUSE`, `flood N`, `blobs N SIZE`, `ask`, `tool`, `child`, `shell SECONDS`,
+    `die`; else the words are repeated."""
     note(turn.text)
     verb, _, rest = turn.text.partition(" ")
     if verb == "count":
         number, pause = rest.split()[:2]
         for each in range(int(number)):
             await turn.say(f"<{each}>")
+            await asyncio.sleep(float(pause))
+    elif verb == "stamp":
+        number, pause = rest.split()[:2]
+        for _ in range(int(number)):
+            await turn.say(f"<{time.monotonic_ns()}>")
             await asyncio.sleep(float(pause))
     elif verb == "flood":
         for each in range(int(rest.split()[0])):

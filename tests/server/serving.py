@@ -24,13 +24,14 @@ EVENTS = {"Accept": "text/event-stream"}
 
 
 class Talker:
-    """An agent that does what the prompt says: `say N`, `ask`, `wait`, `flood N`, `count`."""
+    """An agent that does what the prompt says: `say N`, `ask`, `wait`, `linger`, `flood N`, `count`."""
 
     def __init__(self, store: Store | str | None = "memory", **options: Any) -> None:
         self.agent = acpella.Agent("talker", store=store, **options)
         self.agent.on_prompt(self._reply)
         self.started = asyncio.Event()
         self.go = asyncio.Event()
+        self.lingering = asyncio.Event()
         self.said = 0
         self.ended: list[str] = []
         self.answers: list[bool] = []
@@ -51,6 +52,12 @@ class Talker:
                 await turn.say("waiting")
                 await self.go.wait()
                 await turn.say("gone on")
+            elif verb == "linger":  # takes its time when it is cancelled
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    self.lingering.set()
+                    await self.go.wait()
             elif verb == "flood":
                 for _ in range(int(rest)):
                     await turn.say("x" * 10_000)

@@ -29,6 +29,22 @@ def prompt(session: str, text: str, id: Any = 2) -> dict[str, Any]:
     return message("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": text}]}, id)
 
 
+async def initialized(http: httpx2.AsyncClient, server: Runner) -> dict[str, str]:
+    """Begin with a POST that is answered by a stream; gives the headers of what follows."""
+    greeting = message("initialize", HELLO, 0)
+    async with http.stream("POST", server.url, json=greeting, headers=EVENTS) as first:
+        await Stream(first).until_answer(0)
+        return {**EVENTS, "Acp-Session-Id": first.headers["acp-session-id"]}
+
+
+async def new_session(
+    http: httpx2.AsyncClient, server: Runner, headers: dict[str, str], *, id: int | str = 1
+) -> str:
+    new = message("session/new", {"cwd": "/tmp", "mcpServers": []}, id)
+    async with http.stream("POST", server.url, json=new, headers=headers) as response:
+        return (await Stream(response).until_answer(id))[-1]["result"]["sessionId"]
+
+
 # -- marimo ----------------------------------------------------------------------------------------
 
 
@@ -143,14 +159,8 @@ async def test_a_post_is_answered_by_events_and_names_the_connection() -> None:
 async def test_a_get_with_that_header_alone_goes_on_with_a_stream_that_broke() -> None:
     talker = Talker()
     async with serving(talker) as server, httpx2.AsyncClient(timeout=10) as http:
-        async with http.stream(
-            "POST", server.url, json=message("initialize", HELLO, 0), headers=EVENTS
-        ) as first:
-            mine = {**EVENTS, "Acp-Session-Id": first.headers["acp-session-id"]}
-            await Stream(first).until_answer(0)
-        new = message("session/new", {"cwd": "/tmp", "mcpServers": []}, 1)
-        async with http.stream("POST", server.url, json=new, headers=mine) as response:
-            session = (await Stream(response).until_answer(1))[-1]["result"]["sessionId"]
+        mine = await initialized(http, server)
+        session = await new_session(http, server, mine)
         async with http.stream("POST", server.url, json=prompt(session, "wait"), headers=mine) as response:
             waiting = await Stream(response).next()
             assert texts([waiting.data]) == ["waiting"]
@@ -176,16 +186,10 @@ async def test_a_get_with_that_header_alone_goes_on_with_a_stream_that_broke() -
 
 async def test_two_posts_at_once_hear_their_own_sessions() -> None:
     async with serving(Talker()) as server, httpx2.AsyncClient(timeout=10) as http:
-        async with http.stream(
-            "POST", server.url, json=message("initialize", HELLO, 0), headers=EVENTS
-        ) as first:
-            mine = {**EVENTS, "Acp-Session-Id": first.headers["acp-session-id"]}
-            await Stream(first).until_answer(0)
+        mine = await initialized(http, server)
 
         async def one(number: int) -> None:
-            new = message("session/new", {"cwd": "/tmp", "mcpServers": []}, f"n{number}")
-            async with http.stream("POST", server.url, json=new, headers=mine) as response:
-                session = (await Stream(response).until_answer(f"n{number}"))[-1]["result"]["sessionId"]
+            session = await new_session(http, server, mine, id=f"n{number}")
             told = prompt(session, "say 100", f"p{number}")
             async with http.stream("POST", server.url, json=told, headers=mine) as response:
                 seen = await Stream(response).until_answer(f"p{number}")
@@ -198,14 +202,8 @@ async def test_nothing_is_lost_of_an_answer_that_nobody_read() -> None:
     """What was in flight when the connection broke comes again, in order, whether or not it was written."""
     talker = Talker()
     async with serving(talker) as server, httpx2.AsyncClient(timeout=10) as http:
-        async with http.stream(
-            "POST", server.url, json=message("initialize", HELLO, 0), headers=EVENTS
-        ) as first:
-            mine = {**EVENTS, "Acp-Session-Id": first.headers["acp-session-id"]}
-            await Stream(first).until_answer(0)
-        new = message("session/new", {"cwd": "/tmp", "mcpServers": []}, 1)
-        async with http.stream("POST", server.url, json=new, headers=mine) as response:
-            session = (await Stream(response).until_answer(1))[-1]["result"]["sessionId"]
+        mine = await initialized(http, server)
+        session = await new_session(http, server, mine)
         connection = next(iter(server.app.connections))
         async with http.stream("POST", server.url, json=prompt(session, "wait"), headers=mine) as response:
             await eventually(lambda: talker.started.is_set(), "the turn runs")

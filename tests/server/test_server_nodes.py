@@ -5,6 +5,7 @@ import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import httpx2
@@ -12,6 +13,11 @@ import pytest
 from serving import EVENTS, Http, Talker, eventually, refused, serving, socket, texts, ws_url
 
 from acpella.server import AuthHook, Credential, Requester, Runner, Tokens
+from acpella.server.cluster import member
+from acpella.server.cluster.home import ClusterHome
+from acpella.server.connection import table
+from acpella.sessions import Lease
+from acpella.sessions._postgres_cluster import PostgresCluster
 from postgres import PostgresServer
 
 pytestmark = pytest.mark.anyio
@@ -174,6 +180,70 @@ async def test_1000_reconnects_one_agent(postgres_server: PostgresServer, schema
             assert metric(runner, "acpella_cluster_takeovers_total") == 0
 
 
+async def test_a_node_that_takes_its_own_connection_back_waits_for_its_old_turn(
+    postgres_server: PostgresServer, schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It lost the lease for a moment. The turn that ran must have ended before the next prompt begins."""
+    talker = Talker(store=f"{postgres_server.dsn()}&schema={schema}")
+    alone = serving(talker, limits={"node_name": "one", "lease_seconds": LEASE})
+    async with alone as runner, Http(runner.url) as client:
+        await client.initialize(Acpella_Resume="1")
+        async with client.stream(Acpella_Resume="1") as stream:
+            session = await client.new(stream)
+        await client.prompt(session, "linger")
+        await talker.started.wait()
+        (connection,) = runner.app.connections
+        assert isinstance(connection.home, ClusterHome)
+        ended_before: list[list[str]] = []  # each time that something was taken
+        take = PostgresCluster.take
+
+        async def watched(self: PostgresCluster, target: str, **options: Any) -> Lease:
+            ended_before.append(list(talker.ended))
+            return await take(self, target, **options)
+
+        monkeypatch.setattr(PostgresCluster, "take", watched)
+        connection.home.lose("the database could not be reached in time")
+        await talker.lingering.wait()
+        again = asyncio.create_task(client.prompt(session, "say 1", id="q"))
+        await asyncio.wait([again], timeout=0.5)  # it arrives, and is not run yet
+        talker.go.set()
+        await again
+        assert ended_before and all(ended == ["linger"] for ended in ended_before)
+        async with client.stream(session, Acpella_Resume="1") as stream:
+            seen = await stream.until_answer("q")
+        assert seen[-1]["result"]["stopReason"] == "end_turn"
+        assert talker.ended == ["linger", "say"]
+
+
+async def test_a_turn_that_does_not_end_refuses_the_next_prompt_for_a_while(
+    postgres_server: PostgresServer, schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who comes back to a node that lost the lease is told to try again; nothing runs beside the old turn."""
+    monkeypatch.setattr(table, "ENDED_WITHIN", 0.2)
+    talker = Talker(store=f"{postgres_server.dsn()}&schema={schema}")
+    alone = serving(talker, limits={"node_name": "one", "lease_seconds": LEASE})
+    async with alone as runner, Http(runner.url) as client:
+        await client.initialize(Acpella_Resume="1")
+        async with client.stream(Acpella_Resume="1") as stream:
+            session = await client.new(stream)
+        await client.prompt(session, "linger")
+        await talker.started.wait()
+        (connection,) = runner.app.connections
+        assert isinstance(connection.home, ClusterHome)
+        connection.home.lose("the database could not be reached in time")
+        await talker.lingering.wait()
+        params = {"sessionId": session, "prompt": [{"type": "text", "text": "say 1"}]}
+        answer = await client.post("session/prompt", params, id="q", Acp_Session_Id=session)
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        assert "what ran before has not ended yet" in answer.text
+        talker.go.set()
+        await client.prompt(session, "say 1", id="q")
+        async with client.stream(session, Acpella_Resume="1") as stream:
+            seen = await stream.until_answer("q")
+        assert seen[-1]["result"]["stopReason"] == "end_turn"
+        assert talker.ended == ["linger", "say"]
+
+
 async def test_what_goes_from_node_to_node_is_measured(postgres_server: PostgresServer, schema: str) -> None:
     async with two_nodes(postgres_server, schema) as (first, second, _), Http(first.url) as client:
         await client.initialize(Acpella_Resume="1")
@@ -198,3 +268,24 @@ async def test_what_goes_from_node_to_node_is_measured(postgres_server: Postgres
                 lambda r=runner: metric(r, "acpella_cluster_commands_waiting") == 1, "it is counted"
             )
             assert "acpella_cluster_commands_waiting 1" in runner.app.metrics.text()
+
+
+async def test_a_node_clears_away_all_that_dead_ones_left(
+    postgres_server: PostgresServer, schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(member, "ABANDONED_EVERY", 0.0)
+    async with two_nodes(postgres_server, schema) as (first, _, _), Http(first.url) as client:
+        await client.initialize(Acpella_Resume="1")
+        database = await asyncpg.connect(postgres_server.dsn(), server_settings={"search_path": schema})
+        left = """INSERT INTO streams (id, principal, facts, epoch, owner, updated_at)
+            SELECT 'c:' || n, '', '', 0, -1, clock_timestamp() - interval '1 day'
+            FROM generate_series(1, 1000) n"""
+        await database.execute(left)
+        async with asyncio.timeout(30):
+            while True:
+                ids = [row[0] for row in await database.fetch("SELECT id FROM streams LIMIT 2")]
+                if len(ids) < 2:
+                    break
+                await asyncio.sleep(0.05)
+        assert ids == [f"c:{client.connection['Acp-Connection-Id']}"], "its client is there"
+        await database.close()

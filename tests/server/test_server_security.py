@@ -122,6 +122,8 @@ def test_short_tokens_and_bad_token_files_are_refused(tmp_path: Path) -> None:
     file.write_text(f"bob {BOB}\n")  # alice is revoked while the server runs
     now += 1
     assert (tokens.user_of(ALICE), tokens.user_of(BOB)) == (None, "bob")
+    file.write_text(f"bob {BOB}\ncarol {ALICE}\n")  # who is new need not wait
+    assert tokens.user_of(ALICE) == "carol"
     file.write_text("bob tiny\n")  # a mistake changes nothing
     now += 1
     assert tokens.user_of(BOB) == "bob"

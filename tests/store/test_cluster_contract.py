@@ -1,8 +1,9 @@
 """What every cluster does, of one node or many: streams, commands, leases, cursors."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
+from typing import Any, cast
 
 import pytest
 
@@ -339,6 +340,32 @@ async def test_of_many_that_take_a_ticket_one_gets_it(cluster: Cluster) -> None:
     assert await cluster.keep_ticket(b"a", b"body", seconds=60, limit=2)
     taken = await asyncio.gather(*(cluster.take_ticket(b"a") for _ in range(10)))
     assert sorted(taken, key=str) == [None] * 9 + [b"body"]
+
+
+async def test_notes_are_told_with_all_that_changes(cluster: Cluster) -> None:
+    await cluster.keep_notes({"a": b"1", "b": b"2"}, seconds=3600)
+    known: dict[str, bytes] = {}
+    async with (
+        asyncio.timeout(10),
+        aclosing(cast("AsyncGenerator[dict[str, bytes]]", cluster.notes())) as notes,
+    ):
+        async for piece in notes:
+            assert piece, "nothing is told that did not change"
+            known.update(piece)
+            if known == {"a": b"1", "b": b"2"}:
+                await cluster.keep_notes({"b": b"3", "c": b"4"})
+            elif known == {"a": b"1", "b": b"3", "c": b"4"}:
+                await cluster.keep_notes({"a": b"", "c": b"5"})
+            elif known == {"a": b"", "b": b"3", "c": b"5"}:
+                break
+    async for piece in cluster.notes():
+        assert {name: body for name, body in piece.items() if body} == {"b": b"3", "c": b"5"}
+        break
+
+
+async def test_who_asks_for_notes_where_there_are_none_is_told_so(cluster: Cluster) -> None:
+    async with asyncio.timeout(10):
+        assert await anext(aiter(cluster.notes())) == {}
 
 
 async def test_nodes_are_told_with_what_they_do(cluster: Cluster, stream: str) -> None:

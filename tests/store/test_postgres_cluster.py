@@ -17,6 +17,7 @@ from acpella.sessions import (
     SessionRecord,
     cluster_of,
 )
+from acpella.sessions._postgres_notes import sweep_notes
 
 pytestmark = pytest.mark.anyio
 
@@ -143,6 +144,32 @@ async def test_the_work_of_a_dead_node_is_found_and_taken(first: Cluster, second
     assert await take(second.tail(STREAM, Cursor(first.gen, 2)), 2) == [3, 4]
 
 
+async def test_a_dead_node_that_something_was_taken_from_has_nothing_when_it_is_back(
+    one: PostgresStore, two: PostgresStore, first: Cluster, second: Cluster, sql: Any
+) -> None:
+    """A turn whose connection another node goes on with must not go on itself."""
+    session = await one.create(SessionRecord(id="s1", cwd="/x"))
+    await first.open_stream(STREAM, b"facts")
+    await die(sql, "one")
+    await second.take(STREAM)
+    await beat(one)
+    assert (await second.stream("s1")).node is None
+    taken = await second.take("s1")
+    with pytest.raises(Fenced):
+        await one.append(session, 0, [("update", b"late")])
+    assert await two.append(taken, 0, [("update", b"1")]) == 1
+    assert {node.name: node.alive for node in await second.nodes()} == {"one": True, "two": True}
+
+
+async def test_a_dead_node_that_nobody_missed_goes_on(one: PostgresStore, second: Cluster, sql: Any) -> None:
+    session = await one.create(SessionRecord(id="s1", cwd="/x"))
+    await die(sql, "one")
+    await beat(one)
+    assert await one.append(session, 0, [("update", b"1")]) == 1
+    with pytest.raises(SessionBusy):
+        await second.take("s1")
+
+
 async def test_a_node_that_closes_leaves_its_streams_free(
     one: PostgresStore, first: Cluster, second: Cluster
 ) -> None:
@@ -183,3 +210,59 @@ async def test_a_deleted_session_takes_its_commands_along(
     await first.submit("s", Command(id="a", kind="prompt"))
     await one.delete("s")
     assert await sql.fetchval("SELECT count(*) FROM commands") == 0
+
+
+async def test_notes_of_many_writers_all_reach_a_reader(first: Cluster, second: Cluster) -> None:
+    known: dict[str, bytes] = {}
+
+    async def read() -> None:
+        async for piece in second.notes():
+            known.update(piece)
+            if len(known) == 40:
+                return
+
+    reader = asyncio.create_task(read())
+    nodes = (first, second)
+    await asyncio.gather(*(nodes[n % 2].keep_notes({f"note {n}": b"%d" % n}) for n in range(40)))
+    await asyncio.wait_for(reader, 20)
+    assert known == {f"note {n}": b"%d" % n for n in range(40)}
+
+
+async def test_a_note_that_is_over_is_taken_away_and_then_forgotten(
+    first: Cluster, second: Cluster, sql: Any
+) -> None:
+    await first.keep_notes({"short": b"1"}, seconds=60)
+    await first.keep_notes({"long": b"2"})
+    notes = aiter(second.notes())
+    assert set(await anext(notes)) == {"short", "long"}
+    await sweep_notes(sql)
+    await sql.execute("UPDATE notes SET valid_until = clock_timestamp() WHERE valid_until IS NOT NULL")
+    await sweep_notes(sql)
+    assert await asyncio.wait_for(anext(notes), 10) == {"short": b""}
+    await sql.execute("UPDATE notes SET kept_at = kept_at - interval '2 days'")
+    await sweep_notes(sql)
+    assert await sql.fetchval("SELECT array_agg(name) FROM notes") == ["long"]
+
+
+async def test_connections_of_dead_nodes_are_cleared_away_when_nobody_came_back(
+    first: Cluster, second: Cluster, sql: Any
+) -> None:
+    for name in ("c:idle", "c:busy", "c:young", "c:left"):
+        lease = await first.open_stream(name, b"facts")
+        await first.put(lease, 0, numbered(1, 3))
+        if name == "c:busy":
+            await first.submit(name, Command(id="waits", kind="prompt"))
+        if name == "c:left":
+            await first.give_back(lease)
+    await second.put(await second.open_stream("c:alive", b"facts"), 0, numbered(1, 3))
+    old = "UPDATE streams SET updated_at = updated_at - interval '1 hour' WHERE id <> 'c:young'"
+    await sql.execute(old)
+    assert await second.remove_abandoned(1800) == 1, "its home lives but for one"
+    await die(sql, "one")
+    assert await second.remove_abandoned(1800) == 1
+    assert await second.remove_abandoned(1800) == 0
+    rows = await sql.fetch(
+        "SELECT s.id, count(f.seq) FROM streams s JOIN frames f ON f.sid = s.k GROUP BY s.id"
+    )
+    assert {tuple(row) for row in rows} == {("c:busy", 3), ("c:young", 3), ("c:alive", 3)}
+    assert await sql.fetchval("SELECT count(*) FROM frames") == 9

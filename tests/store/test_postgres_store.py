@@ -130,13 +130,19 @@ async def test_the_tables_are_made_once_by_whoever_comes_first(new_node: NewNode
     assert await sql.fetchval("SELECT count(*) FROM nodes") == 0
 
 
-async def test_tables_of_another_program_are_left_alone(new_node: NewNode, sql: Any, schema: str) -> None:
-    await sql.execute(f"CREATE SCHEMA {schema}; CREATE TABLE sessions (theirs text)")
+@pytest.mark.parametrize("names", [["sessions"], ["events", "meta", "nodes", "sessions"]], ids=["one", "all"])
+async def test_tables_of_another_program_are_left_alone(
+    new_node: NewNode, sql: Any, schema: str, names: list[str]
+) -> None:
+    await sql.execute(f"CREATE SCHEMA {schema}")
+    for name in names:
+        await sql.execute(f"CREATE TABLE {name} (theirs text)")
     with pytest.raises(
         StoreError, match=rf"the schema {schema} .* has tables of another program.*\?schema=NAME"
     ):
         await new_node().open()
-    assert await sql.fetch("SELECT tablename FROM pg_tables WHERE schemaname = $1", schema) == [("sessions",)]
+    left = "SELECT tablename FROM pg_tables WHERE schemaname = $1 ORDER BY 1"
+    assert [row[0] for row in await sql.fetch(left, schema)] == names
 
 
 async def test_other_tables_in_the_database_do_no_harm(one: PostgresStore, sql: Any) -> None:

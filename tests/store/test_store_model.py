@@ -53,10 +53,27 @@ class Reference:
     alive: list[bool]
     sessions: dict[str, Kept] = field(default_factory=dict[str, Kept])
     epoch: int = 0
+    ended: set[int] = field(default_factory=set[int])
+    """Dead nodes that something was taken from: they come back with nothing."""
 
     def _held(self, node: int) -> int:
         self.epoch += 1
         return self.epoch
+
+    def _is_busy(self, node: int, kept: Kept) -> bool:
+        if kept.owner is None or kept.owner == node:
+            return False
+        if not self.alive[kept.owner]:
+            self.ended.add(kept.owner)
+        return self.alive[kept.owner]
+
+    def come_back(self, node: int) -> None:
+        self.alive[node] = True
+        if node in self.ended:
+            self.ended.discard(node)
+            for kept in self.sessions.values():
+                if kept.owner == node:
+                    kept.owner = None
 
     def create(self, node: int, name: str, events: list[Body]) -> int | type[StoreError]:
         if name in self.sessions:
@@ -68,7 +85,7 @@ class Reference:
     def acquire(self, node: int, name: str) -> int | type[StoreError]:
         if (kept := self.sessions.get(name)) is None:
             return SessionNotFound
-        if kept.owner not in (None, node) and self.alive[kept.owner]:
+        if self._is_busy(node, kept):
             return SessionBusy
         kept.owner, kept.epoch = node, self._held(node)
         return kept.epoch
@@ -95,7 +112,7 @@ class Reference:
     def delete(self, node: int, name: str) -> type[StoreError] | None:
         if (kept := self.sessions.get(name)) is None:
             return SessionNotFound
-        if kept.owner not in (None, node) and self.alive[kept.owner]:
+        if self._is_busy(node, kept):
             return SessionBusy
         del self.sessions[name]
         return None
@@ -240,7 +257,7 @@ class Run:
         dead = [number for number, alive in enumerate(self.reference.alive) if not alive]
         number = self.chance.choice(dead)
         if await self.world.come_back(number):
-            self.reference.alive[number] = True
+            self.reference.come_back(number)
 
     async def deliver(self, pair: Pair, expected: int, events: list[Body]) -> None:
         name = pair.lease.session_id

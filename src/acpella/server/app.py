@@ -153,6 +153,9 @@ class Server:
                 )
                 await member.open()
                 self._member = member
+                await target.join(member.cluster)
+                if self._pages is not None:
+                    await self._pages.join(member.cluster, self._auth)
                 self.gate.shared_tickets = ClusterTickets(member.cluster, self._auth)
             self._is_open = True
 
@@ -165,6 +168,8 @@ class Server:
     async def _close(self) -> None:
         await self.connections.drain()
         await self.connections.end_all()
+        if self._pages is not None:
+            await self._pages.leave()
         if self._member is not None:
             await self._member.close()
         await self.connections.close()

@@ -6,22 +6,19 @@ import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acpella.recording.background import BackgroundWriter
 from acpella.recording.channel import Tap
 from acpella.recording.writer import Filters
 from acpella.rpc import Channel, ChannelInfo, Receiver
 
-from .targets import RunningAgent, SharedTarget, Target
-
-if TYPE_CHECKING:
-    from acpella.sessions import PostgresStore
+from .targets import RunningAgent, Target, WrappedTarget
 
 __all__ = ["RecordedTarget"]
 
 
-class RecordedTarget:
+class RecordedTarget(WrappedTarget):
     """A target whose conversations are written down: `DIRECTORY/20261116T060000-USER-1a2b3c.jsonl`."""
 
     def __init__(self, target: Target, directory: str | os.PathLike[str]) -> None:
@@ -30,9 +27,8 @@ class RecordedTarget:
         Raises:
             OSError: that is not possible.
         """
-        self._target = target
+        super().__init__(target)
         self._directory = Path(directory)
-        self.checks_owners: bool = target.checks_owners
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not os.access(self._directory, os.W_OK):
             raise PermissionError(f"recordings cannot be written to {self._directory}")
@@ -52,20 +48,6 @@ class RecordedTarget:
             await writer.close()
             raise
         return _Recorded(started, writer)
-
-    @property
-    def shared_store(self) -> "PostgresStore | None":
-        return self._target.shared_store if isinstance(self._target, SharedTarget) else None
-
-    async def open(self) -> None:
-        if isinstance(self._target, SharedTarget):
-            await self._target.open()
-
-    def stays_here(self, greeting: bytes) -> bool:
-        return isinstance(self._target, SharedTarget) and self._target.stays_here(greeting)
-
-    async def close(self) -> None:
-        await self._target.close()
 
 
 class _Recorded:

@@ -20,9 +20,17 @@ from .settings import ServerSettings
 
 if TYPE_CHECKING:
     from acpella.agent import Agent
-    from acpella.sessions import PostgresStore
+    from acpella.sessions import Cluster, PostgresStore
 
-__all__ = ["AgentTarget", "CommandTarget", "RunningAgent", "SharedTarget", "Target", "command_environment"]
+__all__ = [
+    "AgentTarget",
+    "CommandTarget",
+    "RunningAgent",
+    "SharedTarget",
+    "Target",
+    "WrappedTarget",
+    "command_environment",
+]
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -78,6 +86,41 @@ class SharedTarget(Protocol):
         """Whether only this node can serve the connection that begins with this `initialize`."""
         ...
 
+    async def join(self, cluster: "Cluster") -> None:
+        """The store is open, and other nodes may have it, too. Raises `StoreError`."""
+        ...
+
+
+class WrappedTarget:
+    """What a target around another one leaves to that: all but `start`."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self.checks_owners: bool = target.checks_owners
+
+    @property
+    def shared_store(self) -> "PostgresStore | None":
+        """The store of the target, which other nodes may have, too."""
+        return self._target.shared_store if isinstance(self._target, SharedTarget) else None
+
+    async def open(self) -> None:
+        """Open the store. Raises `StoreError`."""
+        if isinstance(self._target, SharedTarget):
+            await self._target.open()
+
+    def stays_here(self, greeting: bytes) -> bool:
+        """Whether only this node can serve the connection that begins with this `initialize`."""
+        return isinstance(self._target, SharedTarget) and self._target.stays_here(greeting)
+
+    async def join(self, cluster: "Cluster") -> None:
+        """Know what other nodes know. Raises `StoreError`."""
+        if isinstance(self._target, SharedTarget):
+            await self._target.join(cluster)
+
+    async def close(self) -> None:
+        """Let go of what all agents share."""
+        await self._target.close()
+
 
 class AgentTarget:
     """One `Agent` for all connections; each is served over memory."""
@@ -111,6 +154,9 @@ class AgentTarget:
     def stays_here(self, greeting: bytes) -> bool:
         """None does: the store has all that there is."""
         return False
+
+    async def join(self, cluster: "Cluster") -> None:
+        """Nothing is to be done: what nodes have to know of each other's sessions is in the store."""
 
     async def close(self) -> None:
         await self._agent.close()

@@ -35,8 +35,8 @@ class PostgresAddress:
             )
         scheme, netloc, path, query, _ = urlsplit(dsn)
         options = parse_qsl(query, keep_blank_values=True)
-        named = [value for name, value in options if name == "schema"]
-        self.schema = schema or (named[-1] if named else "acpella")
+        schemas = [value for name, value in options if name == "schema"]
+        self.schema = schema or (schemas[-1] if schemas else "acpella")
         if not _SCHEMA.fullmatch(self.schema):
             raise ValueError(
                 f"{self.schema[:60]!r} cannot be a schema: use lower-case letters, digits and underscores"

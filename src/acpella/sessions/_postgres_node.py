@@ -36,9 +36,10 @@ FORGET_AFTER = "1 day"
 _REGISTER = """INSERT INTO nodes (name, lease_until)
     VALUES ($1, clock_timestamp() + make_interval(secs => $2)) RETURNING incarnation"""
 
+# A node that something was taken from has a lease until 1970: it has to register again.
 _BEAT = """UPDATE nodes SET seen_at = clock_timestamp(),
         lease_until = clock_timestamp() + make_interval(secs => $2)
-    WHERE incarnation = $1
+    WHERE incarnation = $1 AND lease_until > to_timestamp(0)
     RETURNING (
         SELECT count(*) FROM nodes n WHERE n.lease_until > clock_timestamp() AND n.incarnation <> $1
     )"""
@@ -128,7 +129,9 @@ class PostgresNode:
         with time_limit(connection, self.seconds / 3):
             others = await connection.fetchval(_BEAT, self.incarnation, self.seconds)
             if others is None:
-                log.warning("node %s was forgotten by the others; its sessions may be theirs now", self.name)
+                log.warning(
+                    "node %s counts as dead for the others; its sessions are not its own now", self.name
+                )
                 await self._register(connection, patient=False)
                 return
         self.is_alone = not others
@@ -152,7 +155,8 @@ class PostgresNode:
     async def _register(self, connection: "AnyConnection", *, patient: bool) -> None:
         """Get an incarnation. A name that a crashed process had is free when its lease is over."""
         await connection.execute(
-            f"DELETE FROM nodes WHERE lease_until < clock_timestamp() - interval '{FORGET_AFTER}'"
+            "DELETE FROM nodes WHERE greatest(seen_at, lease_until)"
+            f" < clock_timestamp() - interval '{FORGET_AFTER}'"
         )
         seen: Any = None
         while True:

@@ -86,6 +86,9 @@ OWNER = """SELECT s.owner, n.name, extract(epoch FROM clock_timestamp() - n.seen
     FROM {table} s LEFT JOIN nodes n ON n.incarnation = s.owner AND n.lease_until > clock_timestamp()
     WHERE s.k = $1"""
 
+END_NODE = """UPDATE nodes SET lease_until = to_timestamp(0)
+    WHERE incarnation = $1 AND lease_until <= clock_timestamp() AND lease_until > to_timestamp(0)"""
+
 _PIECE = f"""
 SELECT seq, kind, body FROM (
     SELECT seq, kind, body, sum(octet_length(body)) OVER (ORDER BY seq) AS total FROM (
@@ -141,8 +144,17 @@ def moment(text: str) -> datetime | None:
 
 
 async def check_owner(connection: "AnyConnection", table: str, name: str, key: int, incarnation: int) -> None:
-    """Raises `SessionBusy` if another living node has it, `StoreUnavailable` if this one is not alive."""
-    row = await connection.fetchrow(OWNER.format(table=table), key, incarnation)
+    """To be called in the transaction that takes something. A node that it is taken from, dead, stays so.
+
+    Raises `SessionBusy` if another living node has it, `StoreUnavailable` if this one is not alive.
+    """
+    query = OWNER.format(table=table)
+    row = await connection.fetchrow(query, key, incarnation)
+    if row and row[0] not in (None, incarnation) and row[1] is None:
+        # What it has besides must not be its own again with its next heartbeat: turns of a connection that
+        # is taken would go on, and be seen. It may have been heard just now, so look again.
+        await connection.execute(END_NODE, row[0])
+        row = await connection.fetchrow(query, key, incarnation)
     owner, node, silent, alive = row or (None, None, None, False)
     if owner is None or node is None or owner == incarnation:
         if alive:

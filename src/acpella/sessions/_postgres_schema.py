@@ -7,17 +7,17 @@ appends and deletes keep events and sessions together, and a key would be checke
 import secrets
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import asyncpg
+
 from ._postgres_address import PostgresAddress
 from .store import StoreError
 
 if TYPE_CHECKING:
-    from asyncpg import Connection
-
-    AnyConnection: TypeAlias = Connection[Any]
+    AnyConnection: TypeAlias = asyncpg.Connection[Any]
 
 __all__ = ["VERSION", "is_prepared", "prepare"]
 
-VERSION = 3
+VERSION = 4
 """The layout of the tables below. A database with a greater number is left alone."""
 
 OLDEST_SERVER = 130000
@@ -109,6 +109,16 @@ _STEPS: dict[int, tuple[str, ...]] = {
             valid_until timestamptz NOT NULL
         )""",
     ),
+    4: (
+        """CREATE TABLE notes (
+            name text COLLATE "C" PRIMARY KEY,
+            n bigint GENERATED ALWAYS AS IDENTITY,
+            body bytea NOT NULL,
+            kept_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+            valid_until timestamptz
+        )""",
+        "CREATE INDEX notes_newest ON notes (n)",
+    ),
 }
 """What each version adds to the one before; a step that was released is never changed."""
 
@@ -160,11 +170,13 @@ async def _version(connection: "AnyConnection", address: PostgresAddress) -> int
     if not tables:
         return 0
     place = f"the schema {address.schema} of {address.where}"
+    foreign = f"{place} has tables of another program; name another schema (?schema=NAME) or database"
     if not tables >= {"meta", "nodes", "sessions", "events"}:
-        raise StoreError(
-            f"{place} has tables of another program; name another schema (?schema=NAME) or database"
-        )
-    version = await connection.fetchval("SELECT version FROM meta")
+        raise StoreError(foreign)
+    try:
+        version = await connection.fetchval("SELECT version FROM meta")
+    except asyncpg.UndefinedColumnError:  # by chance, it has one of that name
+        raise StoreError(foreign) from None
     if not isinstance(version, int) or version < 1:
         raise StoreError(f"{place} has the unknown layout {version!r}; name another schema (?schema=NAME)")
     if version > VERSION:

@@ -7,7 +7,7 @@ node may read the stream from a cursor on, and submit a command. Nodes never cal
 What a client reads on the home node itself need not come from here: it was in this process a moment ago.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
@@ -20,6 +20,7 @@ __all__ = [
     "Command",
     "CommandState",
     "Cursor",
+    "NOTES",
     "NodeStatus",
     "Resync",
     "StreamRecord",
@@ -30,6 +31,9 @@ CONNECTION = "c:"
 
 SESSION_COMMANDS = "*!"
 """What hints of new commands for any session name."""
+
+NOTES = "*?"
+"""What hints of changed notes name."""
 
 MAX_SEQ = 2**62
 """No cursor points further. Without it, a number that no database can hold would be asked for."""
@@ -289,4 +293,15 @@ class Cluster(Protocol):
 
     async def take_ticket(self, digest: bytes) -> bytes | None:
         """What was kept under this digest. From now on nobody finds it, even if this answer is lost."""
+        ...
+
+    # -- notes ---------------------------------------------------------------------------------
+
+    async def keep_notes(self, notes: Mapping[str, bytes], *, seconds: float | None = None) -> None:
+        """Let every node know these, all at once; the last word on a name counts. An empty body takes a note
+        away. With `seconds`, it goes by itself some time after that, unless it is kept again."""
+        ...
+
+    def notes(self) -> AsyncIterator[dict[str, bytes]]:
+        """All notes, in pieces, then those that change, as they do; what was taken away has an empty body."""
         ...

@@ -3,12 +3,12 @@
 import asyncio
 import secrets
 from bisect import bisect_right
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from ._hints import Hints
-from .cluster import CONNECTION, SESSION_COMMANDS, Command, Cursor, NodeStatus, Resync, StreamRecord
+from .cluster import CONNECTION, NOTES, SESSION_COMMANDS, Command, Cursor, NodeStatus, Resync, StreamRecord
 from .store import Event, Events, Fenced, Lease, SessionExists, SessionNotFound, Store, StoreError
 
 __all__ = ["LocalCluster", "check_name"]
@@ -50,6 +50,7 @@ class LocalCluster:
         self._numbers = 0
         self._epochs = 0
         self._tickets: dict[bytes, tuple[float, str, bytes]] = {}
+        self._notes: dict[str, tuple[int, bytes]] = {}
         self._hints = Hints() if hints is None else hints
         self._opened = self._closed = False
 
@@ -377,6 +378,28 @@ class LocalCluster:
         self._check()
         until, _, body = self._tickets.pop(digest, (0.0, "", b""))
         return body if until > asyncio.get_running_loop().time() else None
+
+    # -- notes ---------------------------------------------------------------------------------
+
+    async def keep_notes(self, notes: Mapping[str, bytes], *, seconds: float | None = None) -> None:
+        """They last as long as this process, as everything here."""
+        self._check()
+        for name, body in notes.items():
+            self._numbers += 1
+            self._notes[name] = (self._numbers, body)
+        self._hints.wake(NOTES)
+
+    async def notes(self) -> AsyncIterator[dict[str, bytes]]:
+        last = 0
+        with self._hints.watch(NOTES) as changed:
+            while True:
+                changed.clear()
+                self._check()
+                news = {name: body for name, (number, body) in self._notes.items() if number > last}
+                if news or not last:
+                    last = max(last, self._numbers)
+                    yield news
+                await changed.wait()
 
     # -- inside --------------------------------------------------------------------------------
 

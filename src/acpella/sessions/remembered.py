@@ -1,4 +1,8 @@
-"""Remembers what the user always allows or never does, in a file that people can read and edit."""
+"""Remembers what the user always allows or never does, in a file that people can read and edit.
+
+An answer holds until somebody revokes it or deletes its line. Those for one session are kept by
+`client/permissions.py`.
+"""
 
 import logging
 import os
@@ -78,7 +82,8 @@ class RememberedPermissions:
             self._decisions = _parse(self._path.read_text(encoding="utf-8"))
             self._broken = False
         except (OSError, ValueError) as error:
-            self._broken = True
+            # whoever revokes an answer and mistypes must not be taken to have allowed it
+            self._decisions, self._broken = {}, True
             log.warning("%s is ignored until it is mended: %s", self._path, error)
 
     def _save(self) -> None:

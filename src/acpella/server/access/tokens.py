@@ -106,6 +106,7 @@ class Tokens:
         self._stamp: _Stamp | None = None
         self._clock = clock
         self._next_look = 0.0
+        self._learned: dict[bytes, Credential] = {}
         self._credentials = self._table(
             [Token(user, _hash_of(token), is_clear=True) for token, user in tokens.items()]
         )
@@ -125,8 +126,8 @@ class Tokens:
 
         Further words may be `until=2030-12-31` or `until=2030-12-31T18:00+00:00`, which ends a token then (a
         date at its beginning, UTC if no zone is named), and `scopes=prompt,read`. The file is read again when
-        it has changed, a second later at most: a token that is not in it any more is revoked. Mistakes in it
-        change nothing, and are logged; while it is gone, nobody is let in.
+        it has changed: a token that was added counts at once, one that is not in it any more is revoked
+        within a second. Mistakes in it change nothing, and are logged; while it is gone, nobody is let in.
 
         Raises:
             ValueError: the file is missing or wrong; the message never holds a token.
@@ -136,6 +137,7 @@ class Tokens:
         self._clock = clock
         self._next_look = clock() + LOOK_EVERY
         self._stamp = _stamp_of(self._file)
+        self._learned = {}
         self._credentials = self._table(_read(self._file))
         if not self._credentials:
             raise ValueError(f"the token file {path} holds no token; `acpella tokens add` makes one")
@@ -156,13 +158,13 @@ class Tokens:
     def _is_revoked(self, sha256: bytes, user: str, scopes: frozenset[Scope]) -> bool:
         """Whether the token is gone, or worth less than when it was let in."""
         self._refresh()
-        now = self._credentials.get(sha256)
+        now = self._credentials.get(sha256) or self._learned.get(sha256)
         if now is None or now.principal != user or not scopes <= now.scopes:
             return True
         return now.until is not None and now.until <= time.time()  # it may have been given an end meanwhile
 
-    def _refresh(self) -> None:
-        if self._file is None or self._clock() < self._next_look:
+    def _refresh(self, *, at_once: bool = False) -> None:
+        if self._file is None or (self._clock() < self._next_look and not at_once):
             return
         self._next_look = self._clock() + LOOK_EVERY
         stamp = _stamp_of(self._file)
@@ -187,19 +189,33 @@ class Tokens:
         return {credential.principal for credential in self._credentials.values()}
 
     def credential_of(self, token: str) -> Credential | None:
-        """What a token stands for. Takes the same time whichever it is."""
+        """What a token stands for. Takes the same time whichever of those that are known it is."""
         self._refresh()
         digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+        match = self._find(digest)
+        if match is None:  # perhaps it was added just now
+            self._refresh(at_once=True)
+            match = self._find(digest)
+        return None if match is None or match.why_over() is not None else match
+
+    def _find(self, digest: bytes) -> Credential | None:
         match: Credential | None = None
-        for stored_digest, credential in self._credentials.items():
+        for stored_digest, credential in (*self._credentials.items(), *self._learned.items()):
             if hmac.compare_digest(stored_digest, digest):
                 match = credential
-        return None if match is None or match.why_over() is not None else match
+        return match
 
     def by_key(self, key: str) -> Credential | None:
         """The one that another node, with the same tokens, calls so."""
         self._refresh()
-        return next((each for each in self._credentials.values() if each.key == key), None)
+        every = (*self._credentials.values(), *self._learned.values())
+        return next((each for each in every if each.key == key), None)
+
+    def learn(self, sha256: bytes, user: str) -> None:
+        """Take a token of another node's, too; without a user, take it no longer."""
+        self._learned.pop(sha256, None)
+        if user:
+            self._learned.update(self._table([Token(user, sha256, is_clear=False)]))
 
     def user_of(self, token: str) -> str | None:
         """Whose token it is."""

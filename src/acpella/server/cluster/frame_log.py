@@ -87,6 +87,8 @@ class FrameLog:
 
     def settle(self, command_id: str, *, forget: bool) -> None:
         """A command is done, with what was given to `keep` last, if that is not written yet."""
+        if self.lease is None or self._over:
+            return  # it is for the next home to say
         if not self._waiting:
             self._add(_Waiting())
         self._waiting[-1].settles.append((command_id, forget))
@@ -199,7 +201,7 @@ class FrameLog:
         def add_frames() -> None:
             nonlocal frames
             if frames is not None:
-                add("frames", encode(frames), outbox, frames.first + len(frames.messages) - 1)
+                add("frames", frames.pack(), outbox, frames.first + len(frames.messages) - 1)
                 frames = None
 
         for waiting in batch:

@@ -13,11 +13,12 @@ from acpella.server.connection.hosted import HostedConnection
 from acpella.server.connection.local import LocalConnection
 from acpella.server.connection.profile import Profile
 from acpella.server.connection.table import Connections
-from acpella.sessions import Cluster, SessionBusy, SessionNotFound, StoreError, StoreUnavailable
+from acpella.sessions import Cluster, Fenced, SessionBusy, SessionNotFound, StoreError, StoreUnavailable
 from acpella.sessions.cluster import CONNECTION
 
 from .gateway import GatewayConnection
 from .home import ClusterHome
+from .named_locks import NamedLocks
 from .records import PROFILES, Facts, decode
 from .tail_reader import TailReader
 from .takeover import recover
@@ -31,6 +32,9 @@ SWEEP_SECONDS = 1.0
 
 ABANDONED_EVERY = 60.0
 """How often connections are cleared away whose clients did not come back."""
+
+ABANDONED = 100
+"""Connections that are cleared away in one transaction. Without it, those of a dead node lock rows long."""
 
 ANSWER_SECONDS = 5.0
 """For the home of a connection to answer, beyond the time that it takes to replace a dead one."""
@@ -53,7 +57,7 @@ class Member:
         self._metrics = table.metrics
         self._lease_seconds = lease_seconds
         self._stays_here = stays_here
-        self._doors: dict[str, asyncio.Lock] = {}
+        self._takeovers = NamedLocks()
         self._readers: set[TailReader] = set()
         self._recovering: set[ClusterHome] = set()  # of connections that nobody finds yet
         self._waiting = 0  # commands, when somebody looked last
@@ -149,19 +153,16 @@ class Member:
 
         Raises `Refusal`, `SessionNotFound`, `StoreError`.
         """
-        door = self._doors.setdefault(connection_id, asyncio.Lock())
-        try:
-            async with door:
-                connection = self._table.find(connection_id, principal)
-                return connection or await self._take_over(connection_id, principal)
-        finally:
-            if not door.locked():
-                self._doors.pop(connection_id, None)
+        async with self._takeovers.held(connection_id):
+            connection = self._table.find(connection_id, principal)
+            return connection or await self._take_over(connection_id, principal)
 
     async def _take_over(self, connection_id: str, principal: str) -> LocalConnection | None:
         if self._table.draining:
             raise Refusal(503, "this node is stopping", headers=[(b"retry-after", b"1")])
         self.check_ready()
+        # we may have lost it just now: its sessions are free only when their turns have ended
+        await self._table.until_ended(connection_id)
         stream = CONNECTION + connection_id
         try:
             lease = await self.cluster.take(stream, principal=principal)
@@ -229,11 +230,17 @@ class Member:
                     await self._take_orphans()
                     if clock() - cleared > ABANDONED_EVERY:
                         cleared = clock()
-                        await self.cluster.remove_abandoned(self._table.settings.detach_seconds)
+                        await self._remove_abandoned()
             except (StoreUnavailable, Refusal) as error:
                 log.info("could not look for what dead nodes left: %s", error)
             except Exception:
                 log.exception("could not look for what dead nodes left")
+
+    async def _remove_abandoned(self) -> None:
+        """Clear away what clients of dead nodes left and did not come back for, however much it is."""
+        seconds = self._table.settings.detach_seconds
+        while not self._table.draining and await self.cluster.remove_abandoned(seconds, limit=ABANDONED):
+            pass
 
     async def _forget_gateways(self) -> None:
         relayed = [c.home for c in self._table if isinstance(c.home, ClusterHome) and c.home.has_gateways]
@@ -252,5 +259,5 @@ class Member:
             try:
                 principal = await self.cluster.principal_of(stream)
                 await self.take_over(connection_id, principal)
-            except SessionNotFound:
+            except (Fenced, SessionNotFound):  # it is somebody else's now, or nobody's
                 continue

@@ -1,5 +1,6 @@
 """What nodes write for each other: the facts of a connection, entries of its stream, bodies of commands."""
 
+import zlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -24,6 +25,15 @@ __all__ = [
 
 PROFILES: dict[str, Profile] = {profile.name: profile for profile in (HTTP, WEBSOCKET)}
 """The ways to connect whose connections any node can serve."""
+
+FEW = 4
+"""Messages of an entry that is packed: with fewer, it costs more than it saves."""
+
+SMALL = 4096
+"""Bytes of a message on average in an entry that is packed. Without it, an image would hold up all others."""
+
+_PACKED = b"\x78"
+"""How zlib begins, and no list of msgpack."""
 
 T = TypeVar("T")
 
@@ -76,6 +86,22 @@ class Frames(msgspec.Struct, array_like=True):
     messages: list[bytes]
     said_at: float = 0.0
     """When the agent said the first of them, by its node's clock: for statistics only."""
+
+    def pack(self) -> bytes:
+        """As an entry. Small messages repeat each other: many of them take a tenth together."""
+        body = encode(self)
+        count = len(self.messages)
+        return zlib.compress(body, 1) if FEW <= count and len(body) < count * SMALL else body
+
+    @classmethod
+    def unpack(cls, body: bytes) -> "Frames":
+        """What was packed. Raises `msgspec.MsgspecError` for anything else."""
+        if not body.startswith(_PACKED):
+            return decode(body, cls)
+        try:
+            return decode(zlib.decompress(body), cls)
+        except zlib.error as error:
+            raise msgspec.DecodeError(str(error)) from None
 
 
 class Joined(msgspec.Struct, array_like=True):

@@ -191,7 +191,7 @@ class TailReader:
 
     def _on_entry(self, kind: str, body: bytes) -> None:
         if kind == "frames":
-            frames = decode(body, Frames)
+            frames = Frames.unpack(body)
             if frames.session == self.session:
                 self._add(frames)
         elif kind == "left":

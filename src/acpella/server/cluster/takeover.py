@@ -71,7 +71,7 @@ async def _restore_streams(cluster: Cluster, home: ClusterHome, lease: Lease) ->
             if str(event.kind) != "frames":
                 home.log.restored(event.seq, len(event.body), None, 0)
                 continue
-            frames = decode(event.body, Frames)
+            frames = Frames.unpack(event.body)
             first, messages = frames_by_stream.setdefault(frames.session, (frames.first, []))
             if first + len(messages) != frames.first:  # a gap: what is before it is of no use
                 first, messages = frames_by_stream[frames.session] = (frames.first, [])

@@ -30,6 +30,9 @@ log: logging.Logger = logging.getLogger(__name__)
 CHECK_EVERY = 0.25
 """Seconds between checks of all connections."""
 
+ENDED_WITHIN = 15.0
+"""Seconds for agents to end. Without it, one that does not would hold up the server or its client."""
+
 HAND_OVER_EVERY = 0.05
 """Seconds between looks for connections that another node can go on with."""
 
@@ -64,7 +67,7 @@ class Connections:
         """This node among others; None for a server of one process."""
         self._connections: dict[str, LocalConnection] = {}
         self._by_user: dict[str, int] = {}
-        self._ending: set[asyncio.Task[None]] = set()
+        self._ending: dict[asyncio.Task[None], str] = {}  # with the id of the connection
         self._checking: asyncio.Task[None] | None = None
         self._turns_ended: asyncio.Event | None = None
         self._tell_gauges()
@@ -200,10 +203,20 @@ class Connections:
         if not left:
             del self._by_user[connection.principal]
 
+    async def until_ended(self, connection_id: str) -> None:
+        """Wait until the agent of a connection that was forgotten is gone, with all that ran in it.
+
+        Raises `Refusal` when it does not end.
+        """
+        if ending := [task for task, each in self._ending.items() if each == connection_id]:
+            _, still = await asyncio.wait(ending, timeout=ENDED_WITHIN)
+            if still:
+                raise Refusal(503, "what ran before has not ended yet", headers=[(b"retry-after", b"1")])
+
     def _let_go(self, connection: LocalConnection) -> None:
         task = asyncio.get_running_loop().create_task(self._stop(connection))
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
+        self._ending[task] = connection.id
+        task.add_done_callback(self._ending.pop)
 
     async def _stop(self, connection: LocalConnection) -> None:
         try:
@@ -271,7 +284,7 @@ class Connections:
                     connection.leave("this node is stopping")
             await asyncio.sleep(HAND_OVER_EVERY)
         if self._ending:
-            await asyncio.wait(list(self._ending), timeout=15)
+            await asyncio.wait(self._ending.copy(), timeout=ENDED_WITHIN)
 
     async def end_all(self) -> None:
         """End all connections."""
@@ -282,7 +295,7 @@ class Connections:
         for connection in list(self._connections.values()):
             connection.close("the server is stopping", code=1001)
         if self._ending:
-            await asyncio.wait(list(self._ending), timeout=15)
+            await asyncio.wait(self._ending.copy(), timeout=ENDED_WITHIN)
 
     async def close(self) -> None:
         """End all connections, and let go of what their agents share."""

@@ -1,11 +1,14 @@
 """Pages that a server may offer beside the protocol: what it needs to know of them."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from acpella.server.access.credentials import AuthHook
 from acpella.server.targets import Target
 
 from .requests import Request
+
+if TYPE_CHECKING:
+    from acpella.sessions import Cluster
 
 __all__ = ["Pages"]
 
@@ -23,4 +26,12 @@ class Pages(Protocol):
 
     async def serve_allowed(self, request: Request) -> bool:
         """Answer a request whose sender was let in; False if it is not for the pages. Raises `Refusal`."""
+        ...
+
+    async def join(self, cluster: "Cluster", auth: AuthHook | None) -> None:
+        """Other nodes offer these pages, too. Raises `StoreError`."""
+        ...
+
+    async def leave(self) -> None:
+        """This node offers them no more. Safe to call without `join`."""
         ...
