@@ -126,6 +126,35 @@ def test_a_name_of_the_registry_in_the_settings_means_the_installed_agent(
     assert "has no env here" in shell("run", "--settings", str(settings), "-a", "tiny", "hello").stderr
 
 
+def test_an_installed_agent_is_checked_by_its_name(shell: Shell, server: Loopback) -> None:
+    publish(server)
+    shell("registry", "list")
+    refused = shell("check", "tiny", "--only", "initialize.version-1")
+    assert refused.returncode == 3 and "`acpella registry install tiny`" in refused.stderr, refused.stderr
+    install(shell, server)
+    ran = shell("check", "tiny", "--only", "initialize.version-1")
+    assert ran.returncode == 0 and "1 of 1 musts" in ran.stdout, ran.stderr
+    server.pages["/tiny-1.0.0.tar.gz"] = Page(b"something else")
+    assert shell("registry", "remove", "tiny").returncode == 0
+    broken = shell("check", "--yes", "tiny")
+    assert broken.returncode == 3 and "Traceback" not in broken.stderr and broken.stderr, broken.stderr
+    server.pages["/registry.json"] = Page(b"", status=503)
+    away = shell("check", "--yes", "other-one", env={"ACPELLA_REGISTRY_URL": f"{server.url}/gone.json"})
+    assert away.returncode == 3 and "the registry cannot be asked" in away.stderr
+
+
+def test_a_registry_that_cannot_be_reached_has_an_exit_code_of_its_own(
+    shell: Shell, server: Loopback
+) -> None:
+    server.pages["/registry.json"] = Page(b"", status=503)
+    ran = shell("registry", "list")
+    assert ran.returncode == 3 and "503" in ran.stderr
+    publish(server)
+    server.pages["/tiny-1.0.0.tar.gz"] = Page(b"", status=404)
+    ran = shell("registry", "install", "tiny", "--yes")
+    assert ran.returncode == 3 and "404" in ran.stderr and agents(shell) == []
+
+
 def test_a_server_hosts_an_installed_agent(shell: Shell, server: Loopback) -> None:
     publish(server)
     install(shell, server)
@@ -181,8 +210,9 @@ def test_editors_get_their_lines(shell: Shell, server: Loopback) -> None:
     install(shell, server)
     zed = json.loads(shell("registry", "export", "zed").stdout)["agent_servers"]["tiny"]
     assert zed["type"] == "custom" and zed["args"][-3:] == ["registry", "run", "tiny"]
-    brains = json.loads(shell("registry", "export", "jetbrains", "tiny", "--direct").stdout)["agent_servers"]
-    assert "type" not in brains["tiny"] and os.path.isfile(brains["tiny"]["command"])
+    for words in (("tiny", "--direct"), ("--direct", "tiny")):
+        brains = json.loads(shell("registry", "export", "jetbrains", *words).stdout)["agent_servers"]
+        assert "type" not in brains["tiny"] and os.path.isfile(brains["tiny"]["command"])
 
 
 def test_updates_pins_and_going_back(shell: Shell, server: Loopback) -> None:
@@ -200,6 +230,20 @@ def test_updates_pins_and_going_back(shell: Shell, server: Loopback) -> None:
     assert "no longer listed; 1.0.0 stays" in shell("registry", "update", "tiny").stderr
     assert shell("registry", "remove", "tiny", "--logout").returncode == 0
     assert shell("run", "-a", "tiny", "hello").returncode == 3
+
+
+def test_an_agent_that_is_distributed_in_another_way_is_asked_about_again(
+    shell: Shell, server: Loopback, tmp_path: Path
+) -> None:
+    publish(server)
+    install(shell, server)
+    fake_npm(tmp_path, ["2.0.0"])
+    shell.env["PATH"] = f"{tmp_path}:{shell.env['PATH']}"
+    server.index(entry("tiny", "2.0.0", npx={"package": "@scope/tiny@2.0.0"}))
+    ran = shell("registry", "update", "tiny", "--refresh")
+    assert ran.returncode == 3 and "is distributed in another way now, as npx" in ran.stderr
+    assert shell("run", "-a", "tiny", "hello").stdout == "1.0.0\n"
+    assert "tiny is 2.0.0 now" in shell("registry", "update", "tiny", "--yes").stderr
 
 
 def test_an_update_comes_from_the_index_of_the_installation(shell: Shell, server: Loopback) -> None:

@@ -56,6 +56,19 @@ def test_a_stale_copy_is_renewed_or_kept(
         assert found.age >= index_module.FRESH_FOR
 
 
+@pytest.mark.parametrize("body, problem", [(b"<html>", "is not JSON"), (b"[]", "has no list `agents`")])
+def test_what_is_no_index_is_named(
+    home: Path, server: Loopback, tmp_path: Path, body: bytes, problem: str
+) -> None:
+    server.pages["/registry.json"] = Page(body)
+    file = tmp_path / "our agents.json"
+    file.write_bytes(body)
+    for address, name in ((server.index_url, server.index_url), (file.as_uri(), str(file))):
+        with pytest.raises(RegistryError) as raised:
+            find_index(address)
+        assert f"the index {name} is not" in str(raised.value) and problem in str(raised.value)
+
+
 def test_without_a_network_the_copy_is_used(home: Path, server: Loopback) -> None:
     with pytest.raises(RegistryError, match="no copy of the index on this machine"):
         find_index(server.index_url, offline=True)

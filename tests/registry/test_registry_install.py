@@ -20,6 +20,7 @@ from acpella.registry.entries import RegistryEntry
 from acpella.registry.errors import InstallError
 from acpella.registry.index import find_index
 from acpella.registry.install import install, plan, remove, roll_back, set_pin
+from acpella.registry.staging import Staging
 
 INSTALL = (
     "import sys; from acpella.registry.index import find_index; "
@@ -241,6 +242,23 @@ def test_names_that_are_no_ids_find_nothing(home: Path, name: str) -> None:
     assert find_installed(name) is None
 
 
+@pytest.mark.parametrize("name", ["", ".", "..", "../agents", "tiny/", "tiny/..", "Tiny", "PLACE"])
+def test_only_an_id_names_files_that_are_deleted(
+    home: Path, server: Loopback, tmp_path: Path, name: str
+) -> None:
+    publish(server)
+    installed(server)
+    other = tmp_path / "other" / "directory"
+    other.mkdir(parents=True)
+    before = sorted(tmp_path.rglob("*"))
+    name = name.replace("PLACE", os.fspath(other.parent))
+    for change in (remove, roll_back, lambda name: set_pin(name, "1.0.0"), Staging):
+        with pytest.raises(InstallError, match="not the id of an agent"):
+            change(name)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert find_installed("tiny") is not None
+
+
 def test_damaged_files_are_an_agent_that_is_not_there(home: Path, server: Loopback) -> None:
     publish(server)
     installed(server)
@@ -251,6 +269,17 @@ def test_damaged_files_are_an_agent_that_is_not_there(home: Path, server: Loopba
     assert installed(server) == "1.0.0"  # it is built again
     (place / "current.json").write_text('{"current": "../../.."}', encoding="utf-8")
     assert find_installed("tiny") is None
+
+
+def test_an_archive_that_is_damaged_is_named_and_leaves_nothing(home: Path, server: Loopback) -> None:
+    url, whole = f"{server.url}/tiny.tar.gz", tar({"tiny": os.urandom(10_000)})
+    half = whole[: len(whole) // 2]
+    server.archive("/tiny.tar.gz", half)
+    server.index(entry("tiny", "1.0.0", binary=binary(url, half)))
+    with pytest.raises(InstallError, match="damaged.*; nothing was installed") as raised:
+        installed(server)
+    assert str(raised.value).startswith(url)
+    assert find_installed("tiny") is None and not (agents_directory() / "tiny").exists()
 
 
 def test_a_disk_that_is_full_leaves_the_old_version(

@@ -152,7 +152,9 @@ def test_a_header_without_end_takes_no_memory(tmp_path: Path) -> None:
     info = tarfile.TarInfo("x")
     info.type, info.size = tarfile.XHDTYPE, 1 << 40
     data = gzip.compress(info.tobuf(tarfile.GNU_FORMAT) + bytes(1_000_000))
-    with pytest.raises(UnsafeArchive, match="bomb"):
+    with pytest.raises(
+        InstallError, match="bomb|damaged"
+    ):  # newer Pythons see by themselves that it ends too soon
         run(tmp_path, data)
 
 

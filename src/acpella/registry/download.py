@@ -1,5 +1,6 @@
 """Getting files over https: bounded in time and size, with progress."""
 
+import errno
 import hashlib
 import http.client
 import ipaddress
@@ -18,7 +19,7 @@ from typing import IO, Any, Protocol
 from acpella._redact import redact
 from acpella._version import __version__
 
-from .errors import InstallError, RegistryError
+from .errors import InstallError, RegistryError, Unreachable
 
 __all__ = ["Progress", "Quiet", "Response", "check_url", "download", "fetch", "reach"]
 
@@ -99,8 +100,8 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 def _open(url: str, headers: Mapping[str, str], timeout: float, *, method: str = "GET") -> Any:
     check_url(url)
     opener = urllib.request.build_opener(_Redirects)
-    named = {"User-Agent": f"acpella/{__version__}", **headers}
-    request = urllib.request.Request(url, headers=named, method=method)
+    all_headers = {"User-Agent": f"acpella/{__version__}", **headers}
+    request = urllib.request.Request(url, headers=all_headers, method=method)
     return opener.open(request, timeout=timeout)
 
 
@@ -157,9 +158,9 @@ def fetch(url: str, *, limit: int, timeout: float, headers: Mapping[str, str] | 
         with error:
             if error.code == 304:
                 return Response(None, {name.lower(): value for name, value in error.headers.items()})
-        raise RegistryError(f"{redact(url)} answers with {error.code} {error.reason}") from None
+        raise Unreachable(f"{redact(url)} answers with {error.code} {error.reason}") from None
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise RegistryError(f"{redact(url)} cannot be reached: {_reason(error, timeout)}") from None
+        raise Unreachable(f"{redact(url)} cannot be reached: {_reason(error, timeout)}") from None
 
 
 def download(url: str, path: Path, progress: Progress, *, limit: int = LARGEST_ARCHIVE) -> str:
@@ -193,10 +194,11 @@ def download(url: str, path: Path, progress: Progress, *, limit: int = LARGEST_A
     except urllib.error.HTTPError as error:
         error.close()
         path.unlink(missing_ok=True)
-        raise InstallError(f"{redact(url)} answers with {error.code} {error.reason}") from None
+        raise Unreachable(f"{redact(url)} answers with {error.code} {error.reason}") from None
     except (OSError, http.client.HTTPException, ValueError) as error:
         path.unlink(missing_ok=True)
-        raise InstallError(
+        is_full = isinstance(error, OSError) and error.errno == errno.ENOSPC
+        raise (InstallError if is_full else Unreachable)(
             f"{redact(url)} cannot be downloaded: {_reason(error, STALLED_AFTER)}; nothing was installed"
         ) from None
     except RegistryError:

@@ -95,8 +95,8 @@ def _text(entry: RegistryEntry) -> str:
     return " ".join((entry.id, entry.name, entry.description, *entry.authors)).lower()
 
 
-def parse_index(data: bytes) -> Index:
-    """Read an index. One bad entry does not hide the others (G-011).
+def parse_index(data: bytes, title: str = "the index") -> Index:
+    """Read an index. One bad entry does not hide the others (G-011). `title` names it in an error.
 
     Raises:
         RegistryError: this is not an index at all.
@@ -104,10 +104,10 @@ def parse_index(data: bytes) -> Index:
     try:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RegistryError(f"the index is not JSON: {error}") from None
+        raise RegistryError(f"{title} is not JSON: {error}") from None
     agents: Any = cast("dict[str, Any]", value).get("agents") if isinstance(value, dict) else None
     if not isinstance(agents, list):
-        raise RegistryError("the index is not one of the ACP registry: it has no list `agents`")
+        raise RegistryError(f"{title} is not one of the ACP registry: it has no list `agents`")
     entries: dict[str, RegistryEntry] = {}
     warnings: list[str] = []
     for number, item in enumerate(cast("list[Any]", agents)):

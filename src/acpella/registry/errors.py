@@ -1,8 +1,8 @@
 """What can go wrong with the registry, for the person who must act."""
 
-from acpella.errors import AcpellaError
+from acpella.errors import AcpellaError, TransportError
 
-__all__ = ["InstallError", "RegistryError", "UnsafeArchive"]
+__all__ = ["InstallError", "RegistryError", "UnsafeArchive", "Unreachable"]
 
 
 class RegistryError(AcpellaError):
@@ -15,3 +15,7 @@ class InstallError(RegistryError):
 
 class UnsafeArchive(InstallError):
     """An archive holds what no honest archive holds; nothing of it was kept."""
+
+
+class Unreachable(InstallError, TransportError):
+    """The index or an archive cannot be fetched; what was there before is unchanged."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from acpella import _directories as directories
+from acpella._redact import redact
 
 from .download import fetch
 from .entries import Index, parse_index
@@ -53,10 +54,10 @@ class FoundIndex:
 
 def index_url(option: str | None = None, settings: RegistrySettings = RegistrySettings()) -> str:
     """Which index is meant: the one given, of the environment, of the user's settings, or the public one."""
-    named = option or os.environ.get(INDEX_URL) or settings.url or DEFAULT_URL
-    if "://" not in named and not named.startswith("file:"):
-        return Path(named).expanduser().absolute().as_uri()
-    return named
+    address = option or os.environ.get(INDEX_URL) or settings.url or DEFAULT_URL
+    if "://" not in address and not address.startswith("file:"):
+        return Path(address).expanduser().absolute().as_uri()
+    return address
 
 
 def find_index(url: str, *, refresh: bool = False, offline: bool = False) -> FoundIndex:
@@ -66,7 +67,8 @@ def find_index(url: str, *, refresh: bool = False, offline: bool = False) -> Fou
         RegistryError: there is none; says why.
     """
     if url.startswith("file:"):
-        return FoundIndex(url, parse_index(_read_file(url)), 0.0)
+        path = _file_path(url)
+        return FoundIndex(url, parse_index(_read_file(path), f"the index {path}"), 0.0)
     cache = _Cache(url)
     copy = cache.read()
     if copy is not None and not refresh:
@@ -85,10 +87,12 @@ def find_index(url: str, *, refresh: bool = False, offline: bool = False) -> Fou
         return FoundIndex(url, parse_index(copy[1]), age, str(error))
 
 
-def _read_file(url: str) -> bytes:
+def _file_path(url: str) -> str:
     path = urllib.parse.unquote(urllib.parse.urlsplit(url).path)
-    if sys.platform == "win32":
-        path = path.lstrip("/")  # /C:/index.json
+    return path.lstrip("/") if sys.platform == "win32" else path  # /C:/index.json
+
+
+def _read_file(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
             data = file.read(LARGEST_INDEX + 1)
@@ -134,7 +138,7 @@ class _Cache:
             if copy is None:
                 raise RegistryError(f"{self._url} says that nothing has changed, but there is no copy yet")
             data = copy[1]
-        parse_index(data)
+        parse_index(data, f"the index {redact(self._url)}")
         about = _Cached(
             url=self._url,
             fetched_at=time.time(),

@@ -36,7 +36,7 @@ from .handshake import HandshakeFailed, greet
 from .packages import Resolved, install_npm, install_uv, resolve_npm, resolve_uv, split_npm, split_pypi
 from .platforms import choose_kind, is_musl, platform_key
 from .processes import runs_below
-from .staging import Staging, lock_agent, sweep
+from .staging import Staging, agent_home, lock_agent, sweep
 from .unpack import archive_format, find_program, program_path, unpack
 from .variables import allowed_env
 
@@ -206,7 +206,7 @@ def install(
         InstallError: it failed; what was used before still is.
     """
     progress = progress or Quiet()
-    home = agents_directory() / planned.entry.id
+    home = agent_home(planned.entry.id)
     place = home / planned.directory
     with lock_agent(planned.entry.id, progress):
         sweep(home)
@@ -321,7 +321,10 @@ def _build_binary(planned: InstallPlan, progress: Progress) -> tuple[str, str, i
                 f"{planned.digest.removeprefix('sha256:')}. It was deleted, nothing was installed"
             )
     progress.step("unpack")
-    files = unpack(archive, archive_format(target.archive), staging.files, cmd=target.cmd)
+    try:
+        files = unpack(archive, archive_format(target.archive), staging.files, cmd=target.cmd)
+    except InstallError as error:
+        raise type(error)(f"{target.archive} cannot be used: {error}; nothing was installed") from None
     archive.unlink()
     if target.cmd in _PATH_PROGRAMS:
         return target.cmd, "", files, [_inside(arg, staging, planned) for arg in target.args]
@@ -340,7 +343,7 @@ def _inside(arg: str, staging: Staging, planned: InstallPlan) -> str:
         return arg
     if not (staging.files / relative).is_file():
         return arg
-    return os.fspath(agents_directory() / planned.entry.id / planned.directory / "files" / relative)
+    return os.fspath(agent_home(planned.entry.id) / planned.directory / "files" / relative)
 
 
 def _plan_again(planned: InstallPlan, progress: Progress) -> None:
@@ -378,7 +381,7 @@ def _prune(home: Path, selection: Selection) -> None:
 def roll_back(agent_id: str, *, progress: Progress | None = None) -> Installed:
     """Use the version again that was used before. Raises `InstallError` if there is none."""
     with lock_agent(agent_id, progress or Quiet()):
-        home = agents_directory() / agent_id
+        home = agent_home(agent_id)
         selection = read_selection(home)
         if selection is None:
             raise InstallError(f"{agent_id} is not installed")
@@ -393,7 +396,7 @@ def roll_back(agent_id: str, *, progress: Progress | None = None) -> Installed:
 def set_pin(agent_id: str, version: str, *, progress: Progress | None = None) -> None:
     """Let updates leave an agent alone, or (empty) no longer. Raises `InstallError`."""
     with lock_agent(agent_id, progress or Quiet()):
-        home = agents_directory() / agent_id
+        home = agent_home(agent_id)
         selection = read_selection(home)
         if selection is None:
             raise InstallError(f"{agent_id} is not installed")
@@ -402,7 +405,7 @@ def set_pin(agent_id: str, version: str, *, progress: Progress | None = None) ->
 
 def remove(agent_id: str, *, progress: Progress | None = None) -> None:
     """Delete an agent's files; its own settings and credentials are not touched. Raises `InstallError`."""
-    home = agents_directory() / agent_id
+    home = agent_home(agent_id)
     with lock_agent(agent_id, progress or Quiet()):
         if find_installed(agent_id) is None and not home.is_dir():
             raise InstallError(f"{agent_id} is not installed")

@@ -9,22 +9,34 @@ from pathlib import Path
 
 from acpella import _directories as directories
 from acpella._processes.locks import lock_file
-from acpella.client.installed import agents_directory
+from acpella.client.installed import agents_directory, is_agent_id
 
 from .download import Progress
 from .errors import InstallError
 
-__all__ = ["Staging", "lock_agent", "sweep"]
+__all__ = ["Staging", "agent_home", "lock_agent", "sweep"]
 
 LOCKED_WITHIN = 1800.0
 """Seconds to wait for another process that installs the same agent."""
+
+
+def agent_home(agent_id: str) -> Path:
+    """The directory of an agent; not made yet.
+
+    Raises:
+        InstallError: this is not an id. `..` or `/tmp` would be a directory of somebody else.
+    """
+    if not is_agent_id(agent_id):
+        raise InstallError(f"{agent_id!r} is not the id of an agent, which is of a-z, 0-9 and -")
+    return agents_directory() / agent_id
 
 
 class Staging:
     """The directory; gone when it is closed, unless its tree was moved to its place."""
 
     def __init__(self, agent_id: str) -> None:
-        home = directories.private(agents_directory()) / agent_id
+        home = agent_home(agent_id)
+        directories.private(home.parent)
         self.path: Path = home / f".staging-{os.urandom(6).hex()}"
         self.files: Path = self.path / "files"
         directories.private(home)
@@ -74,9 +86,10 @@ def lock_agent(agent_id: str, progress: Progress) -> Generator[None]:
     """Be the only process that changes which version of an agent is used.
 
     Raises:
-        InstallError: another process has been at it for long.
+        InstallError: another process has been at it for long, or this is not an id.
     """
-    path = directories.private(agents_directory()) / f".{agent_id}.lock"
+    home = agent_home(agent_id)
+    path = directories.private(home.parent) / f".{home.name}.lock"
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         deadline, announced = time.monotonic() + LOCKED_WITHIN, False

@@ -116,9 +116,9 @@ def find_program(files: Path, path: str) -> tuple[str, bool]:
     Raises:
         InstallError: there is none, or there are several.
     """
-    named = path if (files / path).is_file() or sys.platform != "win32" else f"{path}.exe"
-    if (files / named).is_file():
-        return named, True
+    program = path if (files / path).is_file() or sys.platform != "win32" else f"{path}.exe"
+    if (files / program).is_file():
+        return program, True
     file_name = path.rpartition("/")[2]
     hits = [
         Path(place, name).relative_to(files).as_posix()

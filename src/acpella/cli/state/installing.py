@@ -160,6 +160,8 @@ def offer(name: str, *, yes: bool = False) -> "AgentServer | None":
     except RegistryError as error:
         problem = error
     if entry is None and agent is None:
+        if yes and problem is not None:  # perhaps it is one of the registry's; nobody can say
+            raise TransportError(f"{name} is not installed, and the registry cannot be asked: {problem}")
         return None
     title = entry.name if entry is not None else agent.title if agent is not None else name
     if not may_ask:

@@ -105,6 +105,8 @@ def _declare_installing(installing: argparse.ArgumentParser, updating: argparse.
 
 def parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
     """Words after `--` are the agent's, whatever they look like."""
+    if words[:1] == ["export"]:  # argparse takes no ids behind an option; these have no values
+        words = ["export", *sorted(words[1:], key=lambda word: not word.startswith("-"))]
     if words[:1] not in (["run"], ["check"]) or "--" not in words:
         return parser.parse_args(words)
     cut = words.index("--")

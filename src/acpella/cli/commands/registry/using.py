@@ -28,9 +28,9 @@ __all__ = ["check_agent", "export", "log_in", "log_out", "run_agent"]
 
 def _server(name: str, *, yes: bool) -> AgentServer:
     """An agent that is installed, or is after one question."""
-    named = find_by_name(name)
-    if named is not None:
-        return named.server
+    agent = find_by_name(name)
+    if agent is not None:
+        return agent.server
     server = offer(name, yes=yes)
     if server is None:
         raise ValueError(f"{name} is not installed, and the registry does not list it")
