@@ -71,7 +71,14 @@ def test_a_baseline_says_what_is_expected_and_goes_stale(tmp_path: Path) -> None
 def test_the_other_exit_codes(tmp_path: Path) -> None:
     assert check(cwd=tmp_path).returncode == 2
     assert check("--only", "no-such-thing", "--", *SAMPLE, cwd=tmp_path).returncode == 2
-    assert check("no-such-file.jsonl", cwd=tmp_path).returncode == 2
+    missing = check("no-such-file.jsonl", cwd=tmp_path)
+    assert missing.returncode == 2 and "name a recording" in missing.stderr
+    for option in ("--script", "--baseline"):
+        missing = check(option, "no-such-file", "--", *SAMPLE, cwd=tmp_path)
+        assert missing.returncode == 2 and "there is no file no-such-file; check the name" in missing.stderr
+    misspelt = check("gemni", cwd=tmp_path)
+    assert misspelt.returncode == 3 and "did you mean 'gemini'?" in misspelt.stderr
+    assert "is a directory" in check(str(tmp_path), cwd=tmp_path).stderr
     (tmp_path / "bad.toml").write_text('[wrong]\nx = "y"\n')
     assert check("--baseline", "bad.toml", "--", *SAMPLE, cwd=tmp_path).returncode == 2
     assert check("--", "no-such-program-anywhere", cwd=tmp_path).returncode == 3
@@ -82,6 +89,49 @@ def test_the_other_exit_codes(tmp_path: Path) -> None:
         "--", sys.executable, "-c", f"input(); print('{answer}', flush=True); input()", cwd=tmp_path
     )
     assert other.returncode == 4 and "version 2" in other.stderr
+
+
+def test_a_report_that_cannot_be_written_is_told_before_the_work(tmp_path: Path) -> None:
+    marker = tmp_path / "started"
+    agent = [sys.executable, "-c", f"open({str(marker)!r}, 'w')"]
+    for option in ("--json", "--junit", "--markdown", "--badge"):
+        ran = check(option, "nowhere/report", "--", *agent, cwd=tmp_path)
+        assert ran.returncode == 2 and f"there is no directory {tmp_path / 'nowhere'}" in ran.stderr
+    assert not marker.exists()
+
+
+def test_an_agent_is_named_as_for_a_run(tmp_path: Path) -> None:
+    program = "import acpella\n\nasync def reply(turn):\n    yield turn.text\n\n"
+    (tmp_path / "agent.py").write_text(program + 'if __name__ == "__main__":\n    acpella.run(reply)\n')
+    for target in ("agent.py", "agent.py:reply"):
+        ran = check("--only", "initialize.version-1", target, cwd=tmp_path)
+        assert ran.returncode == 0 and "1 of 1 musts" in ran.stdout, ran.stderr
+
+
+def test_the_built_in_agent_passes_and_nothing_is_left_in_its_store(tmp_path: Path) -> None:
+    """Its sessions belong to one process at a time: a new one can load them when the old one has ended."""
+    data = tmp_path / "data"
+    home = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(data), "ACPELLA_STORE": ""}
+    env = {name: value for name, value in {**os.environ, **home}.items() if value}
+    words = ["check", "--only", "stored.load,stored.load-after-restart", "--json", "--", "-m", "acpella"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "acpella", *words[:-2], sys.executable, *words[-2:], "agent"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+        env=env,
+    )
+    outcomes = {entry["id"]: entry["outcome"] for entry in json.loads(ran.stdout)["results"]}
+    assert outcomes == {"stored.load": "pass", "stored.load-after-restart": "pass"}, ran.stdout
+    assert list(data.rglob("*.db")) == []
+
+
+def test_a_recommendation_counts_when_it_is_asked_for(tmp_path: Path) -> None:
+    id = "stored.load-after-restart"
+    ran = check("--only", id, "--", *SAMPLE, id, cwd=tmp_path)
+    assert ran.returncode == 1 and f"{id} fails" in ran.stderr
+    assert check("--only", "stored", "--", *SAMPLE, id, cwd=tmp_path).returncode == 0
 
 
 def test_a_recording_is_judged(tmp_path: Path) -> None:
@@ -98,6 +148,18 @@ def test_a_recording_is_judged(tmp_path: Path) -> None:
     assert ran.returncode == 1
     assert "FAIL messages.json (must, R-003)" in ran.stdout and "Debug: hi" in ran.stdout
     assert "line 5 is left out" in ran.stderr
+
+
+def test_an_anonymized_recording_of_a_good_talk_has_no_failure(tmp_path: Path) -> None:
+    recorded = [sys.executable, "-m", "acpella", "record", "-o", str(tmp_path / "talk.jsonl"), "--anonymize"]
+    where = tmp_path / "project"
+    where.mkdir()
+    only = ["--only", "sessions.new"]
+    assert check(*only, "--", *recorded, "--", *SAMPLE, cwd=where).returncode == 0
+    ran = check("talk.jsonl", cwd=tmp_path)
+    assert '"cwd":"<cwd' in (tmp_path / "talk.jsonl").read_text(encoding="utf-8")
+    assert ran.returncode == 1 and "FAIL" not in ran.stdout
+    assert ran.stdout.count("not proved to conform: ") == 2 and "and nothing failed, but" in ran.stdout
 
 
 def test_an_agent_with_a_banner_and_garbage_is_judged_all_the_same(tmp_path: Path) -> None:
@@ -143,8 +205,8 @@ def test_an_agent_that_never_answers_did_not_start(tmp_path: Path) -> None:
 def test_an_agent_that_falls_silent_is_given_up(tmp_path: Path) -> None:
     """It answers nothing but `initialize`: each wait has an end, and what was not answered fails."""
     silent = ScriptedAgent().on_request("session/new", stall())
-    options = ["--only", "sessions.new,messages.zero-id", "--json", "out.json"]
-    ran = check_impatiently(silent, *options, cwd=tmp_path)
+    options = ["--timeout", "3", "--only", "sessions.new,messages.zero-id", "--json", "out.json"]
+    ran = check(*options, "--", *silent.command, cwd=tmp_path)
     assert ran.returncode == 1, ran.stderr
     report = json.loads((tmp_path / "out.json").read_text())
     assert {entry["id"]: entry["outcome"] for entry in report["results"]} == {

@@ -270,6 +270,21 @@ def test_an_agent_without_file_tools_reads_and_writes_by_commands(model: FakeMod
     assert arguments == {"command": "printf '%s\\n' 'it'\"'\"'s' > a.txt"}
 
 
+def test_a_tool_of_any_name_is_called(model: FakeModel) -> None:
+    tools = [{"name": "add_note", "input_schema": {"type": "object"}}]
+
+    def ask(prompt: str) -> Any:
+        message = {"role": "user", "content": prompt}
+        status, text = post(f"{model.url}/v1/messages", {"messages": [message], "tools": tools})
+        assert status == 200
+        return json.loads(text)["content"][-1]
+
+    use = ask('!call add_note {"text": "buy milk"}')
+    assert (use["name"], use["input"]) == ("add_note", {"text": "buy milk"})
+    assert ask("!call add_note not JSON")["input"] == {}
+    assert "Its tools: add_note" in ask("!call other {}")["text"]
+
+
 def test_an_order_without_a_tool_says_which_there_are(model: FakeModel) -> None:
     assert use(model, "!run ls", {"dance": {}, "sing": {}}) == (
         "",

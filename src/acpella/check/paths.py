@@ -1,12 +1,18 @@
 """Paths as they stand on the wire."""
 
 import os
+import re
 
 __all__ = ["is_absolute", "same_path"]
 
 
+_ANONYMOUS = re.compile(r"<(?:cwd|home|program)(?: \d+)?>(?:[/\\]|$)")
+
+
 def is_absolute(path: str) -> bool:
-    """On any system: the peer may run on another one."""
+    """On any system: the peer may run on another one, or `record --anonymize` took the beginning away."""
+    if _ANONYMOUS.match(path):
+        return True
     return path.startswith(("/", "\\\\")) or (len(path) > 2 and path[1] == ":" and path[2] in "/\\")
 
 

@@ -131,7 +131,11 @@ def _codex(url: str, home: Path) -> Mapping[str, str]:
         'wire_api = "responses"\nenv_key = "FAKE_KEY"\n'
     )
     _write(home / ".codex" / "config.toml", config)
-    return {"CODEX_HOME": str(home / ".codex"), "FAKE_KEY": "none"}
+    return {
+        "CODEX_HOME": str(home / ".codex"),
+        "FAKE_KEY": "none",
+        "INITIAL_AGENT_MODE": "read-only",  # in the default mode of 2.0 a model decides
+    }
 
 
 def _claude(url: str, home: Path) -> Mapping[str, str]:
@@ -197,7 +201,7 @@ _RECIPES = (
     Recipe(
         "codex",
         ("codex-acp",),
-        "npm install -g @zed-industries/codex-acp",
+        "npm install -g @agentclientprotocol/codex-acp",
         writes_files=False,
         aliases=frozenset({"codex-acp"}),
         prepare_home=_codex,

@@ -129,6 +129,7 @@ async def load_after_restart(probe: Probe) -> None:
     """A session can be loaded by a new process of the agent."""
     probe.offered("loadSession")
     session, _, _ = await _told(probe)
+    await probe.close()  # an agent may refuse what another process of it still has open
     again = await probe.another()
     params: dict[str, Any] = {"sessionId": session, "cwd": probe.directory, "mcpServers": []}
     reply = await again.link.call("session/load", params)

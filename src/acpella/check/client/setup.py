@@ -87,8 +87,8 @@ def login_listed(frame: Frame, talk: Conversation) -> Verdict:
 def login_not_terminal(frame: Frame, talk: Conversation) -> Verdict:
     """A login in a terminal is not passed to `authenticate`."""
     id = frame.params.get("methodId")
-    named = [method for method in talk.auth_methods if method.get("id") == id]
-    terminal = any(method.get("type") == "terminal" for method in named)
+    methods = [method for method in talk.auth_methods if method.get("id") == id]
+    terminal = any(method.get("type") == "terminal" for method in methods)
     return f"the login {id!r} belongs into a terminal" if terminal else OK
 
 

@@ -82,6 +82,8 @@ def verdict(report: Report) -> str:
         return f"conforms: {good} of {judged} musts hold, and nothing that is offered fails"
     failed = sum(1 for r in against if r.outcome != "unproved")
     unproved = len(against) - failed
-    parts = [f"{failed} failed"] if failed else []
-    parts += [f"{unproved} could not be proved"] if unproved else []
-    return f"does not conform: {good} of {judged} musts hold; of what counts, {' and '.join(parts)}"
+    held = f"{good} of {judged} musts hold"
+    if not failed:
+        return f"not proved to conform: {held} and nothing failed, but {unproved} could not be proved"
+    parts = [f"{failed} failed", *([f"{unproved} could not be proved"] if unproved else [])]
+    return f"does not conform: {held}; of what counts, {' and '.join(parts)}"

@@ -50,13 +50,18 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.description = "Check whether an agent, a client or a recording keeps to the protocol."
     parser.usage = (
         "acpella check [options] -- AGENT [ARG...]\n"
-        "       acpella check [options] URL | FILE\n"
+        "       acpella check [options] NAME | URL | FILE\n"
         "       acpella check --fake-model NAME [options] [-- AGENT [ARG...]]\n"
         "       acpella check --client [--report FILE]"
     )
     parser.epilog = _EPILOG
     add = parser.add_argument
-    add("target", nargs="?", metavar="URL|FILE", help="an agent behind a URL, or a recording")
+    add(
+        "target",
+        nargs="?",
+        metavar="NAME|URL|FILE",
+        help="an agent as `run -a` takes it, one behind a URL, or a recording",
+    )
     add("--client", action="store_true", help="be the agent that a client is checked with")
     add(
         "--fake-model",
@@ -92,6 +97,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     add("--timeout", type=float, default=20.0, metavar="SECONDS", help="for each answer; default: 20")
     add("--jobs", type=int, default=2, metavar="N", help="agents that run at the same time; default: 2")
+    add("--yes", action="store_true", help="install an agent of the registry that is missing, without asking")
     add("-v", "--verbose", action="store_true", help="list also what could not be proved")
 
 
@@ -101,9 +107,9 @@ def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Nam
     arguments = parser.parse_args(options)
     chosen = [bool(arguments.target), bool(command), arguments.client, arguments.list]
     if sum(chosen) > 1 or (arguments.client and arguments.fake_model):
-        parser.error("check one thing: a command behind --, a URL, a FILE, or --client")
+        parser.error("check one thing: a command behind --, a NAME, a URL, a FILE, or --client")
     if not any(chosen) and not arguments.fake_model:
-        parser.error("what is to be checked? `acpella check -- COMMAND`, a URL, a FILE or --client")
+        parser.error("what is to be checked? `acpella check -- COMMAND`, a NAME, a URL, a FILE or --client")
     if arguments.timeout <= 0 or arguments.jobs < 1:
         parser.error("--timeout and --jobs are above zero")
     return argparse.Namespace(command=command, **vars(arguments))
@@ -112,7 +118,7 @@ def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Nam
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; gives the exit code."""
     from acpella.check import CannotJudge, NewerFormat
-    from acpella.errors import TransportError
+    from acpella.errors import AcpellaError
 
     try:
         # as Ctrl-C: agents that were started end with this command
@@ -120,10 +126,6 @@ def run(arguments: argparse.Namespace) -> int:
         return _run(arguments)
     except KeyboardInterrupt:
         return 130
-    except TransportError as error:
-        say(str(error))
-        _summarize(f"## ACP: the agent did not start\n\n{error}\n")
-        return NOT_STARTED
     except CannotJudge as error:
         say(f"cannot be judged: {error}")
         _summarize(f"## ACP: could not be judged\n\n{error}\n")
@@ -132,8 +134,12 @@ def run(arguments: argparse.Namespace) -> int:
         say(str(error))
         return NOT_JUDGED
     except (OSError, ValueError) as error:
-        say(explain(error, missing=RECORDING))
+        say(explain(error))
         return USAGE
+    except AcpellaError as error:  # it cannot be reached, started or installed
+        say(str(error))
+        _summarize(f"## ACP: the agent did not start\n\n{error}\n")
+        return NOT_STARTED
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -150,6 +156,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         return _list(arguments, areas)
     _check_ids(arguments, areas)
+    _check_places(arguments)
     path = Path(arguments.baseline or "acp-check.toml")
     ids = [requirement.id for area in areas for requirement in area.requirements]
     baseline = Baseline()
@@ -159,12 +166,7 @@ def _run(arguments: argparse.Namespace) -> int:
         lead = ClientCheck(selection=_selection(arguments), version=arguments.version_answer)
         asyncio.run(lead.serve())
         return _finish(arguments, lead.report(), CLIENT_AREAS, baseline, path)
-    if arguments.target and not arguments.target.startswith(("http://", "https://", "ws://", "wss://")):
-        if not os.path.isfile(arguments.target):
-            raise ValueError(
-                f"{arguments.target} is neither a URL nor a file; a command stands behind --: "
-                f"acpella check -- {arguments.target}"
-            )
+    if arguments.target and os.path.isfile(arguments.target) and not arguments.target.endswith(".py"):
         reports = check_recording(
             arguments.target,
             selection=_selection(arguments),
@@ -203,6 +205,8 @@ def _agent_check(arguments: argparse.Namespace, baseline: "Baseline", stack: Exi
         prompts = {**FAKE_MODEL, **prompts}
     transport: Transport = "stdio"
     url: str | None = arguments.target
+    if url is not None and not url.startswith(("http://", "https://", "ws://", "wss://")):
+        (command, env), url = _named(url, yes=arguments.yes), None
     if url is not None:
         transport = "websocket" if url.startswith("ws") else "http"
     script: list[str] = []
@@ -210,6 +214,12 @@ def _agent_check(arguments: argparse.Namespace, baseline: "Baseline", stack: Exi
         script = [
             line for line in Path(arguments.script).read_text(encoding="utf-8").splitlines() if line.strip()
         ]
+
+    if "ACPELLA_STORE" not in os.environ:  # agents made with acpella leave nothing in their user's store
+        import tempfile
+
+        place = tempfile.TemporaryDirectory(prefix="acpella-store-", ignore_cleanup_errors=True)
+        env.setdefault("ACPELLA_STORE", os.path.join(stack.enter_context(place), "sessions.db"))
 
     def open_channel(directory: str) -> Any:
         if url is not None:
@@ -232,6 +242,27 @@ def _agent_check(arguments: argparse.Namespace, baseline: "Baseline", stack: Exi
     )
 
 
+def _named(name: str, *, yes: bool) -> tuple[list[str], dict[str, str]]:
+    """The command of an agent that `acpella run -a` would take, and its variables.
+
+    Raises:
+        TransportError: there is none of this name, or it is not installed; says what to do.
+        ValueError: the word is no agent's.
+    """
+    from ..session.lookup import find_settings
+    from ..state.agents import command_of, with_builtin
+
+    settings = with_builtin(find_settings(None, os.getcwd(), agent=name, yes=yes), name, yes=yes)
+    if os.path.isdir(name):
+        raise ValueError(f"{name} is a directory; name a recording, or an agent")
+    if name.endswith(".jsonl"):
+        raise ValueError(f"there is no file {name}; {RECORDING}")
+    command, env = command_of(name, settings)
+    if not command:
+        raise ValueError(f"{name} is behind a URL; check that: acpella check URL")
+    return command, dict(env)
+
+
 def _absolute(word: str) -> str:
     return os.path.abspath(word) if word.endswith(".py") and os.path.isfile(word) else word
 
@@ -250,6 +281,17 @@ def _words(values: list[str]) -> tuple[str, ...]:
     return tuple(word.strip() for text in values for word in text.split(",") if word.strip())
 
 
+def _check_places(arguments: argparse.Namespace) -> None:
+    """A report that cannot be written would be lost after all the work."""
+    wanted = (arguments.json, arguments.junit, arguments.markdown, arguments.badge, arguments.report)
+    for file in wanted:
+        place = Path(file or "-").absolute().parent
+        if not place.is_dir():
+            raise ValueError(f"{file} cannot be written: there is no directory {place}")
+        if Path(file or "-").is_dir():
+            raise ValueError(f"{file} cannot be written: it is a directory")
+
+
 def _check_ids(arguments: argparse.Namespace, areas: "Sequence[Area]") -> None:
     """A misspelt id would check nothing, and look as if all were well."""
     import difflib
@@ -258,7 +300,8 @@ def _check_ids(arguments: argparse.Namespace, areas: "Sequence[Area]") -> None:
     valid_ids = {*ids, *(id.rpartition(".")[0] for id in ids), "client"}
     for word in (*_words(arguments.only), *_words(arguments.skip)):
         if word not in valid_ids:
-            close = difflib.get_close_matches(word, valid_ids, n=1)
+            begin = sorted(id for id in valid_ids if id.startswith(word))
+            close = begin[:1] or difflib.get_close_matches(word, valid_ids, n=1)
             hint = f"; did you mean {close[0]}?" if close else "; `acpella check --list` lists all"
             raise ValueError(f"{word!r} is not a requirement{hint}")
 
@@ -313,7 +356,21 @@ def _finish(
         number = write_baseline(path, report, baseline)
         say(f"wrote {number} expected failures to {path}; say why each of them is there")
         return CONFORMS
+    if judgement.good and (failing := _named_failures(arguments, report, baseline)):
+        say(f"{', '.join(failing)} fails. A recommendation counts when --only names it")
+        return REGRESSION
     return CONFORMS if judgement.good else REGRESSION
+
+
+def _named_failures(arguments: argparse.Namespace, report: "Report", baseline: "Baseline") -> list[str]:
+    """What fails of the very requirements that somebody asked for, whatever their level."""
+    known = baseline.expected.keys() | baseline.unstable.keys()
+    wanted = set(_words(arguments.only)) - known
+    return [
+        result.requirement.id
+        for result in report.results
+        if result.requirement.id in wanted and result.outcome in ("fail", "error")
+    ]
 
 
 def _repeat(arguments: argparse.Namespace) -> list[str]:

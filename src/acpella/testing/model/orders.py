@@ -8,7 +8,7 @@ from .tools import TOOL_ORDERS, use_tool
 __all__ = ["follow_orders"]
 
 _ORDER = re.compile(
-    r"^[ \t]*!(say|think|read|write|edit|run|plan|slow|fail)\b[ \t]*(.*?)[ \t]*$", re.MULTILINE
+    r"^[ \t]*!(say|think|read|write|edit|run|plan|call|slow|fail)\b[ \t]*(.*?)[ \t]*$", re.MULTILINE
 )
 
 _SLOW_SECONDS = 60.0

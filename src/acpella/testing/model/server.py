@@ -55,6 +55,7 @@ class FakeModel:
     !edit PATH OLD => NEW      uses the tool that edits files
     !run COMMAND               uses the tool that runs commands
     !plan STEP; STEP           uses the tool that keeps a plan
+    !call NAME {"a": 1}        uses the tool of that name with these arguments
     !slow [SECONDS]            counts aloud, twenty numbers a second, for a minute unless told otherwise
     !fail [STATUS] [TEXT]      answers with an HTTP error, 500 unless told otherwise
     ```

@@ -3,6 +3,7 @@
 Agents name their tools and parameters as they like. A new name is one more word in a table here.
 """
 
+import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ _NAMES = {
     "plan": r"todo_?write|update_plan|write_todos|set_?todo_?list|todo_?list|plan",
 }
 
-TOOL_ORDERS = frozenset(_NAMES)
+TOOL_ORDERS = frozenset(_NAMES) | {"call"}
 """The orders that need a tool of the agent."""
 
 _PATHS = {"path", "file_path", "filepath", "filename", "absolute_path", "file"}
@@ -35,6 +36,8 @@ _AFTER = {"new_string", "newstring", "new_text", "new_str", "newtext", "new"}
 
 def use_tool(order: str, rest: str, tools: Sequence[OfferedTool]) -> ToolUse | None:
     """How an order is carried out with the tools on offer; None if none of them can do it."""
+    if order == "call":
+        return _call(rest, tools)
     tool = _find(order, tools)
     if tool is None and order in ("read", "write") and (tool := _find("run", tools)) is not None:
         path, text = _split_path(rest)  # Codex reads and writes by commands
@@ -45,6 +48,18 @@ def use_tool(order: str, rest: str, tools: Sequence[OfferedTool]) -> ToolUse | N
     if tool is None:
         return None
     return ToolUse(f"call_{next(answer_numbers)}", tool.name, _arguments(tool, order, rest))
+
+
+def _call(rest: str, tools: Sequence[OfferedTool]) -> ToolUse | None:
+    """The use of a tool by its own name, with arguments as JSON."""
+    name, _, text = rest.partition(" ")
+    if all(tool.name != name for tool in tools):
+        return None
+    try:
+        arguments = as_dict(json.loads(text or "{}"))
+    except ValueError:
+        arguments = {}
+    return ToolUse(f"call_{next(answer_numbers)}", name, arguments)
 
 
 def _find(order: str, tools: Sequence[OfferedTool]) -> OfferedTool | None:
