@@ -61,12 +61,12 @@ def own() -> frozenset[str]:
 def _own(values: tuple[str, ...]) -> frozenset[str]:
     environ = dict(zip(_VARIABLES, values, strict=True))
     bare: dict[str, str] = {}
-    named = [
+    paths = [
         directory(environ=variables)
         for directory in (config, data, state, logs, runtime)
         for variables in (environ, bare)
     ]
-    return frozenset(os.path.realpath(path) for path in named if path is not None)
+    return frozenset(os.path.realpath(path) for path in paths if path is not None)
 
 
 def _unix(variable: str, default: str, platform: str, environ: Mapping[str, str]) -> Path:

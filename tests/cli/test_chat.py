@@ -21,6 +21,36 @@ ENTER, ALT_ENTER, CTRL_C, CTRL_D, SHIFT_TAB, ESC = "\r", "\x1b\r", "\x03", "\x04
 
 Start = Callable[..., Terminal]
 
+LATE_COMMANDS = """
+import asyncio
+from pathlib import Path
+
+import acpella
+from acpella.schema import AvailableCommand, AvailableCommandsUpdate
+
+agent = acpella.Agent("late")
+tasks = []
+
+
+@agent.on_session
+async def opened(session):
+    async def announce():
+        while not Path("announce").exists():
+            await asyncio.sleep(0.05)
+        command = AvailableCommand(name="history", description="What was said before")
+        await session.update(AvailableCommandsUpdate(available_commands=[command]))
+
+    tasks.append(asyncio.ensure_future(announce()))
+
+
+@agent.on_prompt
+async def reply(turn):
+    yield turn.text
+
+
+agent.run()
+"""
+
 
 @pytest.fixture
 def chat(tmp_path: Path) -> Iterator[Start]:
@@ -187,6 +217,17 @@ def test_the_menu_offers_commands_and_files(chat: Start, tmp_path: Path) -> None
     terminal.see(r"You said: read @notes.txt\s+some notes\s+\[TextContent, EmbeddedResource\]")
 
 
+def test_commands_that_come_late_are_offered_to_somebody_who_types(chat: Start, tmp_path: Path) -> None:
+    agent = tmp_path / "late.py"
+    agent.write_text(LATE_COMMANDS, encoding="utf-8")
+    terminal = chat(agent=str(agent), ready="late")
+    terminal.type("/hi")
+    terminal.see("› /hi")
+    assert "/history" not in terminal.all()
+    (tmp_path / "announce").touch()
+    terminal.see("/history +What was said before")
+
+
 def test_git_decides_which_files_are_offered(chat: Start, tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     (tmp_path / ".gitignore").write_text("secret*\n", encoding="utf-8")
@@ -199,7 +240,9 @@ def test_git_decides_which_files_are_offered(chat: Start, tmp_path: Path) -> Non
 
 def test_our_commands_do_not_hide_the_agents(chat: Start) -> None:
     terminal = chat()
-    terminal.type("/help" + ENTER)
+    terminal.type("/help")
+    terminal.see("/:help")  # the agent has told its commands
+    terminal.type(ENTER)
     terminal.see("help of the agent")
     terminal.type("/:help" + ENTER)
     shown = terminal.see("Ctrl-D +leaves")

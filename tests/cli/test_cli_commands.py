@@ -226,6 +226,11 @@ def test_the_doctor_tells_what_an_agent_offers(shell: Shell) -> None:
     assert json.loads(shell("sessions", "list", "--json", "-a", SESSIONS).stdout) == []  # it left none behind
 
 
+def test_the_doctor_shows_no_version_of_an_agent_that_has_none(shell: Shell) -> None:
+    ran = shell("agents", "doctor", f"{sys.executable} {ECHO}")
+    assert " s: echo, ACP version 1\n" in ran.stdout
+
+
 @pytest.mark.parametrize(
     "agent, code, message",
     [

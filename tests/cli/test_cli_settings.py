@@ -245,6 +245,22 @@ def test_a_session_finds_the_settings_it_was_begun_with(shell: Shell) -> None:
 # -- adding -------------------------------------------------------------------------------------------
 
 
+def test_a_python_file_of_a_command_is_kept_with_its_whole_path(shell: Shell, user: Path) -> None:
+    (shell.repo / "mine.py").write_text("", encoding="utf-8")
+    assert shell("agents", "add", "mine", "python", "mine.py").returncode == 0
+    added = json.loads(user.read_text(encoding="utf-8"))["agent_servers"]["mine"]
+    assert added == {"command": "python", "args": [str(shell.repo / "mine.py")]}
+    shell("agents", "add", "--here", "ours", "python", "mine.py")  # a project may lie elsewhere tomorrow
+    project = json.loads((shell.repo / ".acpella" / "settings.json").read_text(encoding="utf-8"))
+    assert project["agent_servers"]["ours"]["args"] == ["mine.py"]
+
+
+def test_a_file_that_only_holds_an_agent_leads_to_its_object(shell: Shell) -> None:
+    (shell.repo / "held.py").write_text("agent = object()\n", encoding="utf-8")
+    ran = shell("run", "-a", "held.py", "hello")
+    assert ran.returncode == 3 and "named with its object: held.py:agent" in ran.stderr
+
+
 def test_options_of_add_may_stand_after_the_name(shell: Shell, user: Path) -> None:
     ran = shell("agents", "add", "here", "--here", "--env", "A=b", "--env=C=d", "python", "raw.py", "--here")
     assert ran.returncode == 0, ran.stderr

@@ -271,3 +271,13 @@ def test_a_project_whose_name_is_not_utf_8_does_not_make_the_answers_forgotten(t
     assert (again.get("agent", key_of(call)), again.get("agent", strange)) == ("deny", "allow")
     assert again.forget("agent", strange)
     assert again.all("agent") == {key_of(call): "deny"}
+
+
+def test_an_answer_is_revoked_even_by_a_line_that_is_mistyped(tmp_path: Path) -> None:
+    """A file that cannot be read allows nothing, in a process that read it before, too."""
+    file = tmp_path / "permissions.toml"
+    remembered = RememberedPermissions(file)
+    remembered.remember("agent", "git push", "allow")
+    assert remembered.get("agent", "git push") == "allow"
+    file.write_text('[agent]\n"git push" = no, not any more\n', encoding="utf-8")
+    assert remembered.get("agent", "git push") is None

@@ -82,6 +82,13 @@ class Help(argparse.RawDescriptionHelpFormatter):
             columns = 0
         super().__init__(prog, width=(columns or 80) - 2)
 
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        """`-s, --session NAME`, as Python 3.13 and newer have it: the help is the same on every Python."""
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        value = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {value}"
+
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         """Wrap paragraphs; examples and tables, whose lines begin with a space, stay as they are."""
         from itertools import groupby

@@ -188,12 +188,8 @@ def add_examples(parser: argparse.ArgumentParser) -> None:
     if examples:
         lines = "\n".join(f"  {command}\n      {meaning}" for command, meaning in examples.items())
         parser.epilog = f"examples:\n{lines}" + (f"\n\n{parser.epilog}" if parser.epilog else "")
-        parser.formatter_class = (
-            argparse.RawDescriptionHelpFormatter
-            if (parser.formatter_class is argparse.HelpFormatter)
-            else parser.formatter_class
-        )
     for child in subcommands(parser).values():
+        child.formatter_class = parser.formatter_class
         add_examples(child)
 
 

@@ -125,8 +125,8 @@ def _declare_session(add: Callable[..., object]) -> None:
 
 def check_session(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
     """Options that contradict each other end the program with what is wrong."""
-    named = arguments.session is not None
-    if sum(map(bool, (arguments.last, named, arguments.resume))) > 1:
+    has_name = arguments.session is not None
+    if sum(map(bool, (arguments.last, has_name, arguments.resume))) > 1:
         parser.error("--continue, --session and --resume exclude each other")
-    if arguments.new and not named:
+    if arguments.new and not has_name:
         parser.error("--new goes with --session NAME")

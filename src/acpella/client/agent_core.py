@@ -158,6 +158,8 @@ class ConnectedAgentCore:
                 raise failure from None  # there was never a connection
             # what it wrote to stderr says more than a guess
             guess = "" if error.stderr_tail.strip() else "; is it an ACP agent?"
+            if guess and self.name.endswith(".py") and error.exit_code == 0:
+                guess += f" An agent of a framework is named with its object: {self.name}:agent"
             error.reason += f" before it answered{self._printed()}{guess}"
             error.answered = False
             raise
@@ -276,8 +278,8 @@ class ConnectedAgentCore:
     def explain_login(self, error: AuthRequired) -> AuthRequired:
         """The same error, in words that say what to do."""
         methods = self.greeted.auth_methods
-        if named := methods_in(error.data):  # some agents name the ways to log in only now
-            methods[:] = [*named, *(m for m in methods if m.id not in {n.id for n in named})]
+        if new_methods := methods_in(error.data):  # some agents name the ways to log in only now
+            methods[:] = [*new_methods, *(m for m in methods if m.id not in {n.id for n in new_methods})]
         names = ", ".join(f"{method.id} ({method.name})" for method in methods)
         text = f"{self.name} wants you to log in first" + (f" with one of: {names}" if names else "")
         message = error.message.strip().rstrip(".")

@@ -57,9 +57,9 @@ def with_known(settings: ClientSettings, target: str) -> ClientSettings:
     """
     if target in settings.agents:
         return settings
-    named = find_by_name(target)
-    if named is not None:
-        return dataclasses.replace(settings, agents={**settings.agents, target: named.server})
+    known_agent = find_by_name(target)
+    if known_agent is not None:
+        return dataclasses.replace(settings, agents={**settings.agents, target: known_agent.server})
     if (agent := find_known(target)) is not None:
         raise TransportError(
             f"{agent.title} is not installed: there is no {agent.program} on the PATH. "

@@ -3,13 +3,11 @@
 import asyncio
 import base64
 import shlex
-import subprocess
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from acpella._processes import inherited_environment
 from acpella.client import ClientSession, ClientSettings, ConnectedAgent
 from acpella.errors import Unsupported
 from acpella.schema import AuthMethod, AuthMethodEnvVar, AuthMethodTerminal
@@ -21,24 +19,26 @@ from ..terminal.output import ago
 from ..terminal.questions import Asker
 from ..terminal.reveal import reveal
 from ..terminal.rows import Row, wrap
-from . import kept
+from . import kept_session
+from .foreground import Foreground
 
-__all__ = ["COMMANDS", "Chat", "foreground", "names", "run_command"]
+__all__ = ["COMMANDS", "Chat", "names", "run_command", "values_of"]
 
 
 class Chat(Protocol):
     """What a command may do with the chat that it was typed in."""
 
-    agent: ConnectedAgent | None
     session: ClientSession | None
     entry: SessionEntry | None
     settings: ClientSettings
     target: str
     cwd: str
-    env: dict[str, str]
     said: deque[tuple[str, str]]
     asker: Asker
+    foreground: Foreground
 
+    @property
+    def env(self) -> dict[str, str]: ...
     @property
     def width(self) -> int: ...
     def need_agent(self) -> ConnectedAgent: ...
@@ -48,7 +48,6 @@ class Chat(Protocol):
     def write_raw(self, text: str) -> None: ...
     async def open_session(self, session_id: str | None, *, again: bool = True) -> None: ...
     async def restart(self, session_id: str | None = None) -> None: ...
-    async def in_foreground(self, command: list[str], env: dict[str, str]) -> int: ...
     def on_leave(self) -> None: ...
 
 
@@ -128,7 +127,7 @@ async def _sessions(chat: Chat, rest: str) -> None:
         await chat.open_session(rest)
         return
     sessions: dict[str, tuple[str, str]] = {}
-    for entry in await asyncio.to_thread(kept.known, chat.cwd, agent.name):
+    for entry in await asyncio.to_thread(kept_session.known, chat.cwd, agent.name):
         name = f"{entry.name}: " if entry.name else ""
         sessions[entry.session_id] = (name + (entry.title or "no title"), entry.updated_at)
     try:
@@ -160,7 +159,7 @@ async def _new(chat: Chat, rest: str) -> None:
 
 async def _restart(chat: Chat, rest: str) -> None:
     if chat.entry is not None:
-        await kept.stop(chat.entry)
+        await kept_session.stop(chat.entry)
     await chat.restart()
 
 
@@ -185,7 +184,7 @@ async def _login(chat: Chat, rest: str) -> None:
             words = [*(f"{name}={shlex.quote(value)}" for name, value in env.items()), shlex.join(command)]
             if not await chat.asker.confirm("This login runs a program on your machine:", " ".join(words)):
                 return
-        code = await chat.in_foreground(command, env)
+        code = await chat.foreground.run(command, env)
         if code != 0:
             raise ValueError(f"the login ended with code {code}")
         await _restart(chat, "")  # it reads what the login has left when it starts
@@ -277,6 +276,26 @@ def names(chat: Chat) -> list[tuple[str, str]]:
     return agent_commands + ours
 
 
+def values_of(chat: Chat, command: str, before: list[str]) -> SessionChoices | list[tuple[str, str]] | None:
+    """What may follow a command of ours."""
+    if chat.session is None or command.removeprefix(":") not in COMMANDS:
+        return None
+    match command.removeprefix(":"), before:
+        case "mode", []:
+            return modes_of(chat.session)
+        case "model", []:
+            return models_of(chat.session)
+        case "option", []:
+            return [(key, title) for key, (title, _) in options_of(chat.session).items()]
+        case "option", [name]:
+            choices = options_of(chat.session).get(name)
+            return choices[1] if choices is not None else None
+        case "login", []:
+            return [(m.id, m.name) for m in chat.need_agent().auth_methods]
+        case _:
+            return None
+
+
 async def run_command(chat: Chat, text: str) -> bool:
     """Run a command of ours; False if it is none, and so for the agent."""
     name, _, rest = text[1:].partition(" ")
@@ -289,12 +308,3 @@ async def run_command(chat: Chat, text: str) -> bool:
         return False
     await COMMANDS[name][1](chat, rest.strip())
     return True
-
-
-def foreground(command: list[str], env: dict[str, str] | None, cwd: str) -> "subprocess.Popen[bytes]":
-    """Start a program that has the terminal for itself.
-
-    `env` is for programs of an agent, which do not get our secrets; with None it is the user's own command.
-    """
-    environment = None if env is None else {**inherited_environment(), **env}
-    return subprocess.Popen(command, cwd=cwd, env=environment)

@@ -6,7 +6,7 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Coroutine, Sequence
-from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,29 +21,32 @@ from acpella.client import (
 )
 from acpella.errors import AcpellaError, AuthRequired, ConnectionClosed, RpcError, TransportError
 from acpella.local.listing import ListedFiles
-from acpella.schema import CurrentModeUpdate, SessionUpdate, UsageUpdate
+from acpella.schema import AvailableCommandsUpdate, CurrentModeUpdate, SessionUpdate, UsageUpdate
 
 from .. import exits
 from ..daemon.errors import from_wire
 from ..daemon.solo import Solo
 from ..options import ConversationOptions
-from ..session.choices import SessionChoices, choose_mode, models_of, modes_of, options_of, prepare
+from ..session.choices import choose_mode, modes_of, prepare
 from ..session.lookup import new_entry
-from ..session.mcp_servers import all_servers
 from ..state.catalogue import MAX_TITLE, SessionEntry
 from ..terminal.alerts import alerts_to
 from ..terminal.clean import clean, one_line
-from ..terminal.facts import OwnTerminal, is_visible, usage_text
+from ..terminal.facts import OwnTerminal, is_visible
 from ..terminal.keys import interrupt
 from ..terminal.questions import Asker
-from ..terminal.rows import Row, cell_len, wrap
+from ..terminal.rows import Row
 from ..terminal.screen import Screen
-from . import kept
-from .commands import COMMANDS, foreground, names, run_command
+from . import kept_session
+from .agent import ChatAgent
+from .commands import names, run_command, values_of
 from .complete import Offers
+from .foreground import Foreground
 from .interface import Interface, open_history
 from .mentions import to_prompt
-from .opening import open_agent, open_session
+from .messages import marked_rows, typed_rows
+from .opening import open_session
+from .status_line import shown_name, status_row
 
 __all__ = ["ChatConversation"]
 
@@ -73,8 +76,6 @@ class ChatConversation:
         self.entry = entry
         """The session that is kept alive by a daemon; None if the agent is this chat's own."""
         self.cwd: str = os.path.abspath(options.cwd)
-        self.env: dict[str, str] = {}
-        self.agent: ConnectedAgent | None = None
         self.session: ClientSession | None = None
         self.said: deque[tuple[str, str]] = deque(maxlen=MAX_SAID)
         self._solo = Solo(
@@ -87,21 +88,37 @@ class ChatConversation:
         self._waiting: deque[str] = deque()
         self._news = asyncio.Event()
         self._turn: PromptTurn | None = None
-        self._working: asyncio.Task[None] | None = None  # what Ctrl-C may stop, if it is not a turn
         self._tasks: set[asyncio.Task[None]] = set()
         self._interrupted = 0.0
         self._left = asyncio.Event()
-        self._died: ConnectionClosed | None = None
-        self._watch: asyncio.Task[None] | None = None
-        self._open = AsyncExitStack()
         self._state = "starting"
-        offers = Offers(commands=lambda: names(self), values=self._values, files=lambda: self._files)
+        offers = Offers(
+            commands=lambda: names(self), values=partial(values_of, self), files=lambda: self._files
+        )
         self.face: Interface = Interface(self, offers, open_history())
         self.asker: Asker = Asker(cwd=self.cwd, room=self.face.room, tell=self._warn)
         self.screen: Screen = Screen(
             self.face, cwd=self.cwd, find_terminal=self._terminal, idle=True, notes=False
         )
         self.asker.stage = self.screen
+        self.foreground: Foreground = Foreground(self.asker, self.cwd)
+        self._agent = ChatAgent(
+            options,
+            settings,
+            target,
+            self.asker,
+            on_queued=self._tell_queue,
+            on_stderr=self._stderr if options.verbose else None,
+            on_end=self._news.set,
+        )
+
+    @property
+    def agent(self) -> ConnectedAgent | None:
+        return self._agent.connected
+
+    @property
+    def env(self) -> dict[str, str]:
+        return self._agent.env
 
     # -- life --------------------------------------------------------------------------------
 
@@ -128,7 +145,7 @@ class ChatConversation:
             for task in rest:
                 task.cancel()
             await asyncio.gather(*rest, return_exceptions=True)
-            await self._close_agent()
+            await self._agent.close()
             await self._solo.release()
         if self._stopped:
             print("acpella: ended from another shell", file=sys.stderr)  # noqa: T201 - the chat is gone
@@ -149,14 +166,14 @@ class ChatConversation:
         try:
             session_id = self.entry.session_id if self.entry is not None else ""
             await self.open_session(session_id or self.options.resume)
-            named = self.options
-            await prepare(self.need_session(), mode=named.mode, model=named.model, options=named.option)
+            options = self.options
+            await prepare(self.need_session(), mode=options.mode, model=options.model, options=options.option)
         except AuthRequired as error:
             self._tell_login(error)
         self._state = ""
         self.refresh()
         while not self._left.is_set():
-            if self._died is not None:
+            if self._agent.ended is not None:
                 await self._after_death()
             elif self._waiting:
                 await self._handle(self._waiting.popleft())
@@ -165,47 +182,15 @@ class ChatConversation:
                 await self._news.wait()
 
     async def _start_agent(self) -> None:
-        await self._close_agent()
-        on_stderr = self._stderr if self.options.verbose else None
-        if self.entry is not None:
-            self.agent = await kept.attach(
-                self.options,
-                self.settings,
-                self.entry,
-                self.asker,
-                self._open,
-                env=self.env,
-                mcp_servers=all_servers(self.options.mcp, self.settings),
-                on_queued=self._tell_queue,
-                on_stderr=on_stderr,
-            )
-        else:
-            agent = open_agent(
-                self.options, self.settings, self.target, self.asker, env=self.env, on_stderr=on_stderr
-            )
-            self.agent = await self._open.enter_async_context(agent)
-        self._watch = asyncio.ensure_future(self._wait_for_death(self.agent))
-
-    async def _close_agent(self) -> None:
-        if self._watch is not None:
-            self._watch.cancel()
-            self._watch = None
-        self._died = None
-        self.agent = self.session = None
-        await self._open.aclose()
-
-    async def _wait_for_death(self, agent: ConnectedAgent) -> None:
-        self._died = await agent.connection.wait_closed()
-        self._news.set()
+        self.session = None
+        await self._agent.start(self.entry)
 
     async def _after_death(self) -> None:
         """Say what happened, and offer to go on where we were."""
-        error, self._died = self._died, None
-        if self._watch is not None:
-            self._watch.cancel()  # it need not be told twice
-        self._fail(f"the agent ended: {error}")
+        self._fail(f"the agent ended: {self._agent.ended}")
         last = self.session.id if self.session is not None else None
-        self.agent = self.session = None
+        self._agent.forget()  # it need not be told twice
+        self.session = None
         self._state = "not running"
         async with self.asker.floor():
             again = await self.asker.yes_or_no("start it again and go on?", default=True)
@@ -250,14 +235,14 @@ class ChatConversation:
     async def open_session(self, session_id: str | None, *, again: bool = True) -> None:
         """Begin a session, or go on with one; `again` shows what was said in it."""
         if self.entry is not None and (session_id or "") != self.entry.session_id:
-            self.entry = await asyncio.to_thread(kept.other, self.entry, session_id)
+            self.entry = await asyncio.to_thread(kept_session.other, self.entry, session_id)
             await self._start_agent()  # every session that stays has a daemon of its own
             self._state = ""
         agent = self.need_agent()
         again = again and session_id is not None
         if self.entry is not None:
-            session_id = session_id or await asyncio.to_thread(kept.daemon_session, agent, self.entry)
-            if again and await asyncio.to_thread(kept.is_busy, self.entry):
+            session_id = session_id or await asyncio.to_thread(kept_session.daemon_session, agent, self.entry)
+            if again and await asyncio.to_thread(kept_session.is_busy, self.entry):
                 again = False
                 self.tell([[("a prompt runs in this session; what was said before is not shown", "dim")]])
         replayed = Result()
@@ -283,6 +268,7 @@ class ChatConversation:
         if self.entry is not None:
             self.entry.session_id = session.id
         self._usage = replayed.context
+        self.face.offer_again()
         self.refresh()
 
     # -- prompts -----------------------------------------------------------------------------
@@ -300,11 +286,11 @@ class ChatConversation:
         except AuthRequired as error:
             self._tell_login(error)
         except ConnectionClosed as error:
-            self._died = self._died or error  # told by `_after_death`
+            self._agent.ended = self._agent.ended or error  # told by `_after_death`
         except RpcError as error:
             cause = from_wire(error)  # of a daemon, which tells why its agent ended
             if isinstance(cause, ConnectionClosed):
-                self._died = self._died or cause
+                self._agent.ended = self._agent.ended or cause
             else:
                 self._fail(str(cause) or "it took too long")
         except (AcpellaError, TimeoutError, OSError, ValueError) as error:
@@ -351,7 +337,7 @@ class ChatConversation:
         if entry is None or entry.session_id != session.id:
             entry = self._noted = new_entry(self.settings, cwd=self.cwd, agent=self.target)
             entry.session_id = session.id
-        await asyncio.to_thread(kept.remember, entry, prompt=text, title=session.title)
+        await asyncio.to_thread(kept_session.remember, entry, prompt=text, title=session.title)
         if self.entry is None and entry.key:
             await self._solo.hold(entry.key, session.id, agent_pid=self.need_agent().pid)
 
@@ -365,24 +351,9 @@ class ChatConversation:
         if not command:
             raise ValueError("! runs a command: !ls")
         shell = os.environ.get("SHELL") or "/bin/sh"
-        code = await self.in_foreground([shell, "-c", command], None)
+        code = await self.foreground.run([shell, "-c", command], None)
         if code != 0:
             self.tell([[(f"exit {code}" if code > 0 else f"ended by signal {-code}", "red")]])
-
-    async def in_foreground(self, command: list[str], env: dict[str, str] | None) -> int:
-        """Run a program that reads the keyboard and draws for itself; its exit code."""
-        async with self.asker.floor():
-            self._working = asyncio.current_task()
-            try:
-                process = foreground(command, env, self.cwd)
-            except OSError as error:
-                raise ValueError(f"cannot run {command[0]}: {error.strerror}") from None
-            try:
-                return await asyncio.to_thread(process.wait)
-            finally:
-                if process.poll() is None:
-                    process.kill()
-                self._working = None
 
     # -- what the user does ------------------------------------------------------------------
 
@@ -393,7 +364,7 @@ class ChatConversation:
 
     def on_interrupt(self) -> None:
         """The first Ctrl-C stops what runs, or clears the input; the second leaves."""
-        if self._working is not None:
+        if self.foreground.is_running:
             return  # the program in the foreground got the signal, too
         if self._turn is None and interrupt():
             return  # a question of the chat's own
@@ -468,11 +439,7 @@ class ChatConversation:
         self.screen.tell(rows)
 
     def _warn(self, text: str) -> None:
-        lines = [row for row in wrap(clean(text), max(self.width - 2, 8)) if row.strip()]
-        marks = ("! " if i == 0 else "  " for i in range(len(lines)))
-        self.screen.aside(
-            [[(mark, "yellow"), (line, "yellow")] for mark, line in zip(marks, lines, strict=True)]
-        )
+        self.screen.aside(marked_rows(text, "! ", "yellow", width=self.width))
 
     def write_raw(self, text: str) -> None:
         self.face.app.output.write_raw(text)
@@ -485,39 +452,21 @@ class ChatConversation:
         return [one_line(text, 200) for text in self._waiting]
 
     def status(self) -> Row:
-        """What fits: first the agent, then its mode and model, how full it is, and where we are."""
-        name = one_line(self._agent_name(), 40)
-        if self.entry is not None and self.entry.name:
-            name = f"{name}: {one_line(self.entry.name, 30)}"
-        parts = [f"{name} ({self._state})" if self._state else name]
-        if self.session is not None:
-            settings = (modes_of(self.session), models_of(self.session))
-            parts += [one_line(choices.name, 30) for choices in settings if choices is not None]
-        if usage := usage_text(self._usage):
-            parts.append(usage)
-        home = os.path.expanduser("~")
-        parts.append("~" + self.cwd[len(home) :] if self.cwd.startswith(home + "/") else self.cwd)
-        while len(parts) > 1 and cell_len(" · ".join(parts)) > self.width:
-            parts.pop()
-        return [(" · ".join(parts), "dim")]
+        return status_row(
+            self._agent_name(), self._state, self.session, self._usage, self.cwd, width=self.width
+        )
 
     def _agent_name(self) -> str:
-        """The name that the user gave it, or else what it calls itself rather than its file."""
-        if self.agent is None:
-            return self.target
-        info = self.agent.info
-        if info is None or self.target in self.settings.agents:
-            return self.agent.name
-        return info.title or info.name or self.agent.name
+        name = one_line(shown_name(self.agent, self.target, self.settings), 40)
+        if self.entry is not None and self.entry.name:
+            name = f"{name}: {one_line(self.entry.name, 30)}"
+        return name
 
     def _echo(self, text: str) -> None:
-        rows = [row for line in clean(text).split("\n") for row in wrap(line, max(self.width - 2, 8))]
-        echo: list[Row] = [[("› " if i == 0 else "  ", "cyan"), (row, "bold")] for i, row in enumerate(rows)]
-        self.screen.tell(echo, gap=True)
+        self.screen.tell(typed_rows(text, width=self.width), gap=True)
 
     def _fail(self, text: str) -> None:
-        lines = [row for row in wrap(clean(text), max(self.width - 2, 8)) if row.strip()]
-        self.tell([[("✗ " if i == 0 else "  ", "red"), (line, "red")] for i, line in enumerate(lines[:20])])
+        self.tell(marked_rows(text, "✗ ", "red", width=self.width, most=20))
 
     def _tell_login(self, error: AuthRequired) -> None:
         self._fail(error.message)
@@ -532,6 +481,8 @@ class ChatConversation:
         """An update outside a turn."""
         if isinstance(update, UsageUpdate):
             self._usage = update
+        if isinstance(update, AvailableCommandsUpdate):
+            self.face.offer_again()
         if not isinstance(update, CurrentModeUpdate):  # the status line tells
             self.screen.update(update, {})
         self.refresh()
@@ -556,22 +507,3 @@ class ChatConversation:
         if self.agent is None or self.session is None:
             return None
         return self.agent.terminal(self.session.id, terminal_id)
-
-    def _values(self, command: str, before: list[str]) -> SessionChoices | list[tuple[str, str]] | None:
-        """What may follow a command of ours."""
-        if self.session is None or command.removeprefix(":") not in COMMANDS:
-            return None
-        match command.removeprefix(":"), before:
-            case "mode", []:
-                return modes_of(self.session)
-            case "model", []:
-                return models_of(self.session)
-            case "option", []:
-                return [(key, title) for key, (title, _) in options_of(self.session).items()]
-            case "option", [name]:
-                choices = options_of(self.session).get(name)
-                return choices[1] if choices is not None else None
-            case "login", []:
-                return [(m.id, m.name) for m in self.need_agent().auth_methods]
-            case _:
-                return None

@@ -32,6 +32,11 @@ __all__ = ["Interface", "Listens", "open_history"]
 QUIET = 0.7
 """Seconds without a key before a question takes the keyboard: what is being typed must not answer it."""
 
+OFFERS = 20
+"""How often the menu is made again when there are new commands, a moment apart."""
+
+OFFER_PAUSE = 0.1
+
 MAX_HISTORY = 2 * 1024 * 1024
 """Bytes of the history file; older prompts are forgotten."""
 
@@ -131,6 +136,17 @@ class Interface:
     def refresh(self) -> None:
         if self.app.is_running:
             self.app.invalidate()
+
+    def offer_again(self, times: int = OFFERS) -> None:
+        """What can be completed has changed: the menu of somebody who types must not stay as it was.
+
+        A search that is under way began with what was known before, and lets no other begin: so look again.
+        """
+        state = self.buffer.complete_state
+        chosen = state is not None and state.current_completion is not None
+        if times and self.app.is_running and self.buffer.text and self._may_complete() and not chosen:
+            self.buffer.start_completion()
+            asyncio.get_running_loop().call_later(OFFER_PAUSE, self.offer_again, times - 1)
 
     # -- paper -------------------------------------------------------------------------------
 

@@ -338,7 +338,7 @@ def matching(
 
     `shortest` is how many characters of an id stand for it.
     """
-    named = [entry for entry in entries if names and entry.name == word]
+    by_name = [entry for entry in entries if names and entry.name == word]
     same = [entry for entry in entries if entry.session_id == word]
     begins = [entry for entry in entries if len(word) >= shortest and entry.session_id.startswith(word)]
-    return named or same or begins
+    return by_name or same or begins

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acpella._processes import is_own_secret
+from acpella._processes import has_directory, is_own_secret
 from acpella._redact import redact
 from acpella._references import absolute_reference, is_reference
+from acpella.errors import TransportError
 
 from ..terminal.output import say
 
@@ -23,6 +24,7 @@ __all__ = [
     "command_of",
     "default_agent",
     "keepable",
+    "need_program",
     "note_withheld",
     "startup_of",
     "with_builtin",
@@ -68,17 +70,17 @@ def _by_name(name: str, *, yes: bool) -> "AgentServer | None":
         return None
     from acpella.client.names import find_by_name
 
-    named = find_by_name(name)
-    if named is None:
+    agent = find_by_name(name)
+    if agent is None:
         from .installing import offer
 
         return offer(name, yes=yes)
     if sys.stderr.isatty():
         from shutil import which
 
-        if (program := which(name)) is not None and program != named.server.command:
-            say(f"{name} is {named.origin}, not {program}")
-    return named.server
+        if (program := which(name)) is not None and program != agent.server.command:
+            say(f"{name} is {agent.origin}, not {program}")
+    return agent.server
 
 
 def default_agent(settings: "ClientSettings") -> str:
@@ -127,6 +129,22 @@ def command_of(target: str | list[str], settings: "ClientSettings") -> tuple[lis
     return shlex.split(target), {}
 
 
+def need_program(command: Sequence[str], cwd: Path, *, path: str | None = None) -> None:
+    """For a command that starts an agent only when somebody comes: say at once that it is not there.
+
+    `path` is the agent's own PATH, if it has one.
+
+    Raises:
+        TransportError: there is no such program; says what to do.
+    """
+    program = command[0]
+    if (cwd / program).exists() if has_directory(program) else _is_on(path, program):
+        return
+    from acpella.transport.process import why_not_started
+
+    raise TransportError(why_not_started(program, cwd, FileNotFoundError()))
+
+
 def keepable(target: str, settings: "ClientSettings") -> str:
     """The target as it may be written down: a file with its whole path; nothing if it holds secrets."""
     if target in settings.agents:
@@ -153,3 +171,9 @@ def note_withheld(target: str | None, settings: "ClientSettings") -> None:
             "ACPELLA_STORE holds a password, so the agent does not get it and keeps its sessions elsewhere. "
             "Put the password into ~/.pgpass, or give the agent the address with `acpella agents add --env`"
         )
+
+
+def _is_on(path: str | None, program: str) -> bool:
+    from shutil import which  # most agents are files, and a start counts
+
+    return which(program, path=path) is not None

@@ -53,12 +53,12 @@ def _merged(sources: list[ClientSettings]) -> FoundSettings:
     """The first file that has an agent or an MCP server of a name wins."""
     files = tuple(read.path for read in sources if read.path is not None)
     together = FoundSettings(path=files[0].absolute() if files else None, files=files)
-    named: set[object] = set()
+    names: set[object] = set()
     for read in sources:
         for name, server in read.agents.items():
             if name not in together.agents and read.path is not None:
                 together.agents[name] = server
                 together.origins[name] = read.path
-        together.mcp_servers.extend(s for s in read.mcp_servers if s.get("name") not in named)
-        named |= {s.get("name") for s in read.mcp_servers}
+        together.mcp_servers.extend(s for s in read.mcp_servers if s.get("name") not in names)
+        names |= {s.get("name") for s in read.mcp_servers}
     return together

@@ -94,8 +94,11 @@ async def open_keys() -> AsyncGenerator[Keys]:
             loop.remove_reader(fd)
 
 
-async def read_line(*, secret: bool = False) -> str | None:
-    """A line as the user typed it, with the terminal's own editing; None for Ctrl-D and Ctrl-C."""
+async def read_line(show_question: Callable[[], None], *, secret: bool = False) -> str | None:
+    """A line as the user typed it, with the terminal's own editing; None for Ctrl-D and Ctrl-C.
+
+    The terminal is set before the question is shown: whoever sees it can type a secret at once.
+    """
     fd = sys.stdin.fileno()
     loop = asyncio.get_running_loop()
     line: asyncio.Future[bytes] = loop.create_future()
@@ -108,6 +111,7 @@ async def read_line(*, secret: bool = False) -> str | None:
         loop.add_reader(fd, lambda: take(_read(fd)))
         _reading.append(take)
         try:
+            show_question()
             data = await line
         finally:
             _reading.remove(take)

@@ -4,13 +4,10 @@ import asyncio
 import sys
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
-from acpella.client.permission_keys import command_in, input_beside, span_of
 from acpella.schema import (
     BooleanPropertySchema,
-    Content,
-    ContentBlock,
     CreateElicitationRequest,
     CreateElicitationResponse,
     Diff,
@@ -20,24 +17,17 @@ from acpella.schema import (
     ElicitationFormMode,
     ElicitationPropertySchema,
     ElicitationUrlMode,
-    EmbeddedResource,
     MultiSelectPropertySchema,
     PermissionOption,
     RequestPermissionRequest,
-    ResourceLink,
-    TextContent,
-    TextResourceContents,
-    ToolCallUpdate,
 )
 
 from .clean import one_line
-from .diffs import whole_diff_rows
-from .facts import call_label, describe, unfenced
+from .facts import call_label
 from .forms import choices_of, read_value, show_value
-from .permission_kinds import kind_note
-from .reveal import CUT, MOST_ROWS, is_cut, is_hidden, reveal, reveal_rows
-from .rows import Row, cell_len, has_colour, paint, plain
-from .shown_paths import relative_path
+from .permission_rows import call_rows, head_rows, keys_for, note_of, option_rows
+from .reveal import CUT, is_cut, is_hidden, reveal, reveal_rows, whole_rows
+from .rows import Row, cell_len, has_colour, paint, plain, terminal_height, terminal_width
 
 __all__ = ["Asker", "Stage", "is_interactive", "refuse"]
 
@@ -47,7 +37,6 @@ INVISIBLE = (
 
 INCOMPLETE = "! Not all of this is shown: it is too long."
 
-_LETTERS = {"allow_once": "a", "allow_always": "A", "reject_once": "r", "reject_always": "R"}
 _ALSO = {"y": "a", "Y": "a", "n": "r", "N": "r"}
 
 
@@ -92,16 +81,14 @@ class Asker:
             async with self._floor():
                 return refuse(request, self._hint)
         async with self._floor():
-            keys = _keys_for(request.options)
-            rows = self._call_rows(request)
-            choices: list[Row] = []
-            for index, option in enumerate(request.options):
-                letter = next((key for key, at in keys.items() if at == index and key.isalpha()), " ")
-                before = [(f"  {index + 1} {letter}  ", "cyan")]
-                choices += _whole(option.name, before, lines=False, note=_note(option, request.tool_call))
+            keys = keys_for(request.options)
+            head = head_rows(request.tool_call, waiting=self._waiting)
+            rows: list[Row] = [[], *head, *call_rows(request.tool_call, self.cwd)]
+            choices = option_rows(request, keys)
             self._write(rows)
-            head = self._head_rows(request.tool_call)
-            if len(rows) > len(head) + 1 and len(rows) + len(choices) + 4 > _height():
+            if self.stage is not None and any(isinstance(i, Diff) for i in request.tool_call.content or []):
+                self.stage.saw_diff(request.tool_call.tool_call_id)
+            if len(rows) > len(head) + 1 and len(rows) + len(choices) + 4 > terminal_height():
                 self._write([[], *head])  # what it is about has scrolled away
             self._warn([*rows, *choices])
             self._write(choices)
@@ -109,52 +96,9 @@ class Asker:
             option = None if chosen is None else request.options[chosen]
             colour = "green" if option is not None and option.kind.startswith("allow") else "yellow"
             answer = "no" if option is None else option.name
-            note = "" if option is None else _note(option, request.tool_call)
-            self._write(_whole(answer, [("  → ", "dim")], colour, lines=False, note=note))
+            note = "" if option is None else note_of(option, request.tool_call)
+            self._write(whole_rows(answer, [("  → ", "dim")], colour, lines=False, note=note))
             return option
-
-    def _head_rows(self, call: ToolCallUpdate) -> list[Row]:
-        more = f"  ({self._waiting} more wait)" if self._waiting else ""
-        head = [("? ", "yellow bold"), (f"{reveal(call.kind or 'other')} ", "dim")]
-        return _whole(call.title or call.name or "go on", head, "bold", lines=False, note=more)
-
-    def _call_rows(self, request: RequestPermissionRequest) -> list[Row]:
-        """All that the call tells of itself; nothing of it is cut or left out without saying so."""
-        call = request.tool_call
-        title = call.title or call.name or "go on"
-        rows: list[Row] = [[], *self._head_rows(call)]
-        named = [relative_path(place.path, self.cwd) for place in call.locations or []]
-        for path in list(dict.fromkeys(named))[:MOST_ROWS]:
-            if path not in title.split():
-                rows += _whole(path, [("    ", "")], "dim", lines=False)
-        if len(named) > MOST_ROWS:
-            rows.append([("    ", ""), (f"… not all of {len(named)} paths are shown", CUT)])
-        command = command_in(call, self.cwd)
-        if command and command != title:
-            rows += _whole(command, [("    ", "")])
-        beneath: list[Row] = []
-        texts = [title, *(place.path for place in call.locations or [])]
-        changes = False
-        for item in call.content or []:
-            if isinstance(item, Diff):
-                changes = True
-                texts += [item.path, item.old_text or "", item.new_text]
-                beneath += whole_diff_rows(item, _width(), cwd=self.cwd, limit=MOST_ROWS)
-                if self.stage is not None:
-                    self.stage.saw_diff(call.tool_call_id)
-            elif isinstance(item, Content) and (text := _text_of(item.content)):
-                if command and unfenced(text).strip() == command.strip():
-                    continue  # the command again, for editors that do not show what goes into a call
-                texts.append(text)
-                beneath += _whole(text.strip("\n"), [("    ", "")], "dim")
-        beside = input_beside(call)
-        if beside and not (changes and call.kind == "edit") and not _is_told(beside, texts):
-            import json
-
-            for name, value in beside.items():
-                words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-                rows += _whole(f"{name}: {words}", [("    ", "")], "dim")
-        return rows + beneath
 
     async def _choose(self, options: Sequence[PermissionOption], keys: dict[str, int]) -> int | None:
         """The index of the chosen option; Esc is the one that says no this once."""
@@ -167,7 +111,7 @@ class Asker:
                 yes = "y: yes, " if "a" in keys and "y" not in keys else ""
                 deny = "n or Esc: no" if "r" in keys and "n" not in keys else "Esc: no"
                 wide = f"  [1-{len(options)} or letter, {yes}{deny}] " if options else "  [any key] "
-                self._prompt(wide if len(wide) < _width() else "  [Esc: no] ")
+                self._prompt(wide if len(wide) < terminal_width() else "  [Esc: no] ")
                 while True:
                     key = await pressed.read()
                     if key in ("", "\x1b", "\x04", "\x03"):
@@ -200,7 +144,7 @@ class Asker:
         return ElicitationCancelAction()
 
     async def _page(self, request: ElicitationUrlMode) -> CreateElicitationResponse:
-        self._tell([[], *_whole(request.message, [("? ", "yellow bold")], "bold")])
+        self._tell([[], *whole_rows(request.message, [("? ", "yellow bold")], "bold")])
         self._say(request.url, "cyan")
         if not request.url.startswith(("https://", "http://")):
             self._say("this is not a web page, so it is not opened", "red")
@@ -220,7 +164,7 @@ class Asker:
 
     async def _form(self, request: ElicitationFormMode) -> CreateElicitationResponse:
         schema = request.requested_schema
-        self._tell([[], *_whole(request.message, [("? ", "yellow bold")], "bold")])
+        self._tell([[], *whole_rows(request.message, [("? ", "yellow bold")], "bold")])
         for text in (schema.title, schema.description):
             if text:
                 self._say(text, "dim")
@@ -246,13 +190,13 @@ class Asker:
         choices = choices_of(field)
         rows: list[Row] = []
         for number, (_, words) in enumerate(choices, 1):
-            rows += _whole(words, [("    ", ""), (f"{number}  ", "cyan")], lines=False)
+            rows += whole_rows(words, [("    ", ""), (f"{number}  ", "cyan")], lines=False)
         self._tell(rows)
         default = getattr(field, "default", None)
         note = "" if required or default is not None else " (optional)"
         if default is not None:
             note = f" [{show_value(default, choices)}]"
-        self._warn(reveal_rows(title + note, _width(), lines=False))
+        self._warn(reveal_rows(title + note, terminal_width(), lines=False))
         if isinstance(field, MultiSelectPropertySchema):
             note += " numbers with commas"
         elif isinstance(field, BooleanPropertySchema):
@@ -300,7 +244,9 @@ class Asker:
     async def confirm(self, question: str, what: str) -> bool:
         """Whether to go on with something that an agent names; all of it is shown."""
         async with self._floor():
-            self._tell([*_whole(question, [("? ", "yellow bold")], "bold"), *_whole(what, [("    ", "")])])
+            self._tell(
+                [*whole_rows(question, [("? ", "yellow bold")], "bold"), *whole_rows(what, [("    ", "")])]
+            )
             return bool(await self.yes_or_no("go on?", default=False))
 
     async def pick(
@@ -313,17 +259,17 @@ class Asker:
     ) -> str | None:
         """One of several values by its number; None for Esc or nothing."""
         async with self._floor():
-            rows: list[Row] = _whole(question, [("? ", "yellow bold")], "bold", lines=False)
+            rows: list[Row] = whole_rows(question, [("? ", "yellow bold")], "bold", lines=False)
             for number, (value, about) in enumerate(pairs, 1):
                 before = [(f"  {'●' if value == current else ' '} {number:>2}  ", "cyan")]
                 if show_id:
-                    *rest, last = _whole(value, before, lines=False)
+                    *rest, last = whole_rows(value, before, lines=False)
                     rows += rest
                     before = [*last, ("  ", "")]
-                    if cell_len(plain(last)) > _width() // 2:  # no room for more
+                    if cell_len(plain(last)) > terminal_width() // 2:  # no room for more
                         rows.append(last)
                         before = [(" " * 8, "")]
-                rows += _whole(about, before, "dim", lines=False, indent=8)
+                rows += whole_rows(about, before, "dim", lines=False, indent=8)
             self._tell(rows)
             if len(pairs) > 9:
                 answer = (await self.line("  number: ") or "").strip()
@@ -355,8 +301,7 @@ class Asker:
         """A line of text; None for Ctrl-D."""
         from .keys import read_line
 
-        self._prompt(question)
-        return await read_line(secret=secret)
+        return await read_line(lambda: self._prompt(question), secret=secret)
 
     def floor(self) -> AbstractAsyncContextManager[None]:
         """The terminal, for one who asks something else."""
@@ -393,7 +338,7 @@ class Asker:
         sys.stderr.flush()
 
     def _say(self, text: str, style: str) -> None:
-        self._tell(_whole(text, [("    ", "")], style))
+        self._tell(whole_rows(text, [("    ", "")], style))
 
     def _tell(self, rows: Sequence[Row]) -> None:
         """Write what somebody decides on, and whether part of it could not be seen."""
@@ -402,13 +347,13 @@ class Asker:
 
     def _warn(self, rows: Sequence[Row]) -> None:
         if is_cut(rows):
-            self._write(reveal_rows(INCOMPLETE, _width(), style=CUT))
+            self._write(reveal_rows(INCOMPLETE, terminal_width(), style=CUT))
         if is_hidden(rows):
-            self._write(reveal_rows(INVISIBLE, _width(), style=CUT))
+            self._write(reveal_rows(INVISIBLE, terminal_width(), style=CUT))
 
     def _write(self, rows: Sequence[Row]) -> None:
         for row in rows:
-            line = paint(row, _width(), colour=has_colour()) if sys.stderr.isatty() else plain(row)
+            line = paint(row, terminal_width(), colour=has_colour()) if sys.stderr.isatty() else plain(row)
             sys.stderr.write(line + "\n")
         sys.stderr.flush()
 
@@ -430,80 +375,3 @@ def refuse(request: RequestPermissionRequest, hint: str = "") -> PermissionOptio
     sys.stderr.write(f"acpella: refused: {what}{f' ({hint})' if hint else ''}\n")
     sys.stderr.flush()
     return next((option for option in request.options if option.kind == "reject_once"), None)
-
-
-def _keys_for(options: Sequence[PermissionOption]) -> dict[str, int]:
-    """Which key chooses which option: its number, and a letter if it is the only one of its kind."""
-    kinds = [option.kind for option in options]
-    keys = {str(i + 1): i for i in range(len(options))} if len(options) <= 9 else {}
-    for kind, letter in _LETTERS.items():
-        if kinds.count(kind) == 1:  # of two that allow for ever, no letter chooses one by chance
-            keys[letter] = kinds.index(kind)
-    return keys
-
-
-def _text_of(block: ContentBlock) -> str:
-    """What there is to read of content: its text, or where it is."""
-    if isinstance(block, TextContent):
-        return block.text
-    if isinstance(block, ResourceLink):
-        return f"[link {block.title or block.name}: {block.uri}]"
-    if isinstance(block, EmbeddedResource):
-        inner = block.resource
-        return f"[file {inner.uri}]\n{inner.text if isinstance(inner, TextResourceContents) else ''}"
-    return describe(block)
-
-
-def _is_told(value: Any, texts: Sequence[str]) -> bool:
-    """Whether all that goes into a call stands in one of these texts."""
-    if isinstance(value, dict):
-        return all(_is_told(each, texts) for each in cast("dict[str, Any]", value).values())
-    if isinstance(value, list):
-        return all(_is_told(each, texts) for each in cast("list[Any]", value))
-    return isinstance(value, str) and any(value in text for text in texts)
-
-
-def _note(option: PermissionOption, call: ToolCallUpdate) -> str:
-    """What an option does, where its name does not say so."""
-    note = kind_note(option.name, option.kind)
-    if option.kind.endswith("_always") and span_of(option, call) == "once":
-        note += "; " if note else ""
-        note += "acpella does not remember it: the agent does not say what it is about"
-    return f"  ({note})" if note else ""
-
-
-def _whole(
-    text: str,
-    before: Row,
-    style: str = "",
-    *,
-    lines: bool = True,
-    note: str = "",
-    indent: int | None = None,
-) -> list[Row]:
-    """All of a text, so that nobody says yes to what lies beyond the edge of the screen.
-
-    `note` is what this program says of it, in another style.
-    """
-    used = sum(map(len, (piece for piece, _ in before)))
-    margin = min(used, 6) if indent is None else indent
-    rows = reveal_rows(text, _width(), before=before, style=style, lines=lines, indent=margin)
-    if note:
-        *rest, last = rows
-        room = _width() - cell_len(plain(last))
-        if cell_len(note) <= room:
-            return [*rest, [*last, (note, "yellow")]]
-        rows += reveal_rows(note.strip(), _width(), before=[(" " * margin, "")], style="yellow")
-    return rows
-
-
-def _width() -> int:
-    import shutil
-
-    return max(shutil.get_terminal_size().columns - 1, 20)
-
-
-def _height() -> int:
-    import shutil
-
-    return shutil.get_terminal_size().lines

@@ -5,9 +5,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 
-from .rows import Row, cell_len
+from .rows import Row, cell_len, plain, terminal_width
 
-__all__ = ["CUT", "HIDDEN", "MOST_ROWS", "is_cut", "is_hidden", "reveal", "reveal_rows"]
+__all__ = ["CUT", "HIDDEN", "MOST_ROWS", "is_cut", "is_hidden", "reveal", "reveal_rows", "whole_rows"]
 
 HIDDEN = "reverse"
 """The style of characters that stand for others, which cannot be seen."""
@@ -72,6 +72,31 @@ def reveal_rows(
 def is_hidden(rows: Iterable[Row]) -> bool:
     """Whether something in these rows stands for what cannot be seen."""
     return any(HIDDEN in style.split() for row in rows for _, style in row)
+
+
+def whole_rows(
+    text: str,
+    before: Row,
+    style: str = "",
+    *,
+    lines: bool = True,
+    note: str = "",
+    indent: int | None = None,
+) -> list[Row]:
+    """All of a text on this terminal, so that nobody says yes to what lies beyond the edge of the screen.
+
+    `note` is what this program says of it, in another style.
+    """
+    used = sum(map(len, (piece for piece, _ in before)))
+    margin = min(used, 6) if indent is None else indent
+    rows = reveal_rows(text, terminal_width(), before=before, style=style, lines=lines, indent=margin)
+    if note:
+        *rest, last = rows
+        room = terminal_width() - cell_len(plain(last))
+        if cell_len(note) <= room:
+            return [*rest, [*last, (note, "yellow")]]
+        rows += reveal_rows(note.strip(), terminal_width(), before=[(" " * margin, "")], style="yellow")
+    return rows
 
 
 def is_cut(rows: Iterable[Row]) -> bool:

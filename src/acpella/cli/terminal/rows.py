@@ -7,7 +7,19 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TextIO, TypeAlias
 
-__all__ = ["Row", "cell_len", "crop", "has_colour", "is_smart", "paint", "plain", "rows", "wrap"]
+__all__ = [
+    "Row",
+    "cell_len",
+    "crop",
+    "has_colour",
+    "is_smart",
+    "paint",
+    "plain",
+    "rows",
+    "terminal_height",
+    "terminal_width",
+    "wrap",
+]
 
 Row: TypeAlias = "Sequence[tuple[str, str]]"
 """Pieces of text, each with the names of its styles."""
@@ -37,6 +49,19 @@ def is_smart(out: TextIO) -> bool:
 
 def has_colour() -> bool:
     return not os.environ.get("NO_COLOR")
+
+
+def terminal_width() -> int:
+    """Columns that a row may have: the last one stays free, in which some terminals break the line."""
+    import shutil
+
+    return max(shutil.get_terminal_size().columns - 1, 20)
+
+
+def terminal_height() -> int:
+    import shutil
+
+    return shutil.get_terminal_size().lines
 
 
 @lru_cache(maxsize=4096)

@@ -181,8 +181,8 @@ def _others() -> list[_Other]:
     for agent_id in [*(i for i in installed if i not in ids), *ids]:
         name = ids[agent_id].name if agent_id in ids else agent_id
         receipt = installed.get(agent_id)
-        named = find_by_name(name)
-        command = None if named is None else [named.server.command, *named.server.args]
+        known_agent = find_by_name(name)
+        command = None if known_agent is None else [known_agent.server.command, *known_agent.server.args]
         title = ids[agent_id].title if receipt is None else receipt.name
         others.append(_Other(name, title, command, None if receipt is None else receipt.version))
     return others
@@ -235,6 +235,8 @@ def _add(arguments: argparse.Namespace) -> int:
         raise ValueError(f"{arguments.name!r} cannot be the name of an agent")
     if len(words) == 1:
         words = _program_of(words[0])
+    elif not arguments.here:  # the agent is started anywhere; a project's settings only in the project
+        words = [os.path.abspath(w) if w.endswith(".py") and os.path.isfile(w) else w for w in words]
     env: dict[str, str] = {}
     for pair in arguments.env:
         name, equals, value = pair.partition("=")
@@ -249,7 +251,8 @@ def _add(arguments: argparse.Namespace) -> int:
     if is_project(file.path) and file.after is not None:
         agreed = file.before is None or is_trusted(file.path, file.before)
         _agree(file.path, file.after) if agreed else say(why_not(file.path))
-    say(f"added {arguments.name} to {file.path}; `acpella agents doctor {arguments.name}` tries it")
+    name = shlex.quote(arguments.name)
+    say(f"added {arguments.name} to {file.path}; `acpella agents doctor {name}` tries it")
     if words[1:4] == ["-m", "acpella", "agent"]:
         _show_editors(arguments.name, entry)
     return exits.DONE
@@ -312,7 +315,7 @@ def _trust(arguments: argparse.Namespace) -> int:
     from acpella.client.settings_source import read_settings
     from acpella.client.trust import project_file, trust
 
-    from ...state.trust import agree, settings_rows
+    from ...state.trust_question import agree, settings_rows
 
     path = project_file()
     if path is None:

@@ -91,7 +91,10 @@ def _option(target: str) -> str:
 
 def _hello(agent: ConnectedAgent, seconds: float) -> None:
     hello, info = agent.hello, agent.info
-    who = f"{info.title or info.name} {info.version}" if info is not None else "an agent without a name"
+    who = "an agent without a name"
+    if info is not None:
+        version = "" if info.version == "0" else info.version  # 0 is what an author gets who gave none
+        who = f"{info.title or info.name} {version}".rstrip()
     show(f"✓ starts, and answers after {seconds:.2f} s: {who}, ACP version {hello.protocol_version}")
     can = agent.capabilities
     sessions = can.session_capabilities
@@ -151,6 +154,6 @@ async def _commands(session: ClientSession) -> None:
     _say("commands", ["/" + command.name for command in session.commands])
 
 
-def _say(what: str, things: list[str], nothing: str = "") -> None:
-    if things or nothing:
-        show(f"· {what}: {', '.join(things) or nothing}")
+def _say(what: str, items: list[str], nothing: str = "") -> None:
+    if items or nothing:
+        show(f"· {what}: {', '.join(items) or nothing}")

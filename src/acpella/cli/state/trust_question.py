@@ -1,4 +1,4 @@
-"""Display the settings of a project whole, and asks whether they shall be used."""
+"""Shows the settings of a project whole, and asks whether they shall be used."""
 
 import json
 import shlex
