@@ -60,7 +60,6 @@ reference: $(VENV)/.installed  ## the tables of the reference, from the code
 pictures: $(VENV)/.installed  ## the pictures of terminal screens and of the page, from real runs
 	$(BIN)/python docs/site/screens.py
 	$(BIN)/python docs/site/pages.py
-	$(BIN)/python docs/site/inspector.py
 
 test-all:  ## the tests on every Python from 3.11 to 3.14 that is here
 	@missing=""; failed=""; \

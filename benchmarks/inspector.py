@@ -1,4 +1,4 @@
-"""The inspector's page with 100,000 frames: the memory that it takes, how fast it searches, rows in the page.
+"""The inspector's page with 100,000 frames: the memory that it takes, how fast it searches and scrolls.
 
     python benchmarks/inspector.py [FRAMES]
 
@@ -17,6 +17,22 @@ from typing import Any
 HEAP_MB = 120
 SEARCH_MS = 200
 ROWS = 200
+SCROLL_MS = 33
+SCROLLED = 240
+"""Frames in which the list is moved, each by more than it shows."""
+
+SCROLL = """async (frames) => {
+  const box = document.querySelector("[data-list]"), gaps = [];
+  let before = await new Promise(requestAnimationFrame);
+  for (let n = 0; n < frames; n++) {
+    box.scrollTop += 997;
+    const now = await new Promise(requestAnimationFrame);
+    gaps.push(now - before);
+    before = now;
+  }
+  const first = Math.floor(box.scrollTop / 24) + 1;
+  return { gaps, there: document.querySelector(`[data-row="${first}"]`) !== null };
+}"""
 
 
 def write_recording(path: Path, frames: int) -> None:
@@ -70,6 +86,13 @@ def measure(page: Any, frames: int) -> bool:
         )
         kept &= tell(f"{name}, ms", took, SEARCH_MS)
         page.fill("[data-filter]", "")
+    page.wait_for_function(
+        "(n) => Number(document.querySelector('.status-row span').textContent.split(' ')[3]) > n", arg=frames
+    )
+    scrolled = page.evaluate(SCROLL, SCROLLED)
+    assert scrolled["there"], "the list does not show the rows that it was moved to"
+    gaps = sorted(scrolled["gaps"])
+    kept &= tell("frame while scrolling, p95 ms", gaps[int(len(gaps) * 0.95)], SCROLL_MS)
     return kept
 
 

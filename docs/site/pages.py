@@ -1,9 +1,11 @@
-"""Makes the pictures of the page in `docs/pictures`, from a real run: `python docs/site/pages.py`.
+"""Makes the pictures of the page and of the inspector in `docs/pictures`: `python docs/site/pages.py`.
 
-`acpella web` runs with the built-in agent and its offline model in a small project; Playwright drives
-chromium. The fonts are the reader's on the real page; here Inter and JetBrains Mono, if they are installed.
+`acpella web` talks with `shop_agent.py` in a small project whose test fails. A tap stands between them and
+records, and the inspector shows what it wrote. Playwright drives chromium. The fonts are the reader's on the
+real page; here they are Inter and JetBrains Mono, if they are installed.
 """
 
+import json
 import os
 import re
 import shutil
@@ -18,8 +20,8 @@ from typing import Any
 PICTURES = Path(__file__).parents[1] / "pictures"
 
 PROJECT = {
-    "pyproject.toml": '[project]\nname = "shop"\n\n[tool.pytest.ini_options]\npythonpath = ["src"]\n',
-    "Makefile": "test:\n\t@python3 -m pytest -q --color=yes --no-header -p no:cacheprovider tests\n",
+    "pyproject.toml": '[project]\nname = "shop"\n\n[tool.pytest.ini_options]\npythonpath = ["src"]\n'
+    'addopts = "--color=yes --no-header --tb=short -p no:cacheprovider"\n',
     "src/shop/__init__.py": "",
     "src/shop/money.py": '''"""Amounts in cents."""
 
@@ -51,7 +53,10 @@ class Cart:
 
     def total(self) -> Money:
         """What the customer pays, discount included."""
-        return Money(sum(round(line.price * line.count * (1 - self.discount)) for line in self.lines))
+        cents = 0
+        for line in self.lines:
+            cents += round(line.price * line.count * (1 - self.discount))
+        return Money(cents)
 
     def is_empty(self) -> bool:
         return not self.lines
@@ -75,41 +80,62 @@ def test_discount_rounds_once():
     assert cart.total() == Money(899)
 """,
 }
-TEST = "make test"
-OLD = "Money(sum(round(line.price * line.count * (1 - self.discount)) for line in self.lines))"
-NEW = "Money(round(sum(line.price * line.count for line in self.lines) * (1 - self.discount)))"
+AGENT = Path(__file__).parent / "shop_agent.py"
+PROMPT = "@tests/test_cart.py fails since yesterday. Find out why and fix it, but keep the public API."
 
 
 @contextmanager
-def served() -> Generator[str, None, None]:
-    """The link to a page whose agent works in the project."""
-    with tempfile.TemporaryDirectory() as made:
-        project = Path(made) / "shop"
-        for name, text in PROJECT.items():
-            (project / name).parent.mkdir(parents=True, exist_ok=True)
-            (project / name).write_text(text, encoding="utf-8")
-        environment = {
-            **{
-                name: value
-                for name, value in os.environ.items()
-                if not name.startswith(("ACPELLA_", "PYTEST_"))
-            },
-            "HOME": made,
-            "USER": "mira",
-            "LOGNAME": "mira",
-            "PATH": str(Path(sys.executable).parent) + os.pathsep + os.environ["PATH"],
-            "ACPELLA_MODEL": "offline",
-        }
-        command = [sys.executable, "-m", "acpella", "web", "--no-open", "--port", "7411"]
-        server = subprocess.Popen(command, cwd=project, env=environment, stderr=subprocess.PIPE, text=True)
-        try:
-            assert server.stderr is not None
-            link = re.search(r"http://\S+", server.stderr.readline())
-            assert link is not None
-            yield link[0]
-        finally:
-            server.terminate()
-            server.wait(30)
+def started(folder: Path, words: list[str]) -> Generator[str, None, None]:
+    """The link to what a command shows, for somebody called Mira."""
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("ACPELLA_", "PYTEST_"))},
+        "HOME": str(folder.parent),
+        "XDG_STATE_HOME": str(folder.parent / "state"),
+        "USER": "mira",
+        "LOGNAME": "mira",
+        "PATH": str(Path(sys.executable).parent) + os.pathsep + os.environ["PATH"],
+        "ACPELLA_MODEL": "offline",
+    }
+    server = subprocess.Popen(
+        [sys.executable, "-m", "acpella", *words, "--no-open"],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert server.stderr is not None
+        link = re.search(r"http://\S+", server.stderr.readline())
+        assert link is not None
+        yield link[0]
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+@contextmanager
+def home_directory() -> Generator[Path, None, None]:
+    """A directory whose name can stand in a picture."""
+    home = Path(tempfile.gettempdir(), "mira")
+    home.mkdir()
+    try:
+        yield home
+    finally:
+        shutil.rmtree(home)
+
+
+def project_in(home: Path) -> Path:
+    """The project, on a branch of its own, and the agent in the settings."""
+    project = home / "shop"
+    for name, text in PROJECT.items():
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(text, encoding="utf-8")
+    subprocess.run(["git", "init", "--quiet", "--initial-branch", "fix/rounding", str(project)], check=True)
+    tap = ["-m", "acpella", "inspect", "-o", str(home / "talk.jsonl"), "--", sys.executable, str(AGENT)]
+    servers = {"fixer": {"command": sys.executable, "args": tap}}
+    (home / "settings.json").write_text(json.dumps({"agent_servers": servers}), encoding="utf-8")
+    return project
 
 
 class Browser:
@@ -129,53 +155,77 @@ class Browser:
         found.click()
         self.page.locator("dialog").wait_for(state="detached")
 
-    def turns(self, count: int) -> None:
-        self.page.locator(".turn-end").nth(count - 1).wait_for()
-
     def picture(self, name: str, *, scheme: str = "light") -> None:
         self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         self.page.wait_for_timeout(400)  # what is drawn once in a second, and colours of code
         self.page.screenshot(path=PICTURES / f"{name}.png")
+
+    def on_phone(self, name: str, *, scheme: str = "light") -> None:
+        self.page.set_viewport_size({"width": 390, "height": 844})
+        self.picture(name, scheme=scheme)
+        self.page.set_viewport_size({"width": 1280, "height": 800})
+
+
+def talk(shown: Browser) -> None:
+    """A turn with a question, and its pictures."""
+    page = shown.page
+    shown.say(PROMPT)
+    page.locator('dialog .answer[aria-disabled="false"]').first.wait_for()
+    page.wait_for_timeout(3200)  # a person reads
+    shown.picture("page-question", scheme="dark")
+    shown.on_phone("page-phone", scheme="dark")
+    shown.answer("Allow")
+    page.locator(".turn-end").wait_for()
+    page.evaluate("document.activeElement.blur()")
+    page.mouse.move(600, 400)
+    shown.picture("page-dark", scheme="dark")
+    page.mouse.wheel(0, -10_000)
+    page.wait_for_timeout(300)
+    shown.picture("page")
+
+
+def inspect(shown: Browser) -> None:
+    """The edit among the messages, and its pictures."""
+    page = shown.page
+    page.wait_for_selector("[data-row]")
+    page.wait_for_selector(".lanes rect")
+    page.locator(".bar-of", has_text="Edit src/shop").first.click(force=True)  # its text is beside it
+    page.wait_for_selector("[data-detail] .tree")
+    page.locator(".tr .key", has_text="kind").click()
+    page.mouse.move(600, 20)
+    page.evaluate("document.activeElement.blur()")
+    shown.picture("inspector")
 
 
 def main() -> int:
     from playwright.sync_api import sync_playwright
 
     program = shutil.which("chromium") or sys.exit("there is no chromium; `make system` installs it")
-    with served() as link, sync_playwright() as playwright:
+    with home_directory() as home, sync_playwright() as playwright:
+        project = project_in(home)
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
-        shown = Browser(context.new_page())
-        page = shown.page
-        page.goto(link)
-        page.get_by_role("heading", name="Start a session in shop").wait_for()
-        shown.picture("page-start")
-        shown.say("plan: Reproduce the failure, Find where money is rounded, Round once after the discount")
-        shown.turns(1)
-        page.get_by_role("button", name="More").click()
-        page.get_by_role("button", name="Rename").click()
-        page.get_by_label("Name of the session").fill("Fix rounding in cart totals")
-        page.keyboard.press("Enter")
-        shown.say(f"run {TEST}")
-        shown.answer("Always allow")
-        shown.turns(2)
-        steps = "read src/shop/cart.py and read src/shop/money.py and read tests/test_cart.py"
-        shown.say(f'{steps} and then replace "{OLD}" by "{NEW}" in src/shop/cart.py and then run {TEST}')
-        page.locator('dialog .answer[aria-disabled="false"]').first.wait_for()
-        shown.picture("page-question", scheme="dark")
-        page.set_viewport_size({"width": 390, "height": 844})
-        shown.picture("page-phone", scheme="dark")
-        page.set_viewport_size({"width": 1280, "height": 800})
-        shown.answer("Allow")
-        shown.turns(3)
-        page.wait_for_timeout(600)
-        page.get_by_role("heading", level=1).click()
-        page.evaluate("document.activeElement.blur()")
-        above = page.locator(".ask-msg").last.bounding_box()["y"]
-        page.mouse.move(600, 400)
-        page.mouse.wheel(0, above - 60)
-        shown.picture("page")
-        shown.picture("page-dark", scheme="dark")
+
+        def opened(link: str) -> Browser:
+            page = browser.new_context(
+                viewport={"width": 1280, "height": 800}, reduced_motion="reduce"
+            ).new_page()
+            page.goto(link)
+            return Browser(page)
+
+        with started(project, ["web", "--port", "7411", "-a", "coder"]) as link:
+            shown = opened(link)
+            shown.page.locator(".agents").wait_for()
+            shown.page.evaluate("document.activeElement.blur()")
+            shown.picture("page-start")
+        with started(project, ["web", "--port", "7411", "--settings", str(home / "settings.json")]) as link:
+            talk(opened(link))
+        recording = home / "talk.jsonl"
+        text = recording.read_text(encoding="utf-8").replace(sys.executable, "python")
+        # directories of the machine that makes the picture say nothing to readers
+        text = text.replace(str(AGENT), "shop_agent.py").replace(str(home), "/home/mira")
+        recording.write_text(text, encoding="utf-8")
+        with started(project, ["inspect", str(recording)]) as link:
+            inspect(opened(link))
         browser.close()
     return 0
 

@@ -2,13 +2,12 @@
 
 import asyncio
 import os
-import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from inspector_pages import run_program
 
 import acpella
 from acpella.inspector.control_client import Control
@@ -30,21 +29,15 @@ acpella.run(reply)
 @pytest.fixture
 def url(tmp_path: Path) -> Iterator[str]:
     (tmp_path / "agent.py").write_text(AGENT)
+    environment = {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "XDG_STATE_HOME": str(tmp_path),
+        "XDG_RUNTIME_DIR": "",
+    }
     inspected = [sys.executable, "-m", "acpella", "inspect", "--", str(tmp_path / "agent.py")]
-    server = subprocess.Popen(
-        [sys.executable, "-m", "acpella", "serve", "--port", "0", "--", *inspected],
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), "XDG_RUNTIME_DIR": ""},
-    )
-    assert server.stderr is not None
-    found = re.search(r"http\S+", server.stderr.readline())
-    assert found is not None
-    yield found.group()
-    server.terminate()
-    server.wait(60)
-    server.stderr.close()
+    with run_program("serve", "--port", "0", "--", *inspected, cwd=tmp_path, env=environment) as url:
+        yield url
 
 
 async def test_a_hosted_command_behind_a_tap_can_be_held(url: str, tmp_path: Path) -> None:

@@ -1,9 +1,6 @@
 """`acpella inspect --chat`: a conversation beside its messages, with a client that can be made poorer."""
 
 import os
-import re
-import subprocess
-import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +8,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from inspector_pages import OpenPage, check_access, run_program
 
 from acpella.cli import main
 from acpella.web.shared.switches import names_of, switch_of, switches_of, without
 
-CHROMIUM = "/usr/bin/chromium"
-AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
 AGENT = """
 import json, sys
 
@@ -81,32 +77,10 @@ def test_an_agent_may_only_ask_for_what_was_declared() -> None:
 def link(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     tmp_path = tmp_path_factory.mktemp("chat")
     (tmp_path / "agent.py").write_text(AGENT)
-    command = [
-        sys.executable,
-        "-m",
-        "acpella",
-        "inspect",
-        "--chat",
-        "--no-open",
-        "-o",
-        str(tmp_path / "talk.jsonl"),
-    ]
     environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "XDG_RUNTIME_DIR": ""}
-    server = subprocess.Popen(
-        [*command, "--", str(tmp_path / "agent.py")],
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-        cwd=tmp_path,
-    )
-    assert server.stderr is not None
-    found = re.search(r"http\S+", server.stderr.readline())
-    assert found is not None
-    yield found.group()
-    server.terminate()
-    server.wait(60)
-    server.stderr.close()
+    words = ["inspect", "--chat", "--no-open", "-o", str(tmp_path / "talk.jsonl")]
+    with run_program(*words, "--", str(tmp_path / "agent.py"), env=environment, cwd=tmp_path) as link:
+        yield link
 
 
 def test_nobody_else_may_show_the_page_in_a_frame(link: str) -> None:
@@ -118,68 +92,47 @@ def test_nobody_else_may_show_the_page_in_a_frame(link: str) -> None:
     assert "unsafe" not in policy and "trusted-types 'none'" in policy
 
 
-def test_a_poorer_client_is_declared_and_the_messages_show_it(link: str) -> None:
-    if not os.path.exists(CHROMIUM):
-        pytest.skip("chromium is missing: apt-get install chromium")
-    from playwright.sync_api import expect, sync_playwright
+def test_a_poorer_client_is_declared_and_the_messages_show_it(link: str, open_page: OpenPage) -> None:
+    from playwright.sync_api import expect
 
-    problems: list[str] = []
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM)
-        try:
-            context = browser.new_context(viewport={"width": 1440, "height": 900})
-            context.set_default_timeout(60_000)
-            if AXE.exists():
-                context.add_init_script(path=AXE)
-            page = context.new_page()
-            page.on("console", lambda message: problems.append(message.text))
-            page.on("pageerror", lambda error: problems.append(str(error)))
-            page.goto(link)
-            chat = page.frame_locator("[data-chat]")
-            prompt = chat.get_by_label("Prompt", exact=True)
-            prompt.fill("hello")
-            prompt.press("Enter")
-            expect(chat.get_by_role("log")).to_contain_text("commands: yes, taken", timeout=60_000)
-            page.wait_for_selector("[data-hold]")  # messages of this conversation can be held
-            page.fill("[data-filter]", "method:terminal/create kind:req")
-            page.wait_for_selector("[data-row]")
+    page = open_page(link, viewport={"width": 1440, "height": 900})
+    chat = page.frame_locator("[data-chat]")
+    prompt = chat.get_by_label("Prompt", exact=True)
+    prompt.fill("hello")
+    prompt.press("Enter")
+    expect(chat.get_by_role("log")).to_contain_text("commands: yes, taken", timeout=60_000)
+    page.wait_for_selector("[data-hold]")  # messages of this conversation can be held
+    page.fill("[data-filter]", "method:terminal/create kind:req")
+    page.wait_for_selector("[data-row]")
 
-            # the agent is started again, and the conversation goes on
-            chat.locator("[data-client] summary").click()
-            chat.get_by_label("Run commands").uncheck()
-            expect(chat.get_by_role("log")).to_contain_text("a client without terminal", timeout=60_000)
-            prompt.fill("again")
-            prompt.press("Enter")
-            expect(chat.get_by_role("log")).to_contain_text("commands: no, refused", timeout=60_000)
-            page.fill("[data-filter]", "method:initialize kind:req c:2")
-            page.wait_for_selector("[data-row]")
-            page.click("[data-row]")
-            expect(page.locator("[data-detail] .tree")).to_contain_text("false", timeout=60_000)
-            page.fill("[data-filter]", "bad: c:2")  # asked for, although it was not offered
-            page.wait_for_selector("[data-row]")
-            if AXE.exists():
-                for frame in page.frames:
-                    found = frame.evaluate(
-                        "axe.run({iframes: false})"
-                        ".then((result) => result.violations.map((v) => v.id + ': ' + v.nodes[0].html))"
-                    )
-                    assert found == []
-            if shots := os.environ.get("ACPELLA_SHOTS"):
-                page.fill("[data-filter]", "")
-                page.screenshot(path=f"{shots}/chat-light.png")
-                page.emulate_media(color_scheme="dark")
-                page.screenshot(path=f"{shots}/chat-dark.png")
-            # alone, the conversation leads to the inspector, where nobody logs in again
-            page.set_viewport_size({"width": 900, "height": 800})
-            page.click("text=Conversation")
-            page.set_viewport_size({"width": 1280, "height": 800})
-            page.get_by_role("button", name="hello").first.click()
-            with context.expect_page() as opened:
-                page.click("text=Open inspector")
-            opened.value.wait_for_selector("[data-row]")
-        finally:
-            browser.close()
-    assert problems == []
+    # the agent is started again, and the conversation goes on
+    chat.locator("[data-client] summary").click()
+    chat.get_by_label("Run commands").uncheck()
+    expect(chat.get_by_role("log")).to_contain_text("a client without terminal", timeout=60_000)
+    prompt.fill("again")
+    prompt.press("Enter")
+    expect(chat.get_by_role("log")).to_contain_text("commands: no, refused", timeout=60_000)
+    page.fill("[data-filter]", "method:initialize kind:req c:2")
+    page.wait_for_selector("[data-row]")
+    page.click("[data-row]")
+    expect(page.locator("[data-detail] .tree")).to_contain_text("false", timeout=60_000)
+    page.fill("[data-filter]", "bad: c:2")  # asked for, although it was not offered
+    page.wait_for_selector("[data-row]")
+    for frame in page.frames:
+        check_access(frame)
+    if shots := os.environ.get("ACPELLA_SHOTS"):
+        page.fill("[data-filter]", "")
+        page.screenshot(path=f"{shots}/chat-light.png")
+        page.emulate_media(color_scheme="dark")
+        page.screenshot(path=f"{shots}/chat-dark.png")
+    # alone, the conversation leads to the inspector, where nobody logs in again
+    page.set_viewport_size({"width": 900, "height": 800})
+    page.click("text=Conversation")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.get_by_role("button", name="hello").first.click()
+    with page.context.expect_page() as opened:
+        page.click("text=Open inspector")
+    opened.value.wait_for_selector("[data-row]")
 
 
 @pytest.mark.parametrize(
@@ -189,6 +142,7 @@ def test_a_poorer_client_is_declared_and_the_messages_show_it(link: str) -> None
         (["--without", "terminal", "--", "x"], "--without goes with --chat"),
         (["--chat", "--without", "colour", "--", "x"], "colour is not one of"),
         (["--chat", "--cwd", "/nowhere", "--", "x"], "/nowhere is not a directory"),
+        (["--chat", "--", "no-such-program"], "no-such-program: command not found"),
     ],
 )
 def test_what_is_wrong_is_said_at_once(

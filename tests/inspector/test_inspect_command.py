@@ -75,6 +75,26 @@ def test_a_wrong_filter_is_explained(recording: Path, tmp_path: Path) -> None:
     assert "colour: is not a filter; there are method" in done.stderr
 
 
+def test_a_filter_may_begin_with_a_minus(recording: Path, tmp_path: Path) -> None:
+    ran = inspect(str(recording), "--rows", "--json", "--filter", "-kind:ntf -kind:event", home=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert {json.loads(line)["kind"] for line in ran.stdout.splitlines()} >= {"req", "res"}
+    assert '"kind":"ntf"' not in ran.stdout
+    assert inspect(str(recording), "--rows", "--filter=--", home=tmp_path).returncode == 0
+
+
+def test_what_cannot_be_judged_is_not_called_good(tmp_path: Path) -> None:
+    for content in (b"", b"garbage\n"):
+        (tmp_path / "no.jsonl").write_bytes(content)
+        ran = inspect(str(tmp_path / "no.jsonl"), "--findings", home=tmp_path)
+        assert ran.returncode == 2 and "no.jsonl holds no conversation" in ran.stderr
+
+
+def test_json_wants_a_view(recording: Path, tmp_path: Path) -> None:
+    ran = inspect(str(recording), "--json", home=tmp_path)
+    assert ran.returncode == 2 and "--json goes with --rows" in ran.stderr
+
+
 def test_findings_are_those_of_check_and_decide_the_exit_code(recording: Path, tmp_path: Path) -> None:
     clean = inspect(str(recording), "--findings", home=tmp_path)
     assert (clean.returncode, clean.stdout) == (0, "")

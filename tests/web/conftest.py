@@ -39,9 +39,9 @@ def shower(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def coder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
-    """A server with the built-in agent and its offline model."""
+    """A server with the built-in agent and its offline model, one a file, as "always" stays."""
     with running(WebServer([], tmp_path_factory.mktemp("coder"))) as server:
         yield server
 

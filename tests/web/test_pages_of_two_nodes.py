@@ -9,7 +9,8 @@ from msgspec import Raw
 import acpella
 from acpella.server.targets import AgentTarget
 from acpella.sessions import MemoryStore
-from acpella.web.shared.host import About, AgentHost
+from acpella.web.shared.about import About
+from acpella.web.shared.agent_host import AgentHost
 from acpella.web.shared.records import SessionRecords
 from acpella.web.shared.session import SharedSession
 

@@ -182,8 +182,8 @@ function namesOf(frame: Passed): string[] {
   return asList(asObj(frame.message.params).events).map((one) => {
     const event = asObj(one);
     if (event.k === "update") return asText(asObj(event.update).sessionUpdate) || "session/update";
-    return event.k === "ask" ? asText(event.method) : asText(event.k);
-  });
+    return event.k === "ask" ? asText(event.method) : event.k === "end" ? "session/prompt answered" : "";
+  }).filter((name) => name !== "");
 }
 
 connection.onReady = () => {

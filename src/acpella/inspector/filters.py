@@ -24,8 +24,9 @@ KEYS = {
 """What can stand before a colon."""
 
 _WORD = re.compile(r'(-?)(?:"([^"]*)"|(\S+))')
-_NUMBER = re.compile(r"(ms|size)([<>])(\d+(?:\.\d+)?)([kM]?)$")
-_SCALE = {"": 1, "k": 1000, "M": 1_000_000}
+_NUMBER = re.compile(r"(ms|size)([<>])(\d+(?:\.\d+)?)([kKM]?)$")
+_NO_NUMBER = re.compile(r"(ms|size)[<>]")
+_SCALE = {"": 1, "k": 1000, "K": 1000, "M": 1_000_000}
 
 
 class FilterError(ValueError):
@@ -53,6 +54,8 @@ class Filter:
         if number := _NUMBER.match(word):
             self._tests.append(_number_test(*number.groups(), positive=positive))
             return
+        if wrong := _NO_NUMBER.match(word):
+            raise FilterError(f"{wrong[0]} wants a number after it, such as {wrong[0]}500")
         key, colon, value = word.partition(":")
         if not colon or key not in KEYS:
             if colon and re.fullmatch(r"[a-z]+", key) and not value.startswith("//"):
@@ -73,6 +76,11 @@ class Filter:
             return True
         text = body()
         return all((word in text) is positive for positive, word in self.text_words)
+
+    @property
+    def looks_at_rows(self) -> bool:
+        """Whether it asks for more than text."""
+        return bool(self._tests)
 
     def fits(self, row: Row, rules: list[str]) -> bool:
         """Whether a row is wanted, whatever its text is."""

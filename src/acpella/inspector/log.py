@@ -15,7 +15,7 @@ from .fields import notes_of
 from .filters import Filter
 from .findings import Findings
 from .rows import Row, Rows
-from .searching import rows_with
+from .searching import has_words, rows_with
 from .spans import Spans
 from .stats import Stats
 
@@ -23,6 +23,9 @@ __all__ = ["MAX_ROWS", "RecordingLog"]
 
 MAX_ROWS = 400_000
 """Rows that are kept for a page. A browser cannot scroll over more, and `inspect --rows` has no limit."""
+
+FEW = 2000
+"""Rows whose lines are read one by one rather than the whole file."""
 
 
 class RecordingLog:
@@ -122,11 +125,21 @@ class RecordingLog:
         """The rows after one that a filter wants, read from the file where it asks for text."""
         offsets, end = self._offsets[:], self._end
         rows = set(range(after + 1, len(offsets) + 1))
-        if wanted.text_words:
+        # the longest word is the rarest: the others are looked for where it stands
+        words = sorted(wanted.text_words, key=lambda each: (each[0], len(each[1])), reverse=True)
+        if words:
             with self.path.open("rb") as file:
-                for positive, word in wanted.text_words:
+                while words and len(rows) > FEW:
+                    positive, word = words.pop(0)
                     hits = rows_with(file, offsets, end, word, after=after)
                     rows = rows & hits if positive else rows - hits
+                bounds = [*offsets, end]
+                for number in sorted(rows) if words else ():
+                    file.seek(bounds[number - 1])
+                    if not has_words(file.read(bounds[number] - bounds[number - 1]), words):
+                        rows.discard(number)
+        if not wanted.looks_at_rows:
+            return sorted(rows)
         return [
             number
             for number in sorted(rows)

@@ -22,8 +22,9 @@ from .spans import turn_times
 if TYPE_CHECKING:
     from acpella.server.access.credentials import AuthHook
     from acpella.server.targets import Target
+    from acpella.sessions import Cluster
 
-__all__ = ["InspectorPage"]
+__all__ = ["InspectorPage", "View"]
 
 BATCH = 5000
 """Rows of an answer."""
@@ -73,11 +74,19 @@ class InspectorPage:
         self.codes: LaunchCodes = self._page.codes
         self._sources = sources
         self._live = live
-        self._views: dict[str, _View] = {}
+        self._views: dict[str, View] = {}
 
     def around(self, target: "Target") -> "Target":
         """The target, shared by pages of the chat if there are any."""
         return target if self._chat is None else self._chat.around(target)
+
+    async def join(self, cluster: "Cluster", auth: object) -> None:
+        """Links of this node count at the others, and theirs here. Raises `StoreError`."""
+        await self._page.join(cluster, auth)
+
+    async def leave(self) -> None:
+        """Stop telling the other nodes."""
+        await self._page.leave()
 
     async def serve(self, request: Request, auth: "AuthHook | None") -> bool:
         """Answer a request that needs no credentials; False if it is none of those. Raises `Refusal`."""
@@ -131,7 +140,7 @@ class InspectorPage:
             await asyncio.sleep(LOOK_SECONDS)
         return True
 
-    def _view(self, name: str) -> "_View":
+    def _view(self, name: str) -> "View":
         """The recording that is asked for; the latest if none is named."""
         sources = self._sources()
         chosen = [source for source in sources if source.id == name] if name else sources[-1:]
@@ -141,7 +150,7 @@ class InspectorPage:
         view = self._views.pop(source.id, None)
         if view is None:
             try:
-                view = _View(source, live=self._live)
+                view = View(source, live=self._live)
             except OSError as error:
                 raise Refusal(404, f"the recording cannot be read: {error.strerror}") from None
         view.hold_by(source.control)
@@ -180,7 +189,11 @@ _NOTHING: dict[str, Any] = {
 """To a page that waits for the first conversation."""
 
 
-class _View:
+_NOTHING_HELD: dict[str, object] = {"rule": None, "held": [], "last": None, "changes": 0, "ended": True}
+"""That a conversation ends while a page asks is no error."""
+
+
+class View:
     """One recording."""
 
     def __init__(self, source: Source, *, live: bool) -> None:
@@ -268,9 +281,11 @@ class _View:
 
     async def hold(self, request: Request) -> object:
         """What is held now, or, with POST, what is to be done. The page asks for as long as it is open."""
-        if self._control is None:
-            raise Refusal(409, "messages of this conversation cannot be held; it is a recording")
         control = self._control
+        if control is None:
+            if request.method == "POST":
+                raise Refusal(409, "messages of this conversation cannot be held; it is a recording")
+            return _NOTHING_HELD
         try:
             if request.method == "POST":
                 await self._do(control, await request.body(limit=MAX_ORDER, seconds=30))
@@ -285,7 +300,9 @@ class _View:
         except (ActionError, FilterError) as error:
             raise Refusal(409, str(error)) from None
         except OSError:
-            raise Refusal(409, "the conversation has ended") from None
+            if request.method == "POST":
+                raise Refusal(409, "the conversation has ended") from None
+            return _NOTHING_HELD
         items = [control.held[n] for n in sorted(control.held)]
         return {"rule": control.rule, "held": items, "last": control.last, "changes": control.changes}
 

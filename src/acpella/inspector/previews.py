@@ -1,5 +1,6 @@
 """What a message is about, in a few words."""
 
+import re
 from typing import Any, cast
 
 import msgspec
@@ -11,6 +12,8 @@ __all__ = ["event_preview", "header_preview", "preview_of"]
 
 LENGTH = 200
 """Characters of a preview."""
+
+_BLANKS = re.compile(r"\s+")
 
 
 def preview_of(method: str, kind: str, message: dict[str, Any]) -> str:
@@ -54,7 +57,7 @@ def _call(method: str, params: dict[str, Any]) -> str:
             call = as_dict(params.get("toolCall"))
             options = params.get("options")
             count = len(cast("list[Any]", options)) if isinstance(options, list) else 0
-            return _joined(call.get("kind"), call.get("title") or call.get("toolCallId"), f"{count} options")
+            return _joined(call.get("title") or call.get("toolCallId"), call.get("kind"), f"{count} options")
         case "terminal/create":
             words = params.get("args")
             return " ".join(
@@ -105,9 +108,8 @@ def _update(update: dict[str, Any]) -> str:
         case "agent_message_chunk" | "agent_thought_chunk" | "user_message_chunk":
             return _blocks([update.get("content")])
         case "tool_call" | "tool_call_update":
-            return _joined(
-                update.get("status"), update.get("kind"), update.get("title") or update.get("toolCallId")
-            )
+            title, state = update.get("title"), (update.get("kind"), update.get("status"))
+            return _joined(title, *state) if title else _joined(*state, update.get("toolCallId"))
         case "plan":
             return _joined(*(as_dict(entry).get("content") for entry in _list(update.get("entries"))))
         case "available_commands_update":
@@ -148,4 +150,5 @@ def _word(value: Any) -> str:
 
 
 def _short(text: str) -> str:
-    return " ".join(text[: 4 * LENGTH].split())[:LENGTH]
+    # blanks at the ends stay: a piece of a stream is shown with the next one
+    return _BLANKS.sub(" ", text[: 4 * LENGTH])[:LENGTH]

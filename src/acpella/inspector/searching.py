@@ -14,7 +14,7 @@ import msgspec
 
 from acpella._plain_json import as_dict
 
-__all__ = ["rows_with", "searchable"]
+__all__ = ["has_words", "rows_with", "searchable"]
 
 BLOCK = 4 * 1024 * 1024
 """Bytes that are looked at together."""
@@ -52,48 +52,59 @@ def rows_with(file: BinaryIO, offsets: Sequence[int], end: int, word: str, *, af
     `offsets` are where the lines of the rows begin, `end` is where the last one does.
     """
     needle = max(_PLAIN.findall(word), key=len, default="").encode()
+    bounds = [*offsets, end]
     numbers: set[int] = set()
     row, count = after, len(offsets)
     while row < count:
-        start = offsets[row]
-        last = max(row + 1, bisect_right(offsets, start + BLOCK, row, count))
-        ends = [*offsets[row + 1 : last], offsets[last] if last < count else end]
+        start = bounds[row]
+        last = max(row + 1, bisect_right(bounds, start + BLOCK, row, count))
         file.seek(start)
-        block = _Block(file.read(ends[-1] - start), [0, *(each - start for each in ends)], needle)
-        numbers.update(row + 1 + index for index in block.rows_with(word))
+        numbers |= _Block(file.read(bounds[last] - start), bounds, row, last, needle).rows_with(word)
         row = last
     return numbers
 
 
-class _Block:
-    """Some lines, and where they begin."""
+def has_words(line: bytes, words: Sequence[tuple[bool, str]]) -> bool:
+    """Whether a line has those words that are wanted, and none of the others."""
+    text = searchable(line)
+    return all((word in text) == positive for positive, word in words)
 
-    def __init__(self, data: bytes, bounds: list[int], needle: bytes) -> None:
+
+class _Block:
+    """The lines of some rows. `bounds` are where all lines of the file begin, and where the last one ends."""
+
+    def __init__(self, data: bytes, bounds: list[int], first: int, last: int, needle: bytes) -> None:
         self._data = data
         self._lower = data.lower()
         self._bounds = bounds
+        self._first = first
+        self._last = last
+        self._start = bounds[first]
         self._needle = needle
         self._has_escapes = b"\\" in data
-        self._has_more = any(name in data for name in _MORE)
+        self._has_more: bool | None = None
 
     def rows_with(self, word: str) -> set[int]:
-        """Counted from 0."""
+        """The numbers of the rows, which are counted from 1."""
         if not self._needle:
-            every = range(len(self._bounds) - 1)
-            return {index for index in every if word in searchable(self._line(index))}
+            every = range(self._first, self._last)
+            return {index + 1 for index in every if word in searchable(self._line(index))}
         doubtful = self._odd_lines()
         is_plain = self._needle == word.encode()
         sure: set[int] = set()
-        at = self._lower.find(self._needle)
+        find, needle, bounds, start = self._lower.find, self._needle, self._bounds, self._start
+        at = find(needle)
         while at >= 0:
-            index = bisect_right(self._bounds, at) - 1
-            certain = self._is_in_message(index, at) if is_plain else None
+            after = bisect_right(bounds, start + at, self._first, self._last)  # the number of the row
+            certain = self._is_in_message(after - 1, at) if is_plain else None
             if certain is None:
-                doubtful.add(index)
+                doubtful.add(after - 1)
             elif certain:
-                sure.add(index)
-            at = self._lower.find(self._needle, self._bounds[index + 1])
-        return sure | {index for index in doubtful - sure if word in searchable(self._line(index))}
+                sure.add(after)
+            at = find(needle, bounds[after] - start)
+        return sure | {
+            index + 1 for index in doubtful if index + 1 not in sure and word in searchable(self._line(index))
+        }
 
     def _odd_lines(self) -> set[int]:
         """Lines that may have plain characters in another writing."""
@@ -104,17 +115,20 @@ class _Block:
         for needle in odd:
             at = self._lower.find(needle)
             while at >= 0:
-                index = bisect_right(self._bounds, at) - 1
-                lines.add(index)
-                at = self._lower.find(needle, self._bounds[index + 1])
+                after = bisect_right(self._bounds, self._start + at, self._first, self._last)
+                lines.add(after - 1)
+                at = self._lower.find(needle, self._bounds[after] - self._start)
         return lines
 
     def _is_in_message(self, index: int, at: int) -> bool | None:
         """Whether the needle, which is in the line, is in its message; None if that is not certain."""
-        lower, begin, end = self._lower, self._bounds[index], self._bounds[index + 1]
-        message = lower.find(_MESSAGE, begin, min(begin + _ENVELOPE, end))
-        if message < 0 or not lower.startswith(_BEGIN, begin):
+        lower = self._lower
+        begin, end = self._bounds[index] - self._start, self._bounds[index + 1] - self._start
+        message = lower.find(_MESSAGE, begin, begin + _ENVELOPE)
+        if message < 0 or message > end or not lower.startswith(_BEGIN, begin):
             return None
+        if self._has_more is None:
+            self._has_more = any(name in self._data for name in _MORE)
         if self._has_more and any(lower.find(name, message, end) >= 0 for name in _MORE):
             return None
         if at < message + len(_MESSAGE):
@@ -125,4 +139,4 @@ class _Block:
         return None if self._has_escapes and b"\\" in lower[at - 5 : at] else True
 
     def _line(self, index: int) -> bytes:
-        return self._data[self._bounds[index] : self._bounds[index + 1]]
+        return self._data[self._bounds[index] - self._start : self._bounds[index + 1] - self._start]

@@ -70,14 +70,17 @@ def of_directory(directory: Path) -> SourceList:
     """The recordings of a server, one for each connection: `20261116T060000-USER-1a2b3c.jsonl`."""
 
     def sources() -> list[Source]:
-        sources_: list[Source] = []
+        ordered: list[tuple[float, int, Source]] = []
         for file in directory.glob("*.jsonl"):
             try:
-                started = file.stat().st_mtime if "-" not in file.stem else _time_of(file)
+                changed = file.stat().st_mtime_ns
+                started = changed / 1e9 if "-" not in file.stem else _time_of(file)
             except OSError:  # deleted meanwhile
                 continue
-            sources_.append(Source(file.name, _name_of(file), str(file), started))
-        return sorted(sources_, key=lambda source: (source.started, source.id))[-MAX_SOURCES:]
+            source = Source(file.name, _name_of(file), str(file), started)
+            ordered.append((started, changed, source))  # the name knows the second only
+        ordered.sort(key=lambda item: item[:2])
+        return [source for _, _, source in ordered[-MAX_SOURCES:]]
 
     return sources
 

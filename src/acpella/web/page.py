@@ -2,7 +2,9 @@
 
 import hashlib
 import logging
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,12 +15,16 @@ from acpella.server.http.requests import Request
 from acpella.server.targets import Target
 
 from .launch import LaunchCodes
-from .shared.host import About
+from .shared.about import About, OtherAgent
 from .shared.records import SessionRecords
 from .shared.target import SharedAgentTarget
+from .shared_tokens import SharedTokens
 from .static_files import HEADERS, StaticFiles
 
-__all__ = ["Page", "records_of"]
+if TYPE_CHECKING:
+    from acpella.sessions import Cluster
+
+__all__ = ["OtherAgent", "Page", "records_of"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -50,19 +56,30 @@ class Page:
         switches: bool = False,
         off: frozenset[str] = frozenset(),
         in_frames: bool = False,
+        others: Sequence[OtherAgent] = (),
+        keys: Sequence[str] = (),
     ) -> None:
         """`name` is what the agent is called, `cwd` where new sessions work. Without `writes`, agents get no
         more than files to read from this machine. `hidden` is the page that is not offered here.
         `records` is a file that keeps whose sessions are whose, their names and invitations. With `switches`,
         a person may switch off what the client declares to the agent, beginning with `off`. With `in_frames`,
-        the inspector shows the page beside the messages."""
+        the inspector shows the page beside the messages. For the person who runs the command, `others` are
+        agents that could be started instead, and `keys` the variables of models that have a value."""
         self._hidden = hidden
         self.codes: LaunchCodes = LaunchCodes()
         self.in_frames: bool = in_frames
+        self._tokens: SharedTokens | None = None
         self._files = StaticFiles(in_frames=in_frames)
         self._records = records
         self._about = About(
-            name=name, cwd=cwd, writes=writes, inspector=hidden != "/inspect", switches=switches, off=off
+            name=name,
+            cwd=cwd,
+            writes=writes,
+            inspector=hidden != "/inspect",
+            switches=switches,
+            off=off,
+            others=tuple(others),
+            keys=tuple(keys),
         )
 
     def around(self, target: Target) -> Target:
@@ -91,6 +108,21 @@ class Page:
         await request.reply(200, b"" if request.method == "HEAD" else body, kind=file.kind, headers=headers)
         return True
 
+    async def join(self, cluster: "Cluster", auth: object) -> None:
+        """Links of this node count at the others, and theirs here, if tokens are made up for them.
+
+        Raises `StoreError`.
+        """
+        if self.codes.tokens and isinstance(auth, Tokens):
+            self._tokens = SharedTokens(cluster, auth, self.codes.tokens)
+            await self._tokens.open()
+            await self.codes.share(cluster)
+
+    async def leave(self) -> None:
+        """Stop telling the other nodes."""
+        if self._tokens is not None:
+            await self._tokens.close()
+
     async def serve_allowed(self, request: Request) -> bool:
         """Pages speak the protocol like any other client; nothing else is for them."""
         return False
@@ -102,7 +134,9 @@ class Page:
             login = msgspec.json.decode(await request.body(limit=MAX_LOGIN, seconds=10), type=_Login)
         except msgspec.DecodeError:
             raise Refusal(400, 'send {"code": "…"}') from None
-        token = self.codes.redeem(login.code)
+        token = await self.codes.redeem(login.code)
+        if token is not None and self._tokens is not None:
+            await self._tokens.until_known(token)
         credential = auth.credential_of(token) if token is not None and isinstance(auth, Tokens) else None
         if token is None or credential is None:
             raise Refusal(401, "this link was used already, or is too old; start again from the terminal")

@@ -13,7 +13,8 @@ from acpella.errors import RpcError
 from acpella.rpc.relay import read_frame
 from acpella.server.targets import AgentTarget, CommandTarget, Target
 from acpella.sessions import MemoryStore
-from acpella.web.shared.host import About, AgentHost
+from acpella.web.shared.about import About
+from acpella.web.shared.agent_host import AgentHost
 from acpella.web.shared.records import SessionRecords
 from acpella.web.shared.session import SharedPrompt, SharedSession
 from acpella.web.shared.viewer import Viewer

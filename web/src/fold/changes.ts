@@ -1,7 +1,7 @@
 // Which files a conversation has changed, and by how many lines.
-import { diffLines } from "../libraries";
 import { asText, type Obj } from "../wire/types";
 import { diffsOf } from "./fold";
+import { compareLines } from "./lines";
 import type { Conversation, Item, ToolItem } from "./model";
 
 export interface Change {
@@ -11,30 +11,19 @@ export interface Change {
 }
 
 const counts = new WeakMap<Obj, [number, number]>();
-const MOST = 400_000;
-/** Lines that may differ before all counts as replaced: comparing costs the square of them. */
-export const MOST_EDITS = 1500;
 
 /** Lines added and removed by one diff. */
 export function count(diff: Obj): [number, number] {
   let known = counts.get(diff);
   if (known === undefined) {
-    const before = asText(diff.oldText);
-    const after = asText(diff.newText);
-    if (before.length + after.length > MOST) known = [lines(after), lines(before)];
-    else {
-      known = [0, 0];
-      for (const part of diffLines(before, after, { maxEditLength: MOST_EDITS }) ?? [{ added: true, count: lines(after) }, { removed: true, count: lines(before) }]) {
-        if (part.added) known[0] += part.count ?? 0;
-        else if (part.removed) known[1] += part.count ?? 0;
-      }
+    known = [0, 0];
+    for (const { kind, lines } of compareLines(asText(diff.oldText), asText(diff.newText))) {
+      if (kind !== "same") known[kind === "add" ? 0 : 1] += lines.length;
     }
     counts.set(diff, known);
   }
   return known;
 }
-
-const lines = (text: string): number => (text === "" ? 0 : text.split("\n").length);
 
 /** The changes of these items that were not refused, by file. */
 export function changesOf(items: Item[]): Change[] {

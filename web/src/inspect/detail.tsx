@@ -22,7 +22,7 @@ export function Detail() {
     <aside class="detail" aria-label={`Frame ${row.n}`} data-detail={row.n}>
       <header class="detail-head">
         <h2><span class="dim">{row.n}</span> <Visible text={row.method || row.kind} /> {row.update && <span class="badge accent"><Visible text={row.update} /></span>}</h2>
-        <p class="num">{row.t.toFixed(3)} s{row.dir && <> · {row.dir === "out" ? "to the agent" : "from the agent"}</>} · {bytes(row.size ?? 0)}{row.session && <> · <Visible text={row.session} /></>}</p>
+        <p class="num cut">{row.t.toFixed(3)} s{row.dir && <> · <Icon name={row.dir === "out" ? "right" : "left"} size={12} class={`to-${row.dir}`} /> {row.dir === "out" ? "to the agent" : "from the agent"}</>} · {bytes(row.size ?? 0)}{row.session && <span title={row.session}> · <Visible text={row.session} /></span>}</p>
       </header>
       <div class="detail-tabs">
         <span role="tablist" aria-label="Message as">
@@ -31,8 +31,8 @@ export function Detail() {
         </span>
         {pair > 0 && <button type="button" class="linkish" onClick={() => void select(pair)}>{row.kind === "req" ? "Answer" : "Request"} {pair}</button>}
         <span class="grow" />
-        <CopyAs kind="python" n={row.n} /><CopyAs kind="pytest" n={row.n} />
         <CopyButton text={() => JSON.stringify(body, null, 2)} label="Copy as JSON" />
+        <CopyAs kind="python" n={row.n} /><CopyAs kind="pytest" n={row.n} />
       </div>
       <div class="detail-scroll" tabIndex={0} role="region" aria-label="Message">
         {body === undefined ? <p class="nothing dim">Reading…</p>

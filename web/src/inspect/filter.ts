@@ -8,8 +8,14 @@ type Test = (row: Row, rules: readonly string[]) => boolean;
 export interface Filter { tests: Test[]; words: { wanted: boolean; text: string }[]; error: string }
 
 const WORD = /(-?)(?:"([^"]*)"|(\S+))/g;
-const NUMBER = /^(ms|size)([<>])(\d+(?:\.\d+)?)([kM]?)$/;
-const SCALE: Record<string, number> = { "": 1, k: 1000, M: 1_000_000 };
+const NUMBER = /^(ms|size)([<>])(\d+(?:\.\d+)?)([kKM]?)$/;
+const NO_NUMBER = /^(ms|size)[<>]/;
+const SCALE: Record<string, number> = { "": 1, k: 1000, K: 1000, M: 1_000_000 };
+
+/** The words of a filter as they were written. */
+export function wordsOf(text: string): string[] {
+  return [...text.matchAll(WORD)].map(([word]) => word);
+}
 
 export function parseFilter(text: string): Filter {
   const filter: Filter = { tests: [], words: [], error: "" };
@@ -24,6 +30,7 @@ export function parseFilter(text: string): Filter {
     const key = colon < 0 ? "" : word.slice(0, colon);
     const value = word.slice(colon + 1);
     if (number) filter.tests.push(numberTest(number[1]!, number[2]!, Number(number[3]) * SCALE[number[4]!]!, wanted));
+    else if (NO_NUMBER.test(word)) filter.error ||= `${NO_NUMBER.exec(word)![0]} wants a number after it, such as ${NO_NUMBER.exec(word)![0]}500`;
     else if ((KEYS as readonly string[]).includes(key)) filter.tests.push(keyTest(key as Key, value.toLowerCase(), wanted));
     else if (/^[a-z]+$/.test(key) && !value.startsWith("//")) filter.error ||= `${key}: is not a filter; there are ${KEYS.join(", ")}, ms>N, size>N, and text`;
     else filter.words.push({ wanted, text: word.toLowerCase() });

@@ -25,6 +25,7 @@ async function watch(id: string): Promise<void> {
       const state = await source.held!(changes);
       if (watching !== id) return;
       take(state);
+      if (state.ended === true) return; // there is nothing to ask for any more
     } catch (error) {
       rule.value = null;
       held.value = [];

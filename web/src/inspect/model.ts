@@ -35,7 +35,7 @@ export type Then = "hold" | "drop" | "delay" | "duplicate" | "garble";
 export interface Rule { filter: string; then: Then; seconds: number }
 /** A message that waits for a person. `whole` is false if its text here is not all of it. */
 export interface Held { n: number; dir: "in" | "out"; text: string; whole: boolean; kind: Row["kind"]; method?: string; update?: string; session?: string; id?: string; preview?: string; delayed?: number }
-export interface HoldState { rule: Rule | null; held: Held[]; last: { how: string; dir: string } | null; changes: number }
+export interface HoldState { rule: Rule | null; held: Held[]; last: { how: string; dir: string } | null; changes: number; ended?: boolean }
 export type Order =
   | ({ do: "start" } & Rule)
   | { do: "stop" }

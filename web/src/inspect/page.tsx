@@ -1,12 +1,12 @@
 // The inspector: filter, where the time went, rows, one message.
-import { useEffect, useRef, useState, type ComponentChildren } from "../libraries";
+import { useEffect, useRef, useState, type ComponentChildren, type RefObject } from "../libraries";
 import { Icon } from "../view/icons";
 import { IconButton, Visible } from "../view/parts";
 import { Detail } from "./detail";
 import { List } from "./list";
 import { rule, setting } from "./hold";
 import { Holding } from "./holding";
-import { about, canSave, chat, choose, conversations, filter, folding, lockedOut, pairOf, paused, problem, query, rows, save, select, selected, setQuery, shown, source, start, step, times, toggleWord } from "./state";
+import { about, canSave, chat, choose, conversations, draft, filter, folding, hasWord, lockedOut, pairOf, paused, problem, rows, save, select, selected, setFilter, settle, settled, shown, source, start, step, times, toggleWord } from "./state";
 import { ServerSource } from "./sources";
 import { Waterfall } from "./waterfall";
 import { bytes } from "./words";
@@ -25,7 +25,7 @@ export function InspectorPage() {
       if (event.target instanceof HTMLTextAreaElement || event.target instanceof HTMLSelectElement) return;
       if (event.target instanceof HTMLInputElement) {
         if (event.target.form !== null) return;
-        if (event.key === "Escape" || event.key === "Enter") event.target.blur();
+        if (event.key === "Escape") event.target.blur();
         return;
       }
       const act: Record<string, () => void> = {
@@ -59,14 +59,10 @@ export function InspectorPage() {
         <Holding />
       </div>
       <div class="filter">
-        <label class={`filter-in${error ? " wrong" : ""}`}>
-          <Icon name="search" size={14} /><span class="hide">Filter</span>
-          <input ref={input} value={query.value} onInput={(event) => setQuery(event.currentTarget.value)} spellcheck={false} autocomplete="off" placeholder="method:fs/* -kind:ntf ms>500 bad: or any text" aria-invalid={error !== ""} aria-describedby="filter-error" data-filter />
-          <kbd>f</kbd>
-        </label>
-        <Toggle on={/(^|\s)bad:(\s|$)/.test(query.value)} onClick={() => toggleWord("bad:")}><Icon name="alert" size={14} /> {count} {count === 1 ? "finding" : "findings"}</Toggle>
-        <Toggle on={/(^|\s)ms>500(\s|$)/.test(query.value)} onClick={() => toggleWord("ms>500")}>Slow</Toggle>
-        <Toggle on={folding.value} onClick={() => (folding.value = !folding.value)}>Fold streams</Toggle>
+        <FilterInput input={input} wrong={error !== ""} />
+        <Toggle on={hasWord("bad:")} onClick={() => toggleWord("bad:")}><Icon name="alert" size={14} /> {count} {count === 1 ? "finding" : "findings"}</Toggle>
+        <Toggle on={hasWord("ms>500")} onClick={() => toggleWord("ms>500")}>Slow <code class="dim">ms&gt;500</code></Toggle>
+        <Toggle on={folding.value} onClick={() => (folding.value = !folding.value)}>Fold streams{folding.value && <Icon name="check" size={13} />}</Toggle>
         {error !== "" && <p class="filter-error" id="filter-error" role="alert">{error}</p>}
       </div>
       <Waterfall />
@@ -75,11 +71,39 @@ export function InspectorPage() {
       <Foot onHelp={() => setHelp(true)} />
       {help && (
         <div class="keys-box" role="dialog" aria-label="Keys">
-          <dl>{KEYS.map(([key, what]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{what}</dd></div>)}</dl>
+          <dl>{KEYS.map(([key, what]) => <div key={key}><dt>{key.split("  ").map((one) => <kbd key={one}>{one}</kbd>)}</dt><dd>{what}</dd></div>)}</dl>
           <button type="button" class="btn small" autofocus onClick={() => setHelp(false)}>Close</button>
         </div>
       )}
     </main>
+    </div>
+  );
+}
+
+/** What rows must fit: settled words as pieces that a click takes away, and the next one while it is typed. */
+function FilterInput({ input, wrong }: { input: RefObject<HTMLInputElement | null>; wrong: boolean }) {
+  const words = settled.value;
+  const press = (event: KeyboardEvent): void => {
+    if (event.key === "Enter" && settle()) input.current?.blur();
+    else if (event.key === "Backspace" && draft.value === "" && words.length > 0) {
+      event.preventDefault(); // the piece becomes text again, whole
+      setFilter(words.slice(0, -1), words.at(-1)!);
+    }
+  };
+  const remove = (at: number): void => {
+    setFilter(words.filter((_, index) => index !== at), draft.value);
+    input.current?.focus();
+  };
+  return (
+    <div class={`filter-in${wrong ? " wrong" : ""}`} onClick={(event) => event.target === event.currentTarget && input.current?.focus()}>
+      <Icon name="search" size={14} /><label class="hide" for="filter">Filter</label>
+      {words.map((word, index) => (
+        <span key={`${index} ${word}`} class={`piece${word.startsWith("-") ? " not" : ""}`} data-piece>
+          <span class="cut"><Visible text={word} /></span><IconButton icon="cross" size={11} label={`Remove ${word}`} onClick={() => remove(index)} />
+        </span>
+      ))}
+      <input ref={input} id="filter" value={draft.value} onInput={(event) => setFilter(words, event.currentTarget.value)} onKeyDown={press} spellcheck={false} autocomplete="off" placeholder={words.length === 0 ? "method:fs/* -kind:ntf ms>500 bad: or any text" : ""} aria-invalid={wrong} aria-describedby="filter-error" data-filter />
+      <kbd>f</kbd>
     </div>
   );
 }
@@ -126,16 +150,16 @@ function Bar() {
   const name = agent.command?.map((word) => word.slice(word.lastIndexOf("/") + 1)).join(" ") ?? agent.url ?? agent.name ?? "";
   return (
     <header class="bar">
-      <span class="brand"><Icon name="logo" size={18} />acpella</span>
+      <span class="brand"><Icon name="logo" size={18} /><span class="word">acpella</span></span>
       {chat.value && <a class="btn quiet chat-link" href="/">Conversation</a>}
       <span class="sep" />
       <h1 class="cut"><Visible text={name || told?.name || "Inspector"} /></h1>
       {told !== null && (told.live ? <span class="badge run">{paused.value ? "paused" : "live"}</span> : <span class="badge">recorded</span>)}
       <Conversations />
       <span class="grow" />
-      {told?.can_hold && <button type="button" class="btn quiet" aria-pressed={setting.value || rule.value !== null} onClick={() => (setting.value = !setting.value)} data-hold>Hold</button>}
-      {told?.live && <button type="button" class="btn quiet" aria-pressed={paused.value} onClick={() => (paused.value = !paused.value)}>{paused.value ? "Go on" : "Pause"}</button>}
-      {canSave() && <button type="button" class="btn" onClick={save}><Icon name="save" size={14} /> Save</button>}
+      {told?.can_hold && <button type="button" class="btn quiet" aria-pressed={setting.value || rule.value !== null} onClick={() => (setting.value = !setting.value)} data-hold><Icon name="hand" size={15} />Hold</button>}
+      {told?.live && <button type="button" class="btn quiet" aria-pressed={paused.value} onClick={() => (paused.value = !paused.value)}><Icon name={paused.value ? "chevron" : "pause"} size={15} />{paused.value ? "Go on" : "Pause"}</button>}
+      {canSave() && <button type="button" class="btn" onClick={save}><Icon name="save" size={14} />Save</button>}
       <IconButton icon="theme" label="Light or dark" onClick={flipTheme} />
     </header>
   );
@@ -153,10 +177,12 @@ function Foot({ onHelp }: { onHelp: () => void }) {
   const told = about.value;
   return (
     <footer class="status-row">
-      <span>{rows.length} rows, {shown.value.length} shown</span>
-      {stats && <><span>{stats.frames} frames</span><span>{stats.dropped} dropped</span><span>{stats.hidden} values hidden</span><span>{bytes(stats.bytes)}</span><span>{stats.sessions} {stats.sessions === 1 ? "session" : "sessions"}</span></>}
+      <span data-counts>{rows.length} lines in {shown.value.length} rows</span>
+      {stats && <><span>{bytes(stats.bytes)}</span><span>{stats.sessions} {stats.sessions === 1 ? "session" : "sessions"}</span><span class={stats.dropped > 0 ? "warned" : "only-wide"}>{stats.dropped} dropped</span><span class="only-wide">{stats.hidden} values hidden</span></>}
       {(told?.left_out ?? 0) > 0 && <span class="warned">{told!.left_out} rows more; `acpella inspect FILE --rows` shows all</span>}
-      <button type="button" class="end linkish" onClick={onHelp}><kbd>?</kbd> keys</button>
+      <span class="end only-wide"><kbd>j</kbd> <kbd>k</kbd> move</span>
+      <span class="only-wide"><kbd>[</kbd> <kbd>]</kbd> pair</span>
+      <button type="button" class="keys-of" onClick={onHelp}><kbd>?</kbd> keys</button>
     </footer>
   );
 }

@@ -1,11 +1,14 @@
 // What the inspector knows and shows. Rows are folded and filtered here; the view only draws.
 import { batch, computed, signal } from "../libraries";
-import { parseFilter } from "./filter";
+import { parseFilter, wordsOf } from "./filter";
 import type { Batch, Conversation, Line, Row, Source, Times } from "./model";
 import { LoginNeeded } from "./sources";
 
 /** What the list shows in one line: a row, or the first of several that are pieces of one thing. */
-export interface Shown { row: Row; count: number; size: number; last: Row }
+export interface Shown { row: Row; count: number; size: number; last: Row; preview: string }
+
+/** Characters of what the pieces of a folded row say together. */
+const PREVIEW = 160;
 
 export const rows: Row[] = [];
 export const rules = new Map<number, string[]>();
@@ -17,7 +20,10 @@ export const times = signal<Times | null>(null);
 export const problem = signal("");
 export const paused = signal(false);
 export const folding = signal(true);
-export const query = signal("");
+/** The words of the filter that stand as pieces of their own, and what is being typed behind them. */
+export const settled = signal<readonly string[]>([]);
+export const draft = signal("");
+export const query = computed(() => [...settled.value, draft.value].join(" ").trim());
 export const selected = signal(0);
 export const line = signal<Line | null>(null);
 /** Whether the server wants to know who is asking. */
@@ -43,10 +49,19 @@ export const shown = computed<Shown[]>(() => {
       before.count += 1;
       before.size += row.size ?? 0;
       before.last = row;
-    } else list.push({ row, count: 1, size: row.size ?? 0, last: row });
+      if (before.preview.length < PREVIEW && row.kind === "ntf" && row.update?.endsWith("_chunk")) before.preview += row.preview ?? "";
+    } else list.push({ row, count: 1, size: row.size ?? 0, last: row, preview: row.preview ?? "" });
   }
   return list;
 });
+
+const sessions = new Map<string, number>();
+
+/** The colour of a session, one of four. */
+export function sessionNumber(id: string): number {
+  if (!sessions.has(id)) sessions.set(id, (sessions.size % 4) + 1);
+  return sessions.get(id)!;
+}
 
 export let source: Source;
 let run = 0;
@@ -108,6 +123,7 @@ export function choose(id: string): void {
     rows.length = 0;
     rules.clear();
     answers.clear();
+    sessions.clear();
     about.value = null;
     times.value = null;
     matches.value = null;
@@ -151,17 +167,30 @@ async function search(after = 0): Promise<void> {
   matches.value = next;
 }
 
-export function setQuery(text: string): void {
-  query.value = text;
+export function setFilter(words: readonly string[], typed: string): void {
+  settled.value = words;
+  draft.value = typed;
   searched = 0;
   if (filter.value.words.length === 0 || filter.value.error !== "") matches.value = null;
   else void search();
 }
 
+/** Make pieces of what is typed; false if it is no filter. */
+export function settle(): boolean {
+  if (parseFilter(draft.value).error !== "") return false;
+  setFilter([...settled.value, ...wordsOf(draft.value)], "");
+  return true;
+}
+
 /** Add a word to the filter, or take it away. */
 export function toggleWord(word: string): void {
-  const words = query.value.split(/\s+/).filter((each) => each !== "");
-  setQuery((words.includes(word) ? words.filter((each) => each !== word) : [...words, word]).join(" "));
+  const without = (words: readonly string[]): string[] => words.filter((each) => each !== word);
+  if (hasWord(word)) setFilter(without(settled.value), without(wordsOf(draft.value)).join(" "));
+  else setFilter([...settled.value, word], draft.value);
+}
+
+export function hasWord(word: string): boolean {
+  return wordsOf(query.value).includes(word);
 }
 
 export async function select(n: number): Promise<void> {

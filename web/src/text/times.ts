@@ -1,7 +1,7 @@
 // Times and amounts in few characters.
 
 export function duration(ms: number): string {
-  if (ms < 950) return `${(Math.max(ms, 0) / 1000).toFixed(1)} s`;
+  if (ms < 95) return `${Math.max(1, Math.round(ms))} ms`;
   if (ms < 59_500) return `${(ms / 1000).toFixed(1)} s`;
   if (ms < 3_570_000) return `${Math.round(ms / 60_000)} min`;
   return `${(ms / 3_600_000).toFixed(1)} h`;

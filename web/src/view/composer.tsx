@@ -173,7 +173,7 @@ export function Composer({ talk }: { talk: Talk | null }) {
   };
 
   const lost = connection.link.value.state !== "live";
-  const words = !canWrite ? "You watch this session" : running ? "Add to the queue. The agent is working." : innerWidth > 720 ? `Message ${agent}: / for commands, @ for files` : `Message ${agent}`;
+  const words = connection.welcome.value === null ? "" : !canWrite ? "You watch this session" : running ? "Add to the queue. The agent is working." : innerWidth > 720 ? `Message ${agent}: / for commands, @ for files` : `Message ${agent}`;
   const all = talk === null ? [] : settingsOf(talk.conversation);
   return (
     <div class="dock">
@@ -239,8 +239,7 @@ export function Composer({ talk }: { talk: Talk | null }) {
         />
         <div class="composer-row">
           {capabilities.image === true && <AttachButton onFiles={(list) => void attach(list)} />}
-          {all.map((setting) => <SettingChip key={`${setting.how}-${setting.id}`} setting={setting} disabled={!canWrite || !may("approve")} />)}
-          <span class="grow" />
+          <span class="chips grow">{all.map((setting) => <SettingChip key={`${setting.how}-${setting.id}`} setting={setting} disabled={!canWrite || !may("approve")} />)}</span>
           <span class="composer-hint" role="status">{hint}</span>
           {talk !== null && <UsageChip usage={talk.conversation.usage} />}
           {running && draft.text.trim() === "" && draft.attached.length === 0 ? (
@@ -325,7 +324,7 @@ function SettingChip({ setting, disabled }: { setting: Setting; disabled: boolea
   const current = setting.choices.find((one) => one.id === setting.value);
   const isMain = setting.category === "mode" || setting.category === "model";
   return (
-    <span class={`chip-box${isMain ? "" : " only-wide"}`}>
+    <span class="chip-box">
       <button ref={chip} type="button" class="chip" aria-haspopup="listbox" aria-expanded={open} disabled={disabled} aria-label={`${plain(setting.name)}: ${plain(current?.name ?? String(setting.value))}`} onClick={() => setOpen(!open)}>
         {setting.category === "mode" && <Icon name="shield" size={14} />}
         {!isMain && <span class="key">{plain(setting.name)}</span>}

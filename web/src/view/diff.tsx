@@ -1,13 +1,13 @@
 // A change of a file, unified or side by side.
-import { diffLines, diffWordsWithSpace, useMemo, useState } from "../libraries";
-import { MOST_EDITS } from "../fold/changes";
+import { diffWordsWithSpace, useMemo, useState } from "../libraries";
+import { compareLines } from "../fold/lines";
 import type { Piece } from "../highlighter";
 import { highlighter, languageOf, pieceLines, Pieces } from "./code";
 
 const CONTEXT = 3;
 const MOST_SHOWN = 400;
-/** Beyond this many characters, what is equal at both ends is left out and the rest counts as replaced. */
-const MOST_COMPARED = 400_000;
+/** Lines in which the words that changed are looked for. */
+const MOST_MARKED = 400;
 
 type Row = { kind: "same" | "add" | "del"; text: string; before: number | null; after: number | null; marks: [number, number][] };
 type Gap = { kind: "gap"; count: number; key: number; rows: Row[] };
@@ -16,50 +16,33 @@ function rowsOf(before: string, after: string): Row[] {
   const rows: Row[] = [];
   let b = 1;
   let a = 1;
-  for (const [kind, lines] of hunks(before, after)) {
-    for (const text of lines) {
-      rows.push({ kind, text, before: kind === "add" ? null : b++, after: kind === "del" ? null : a++, marks: [] });
+  for (const { kind, lines } of compareLines(before, after)) {
+    for (const line of lines) {
+      rows.push({ kind, text: line.replace(/\n$/, ""), before: kind === "add" ? null : b++, after: kind === "del" ? null : a++, marks: [] });
     }
   }
   markWords(rows);
   return rows;
 }
 
-function hunks(before: string, after: string): [Row["kind"], string[]][] {
-  const split = (text: string): string[] => (text === "" ? [] : text.replace(/\n$/, "").split("\n"));
-  if (before.length + after.length < MOST_COMPARED) {
-    const parts = diffLines(before, after, { maxEditLength: MOST_EDITS });
-    if (parts !== undefined) return parts.map((part) => [part.added ? "add" : part.removed ? "del" : "same", split(part.value)]);
-  }
-  const old = split(before);
-  const now = split(after);
-  let head = 0;
-  while (head < old.length && head < now.length && old[head] === now[head]) head++;
-  let tail = 0;
-  while (tail < old.length - head && tail < now.length - head && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail++;
-  return [
-    ["same", old.slice(0, head)], ["del", old.slice(head, old.length - tail)], ["add", now.slice(head, now.length - tail)],
-    ["same", old.slice(old.length - tail)],
-  ];
-}
-
 /** The words that changed in lines that stand against each other. */
 function markWords(rows: Row[]): void {
-  for (let at = 0; at < rows.length; at++) {
+  let left = MOST_MARKED;
+  for (let at = 0; at < rows.length && left > 0; at++) {
     if (rows[at]!.kind !== "del") continue;
     let end = at;
     while (rows[end]?.kind === "del") end++;
     let last = end;
     while (rows[last]?.kind === "add") last++;
     const pairs = Math.min(end - at, last - end);
-    for (let n = 0; n < pairs && n < 50; n++) {
+    for (let n = 0; n < pairs && left-- > 0; n++) {
       // the last lines of both are most alike, as when lines come before them
       const removed = rows[end - pairs + n]!;
       const added = rows[last - pairs + n]!;
       if (removed.text.length + added.text.length > 2000) continue;
       const words = diffWordsWithSpace(removed.text, added.text);
       const same = words.filter((one) => !one.added && !one.removed).reduce((sum, one) => sum + one.value.trim().length, 0);
-      if (same * 4 < Math.max(removed.text.length, added.text.length)) continue;
+      if (same * 2 < Math.min(removed.text.trim().length, added.text.trim().length)) continue; // another line, not a changed one
       let r = 0;
       let a = 0;
       for (const one of words) {
@@ -70,22 +53,26 @@ function markWords(rows: Row[]): void {
           a += one.value.length;
         }
       }
-      removed.marks = joined(removed.marks);
-      added.marks = joined(added.marks);
+      removed.marks = joined(removed);
+      added.marks = joined(added);
     }
     at = last - 1;
   }
 }
 
-/** Marks with hardly anything between them are one. */
-function joined(marks: [number, number][]): [number, number][] {
+/** Marks with hardly anything between them are one; blanks at the ends of one mean nothing. */
+function joined({ text, marks }: Row): [number, number][] {
   const found: [number, number][] = [];
   for (const mark of marks) {
     const last = found.at(-1);
     if (last !== undefined && mark[0] - last[1] <= 2) last[1] = mark[1];
     else found.push(mark);
   }
-  return found;
+  for (const mark of found) {
+    while (mark[0] < mark[1] && text[mark[0]] === " ") mark[0]++;
+    while (mark[0] < mark[1] && text[mark[1] - 1] === " ") mark[1]--;
+  }
+  return found.filter(([start, end]) => start < end);
 }
 
 function folded(rows: Row[]): (Row | Gap)[] {

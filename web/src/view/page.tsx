@@ -116,13 +116,13 @@ function Menu() {
 function LostBanner() {
   const link = connection.link.value;
   const now = useNow(500, link.state === "lost");
-  if (link.state !== "lost") return null;
+  if (link.state !== "lost" || connection.welcome.value === null) return null;
   const seconds = Math.max(0, Math.ceil((link.again - now) / 1000));
   return (
     <div class="banner" role="status">
       <Icon name="plug" size={14} />
       <b>Connection lost.</b>
-      <span class="grow cut">The agent goes on without you. {seconds > 0 ? `Trying again in ${seconds} s.` : "Trying again."}{link.why !== "" && <span class="dim"> {plain(link.why)}</span>}</span>
+      <span class="grow">{link.why !== "" ? plain(link.why) : "The agent goes on without you."} {seconds > 0 ? `Trying again in ${seconds} s.` : "Trying again."}</span>
       <button type="button" class="btn small" onClick={() => connection.retry()}>Try now</button>
     </div>
   );

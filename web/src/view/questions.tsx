@@ -77,7 +77,7 @@ function Permission({ talk, question, putAside, more }: Props) {
 
   useLayoutEffect(() => {
     const start = box.current?.querySelector<HTMLElement>("[data-reject]") ?? box.current?.querySelector<HTMLElement>("button");
-    start?.focus();
+    start?.focus({ preventScroll: true }); // what is asked is seen from its beginning
   }, []);
   const choose = (option: Obj): void => {
     if (armed) void answer(talk, question.number, { outcome: { outcome: "selected", optionId: option.optionId ?? "" } });
@@ -98,23 +98,23 @@ function Permission({ talk, question, putAside, more }: Props) {
     <Modal label={titleOf(call, cwd)} class="question" onClose={() => (rejects !== undefined ? choose(rejects) : putAside())}>
       <div ref={box} onKeyDown={onKey} data-question={question.number}>
         <Head icon={kindIcon(call?.tool ?? "other")} title={titleOf(call, cwd)} question={question} badge={call?.tool ?? ""} />
-        <div class="dialog-body">
+        <div class="dialog-body asked" tabIndex={0} role="group" aria-label="What is asked">
           {call !== undefined && <What call={call} cwd={cwd} />}
           {raw && <Raw name="request" value={question.params} />}
-          <div class="answers">
-            {options.map((option, index) => {
-              const kind = asText(option.kind);
-              const allows = kind.startsWith("allow");
-              return (
-                <button key={index} type="button" class="answer" data-kind={kind} data-reject={option === rejects ? "" : undefined} aria-disabled={!armed} onClick={() => choose(option)}>
-                  {index < 9 ? <kbd>{index + 1}</kbd> : <span />}
-                  <Icon name={allows ? "check" : kind.startsWith("reject") ? "cross" : "right"} class={allows ? "yes" : "no"} />
-                  <b><Visible text={asText(option.name) || kind} /></b>
-                  <span>{MEANINGS[kind] ?? plain(kind)}</span>
-                </button>
-              );
-            })}
-          </div>
+        </div>
+        <div class="answers">
+          {options.map((option, index) => {
+            const kind = asText(option.kind);
+            const allows = kind.startsWith("allow");
+            return (
+              <button key={index} type="button" class="answer" data-kind={kind} data-reject={option === rejects ? "" : undefined} aria-disabled={!armed} onClick={() => choose(option)}>
+                {index < 9 ? <kbd>{index + 1}</kbd> : <span />}
+                <Icon name={allows ? "check" : kind.startsWith("reject") ? "cross" : "right"} class={allows ? "yes" : "no"} />
+                <b><Visible text={asText(option.name) || kind} /></b>
+                <span>{MEANINGS[kind] ?? plain(kind)}</span>
+              </button>
+            );
+          })}
         </div>
         <Foot talk={talk}>
           {more > 0 && <span class="dim">{more} more {more === 1 ? "question" : "questions"}</span>}
@@ -152,7 +152,7 @@ function What({ call, cwd }: { call: ToolItem; cwd: string }) {
     <>
       <div class="what">
         {diffs.map((diff, index) => <Diff key={index} path={asText(diff.path)} before={asText(diff.oldText)} after={asText(diff.newText)} sides={false} whole />)}
-        {command !== "" && <pre tabIndex={0}><Visible text={command} /></pre>}
+        {command !== "" && <pre><Visible text={command} /></pre>}
         {command === "" && diffs.length === 0 && <p class="what-title"><Visible text={call.title} /></p>}
         {others.map((one, index) => {
           const content = asObj(one.content);

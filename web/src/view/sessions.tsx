@@ -64,7 +64,7 @@ export function Sessions() {
 
 function LinkLight() {
   const state = connection.link.value.state;
-  const words = { live: location.host, lost: "Connection lost", starting: "Connecting", login: "Not logged in", over: "Ended" };
+  const words = { live: location.host, lost: connection.welcome.value === null ? "No agent" : "Connection lost", starting: "Connecting", login: "Not logged in", over: "Ended" };
   return <><span class={`live is-${state}`} /><span class="cut grow">{words[state]}</span></>;
 }
 

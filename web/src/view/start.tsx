@@ -6,8 +6,9 @@ import { ago, homely } from "../text/times";
 import { plain } from "../text/visible";
 import { asObj, asText } from "../wire/types";
 import { Icon } from "./icons";
-import { CopyButton, StateGlyph } from "./parts";
+import { CopyButton, MOD, StateGlyph } from "./parts";
 import { sorted, timeOf, titleOf } from "./sessions";
+import { causeOf } from "./thread";
 
 export function Login({ why }: { why: string }) {
   const [token, setToken] = useState("");
@@ -36,46 +37,90 @@ const TRIES = ["read README.md", "search for TODO", "run ls -la", "plan: look, t
 
 export function Start({ talk }: { talk: Talk | null }) {
   const welcome = connection.welcome.value;
-  if (welcome === null) return <div class="log"><div class="hello"><p class="dim">Connecting</p></div></div>;
+  const link = connection.link.value;
+  if (welcome === null) return <div class="log"><div class="hello">{link.state === "lost" ? <NotYet why={link.why} stderr={link.stderr} /> : <p class="dim loading"><StateGlyph state="running" />Starting the agent</p>}</div></div>;
   const info = welcome.agentInfo;
   const folder = welcome.cwd.split("/").at(-1) || welcome.cwd || "this directory";
   const isBuiltIn = asText(info.name) === "coder" || welcome.agent === "coder";
   const capabilities = welcome.agentCapabilities;
+  const images = asObj(capabilities.promptCapabilities).image === true;
   const offers = [
-    asObj(capabilities.promptCapabilities).image === true && "pictures",
-    asObj(capabilities.promptCapabilities).audio === true && "sound",
-    capabilities.loadSession === true && "sessions that can be opened again",
-    asObj(capabilities.sessionCapabilities).fork !== undefined && "forks",
+    images && "Pictures",
+    asObj(capabilities.promptCapabilities).audio === true && "Sound",
+    capabilities.loadSession === true && "Sessions open again",
+    asObj(capabilities.sessionCapabilities).fork !== undefined && "Forks",
   ].filter((one): one is string => one !== false);
+  const name = plain(asText(info.title) || welcome.agent);
   return (
     <div class="log">
       <div class="hello">
         <h1>{talk === null ? `Start a session in ${plain(folder)}` : "What should be done?"}</h1>
         <p>{plain(welcome.agent)} works in <span class="mono">{plain(homely(welcome.cwd))}</span>. Its mode says what it may do without asking.</p>
         <div class="hello-cols">
-        <div>
-        <div class="agents">
-          <div class="agent">
-            <span class="tile accent"><Icon name={isBuiltIn ? "logo" : "execute"} size={20} /></span>
-            <span>
-              <b>{plain(asText(info.title) || welcome.agent)}</b>
-              <small>{[asText(info.version) && `Version ${plain(asText(info.version))}.`, offers.length > 0 && `Takes ${offers.join(", ")}.`].filter(Boolean).join(" ") || "Ready."}</small>
-            </span>
-            <span class="badge add">ready</span>
+          <div>
+            <h2>{welcome.others.length > 0 ? "Agents" : "Agent"}</h2>
+            <ul class="agents">
+              <li class="agent" aria-current="true">
+                <span class="tile accent"><Icon name={isBuiltIn ? "logo" : "execute"} size={20} /></span>
+                <span>
+                  <b>{name}</b>{asText(info.version) !== "" && <span class="dim"> {plain(asText(info.version))}</span>}
+                  <small>{isBuiltIn ? "Built in. Reads, searches, edits and runs." : offers.join(" · ") || "Ready to talk."}</small>
+                </span>
+                <span class="badge add">ready</span>
+              </li>
+              {welcome.others.map((one) => <Other key={one.name} name={one.name} state={one.state} />)}
+            </ul>
+            {isBuiltIn && may("prompt") && (
+              <>
+                <h2 class="gap-t">Try it now, without a key</h2>
+                <div class="try">{TRIES.map((one) => <button key={one} type="button" class="btn" onClick={() => void prompt([{ type: "text", text: one }])}>{one}</button>)}</div>
+              </>
+            )}
+            <Recent />
+            {!may("prompt") && <p class="note gap-t"><Icon name="eye" size={14} /><span>Your token lets you watch. Choose a session in the list.</span></p>}
           </div>
+          {isBuiltIn ? <Models keys={welcome.keys} /> : <Hints images={images} />}
         </div>
-        {isBuiltIn && may("prompt") && (
-          <>
-            <h2 class="gap-t">Try it now, without a key</h2>
-            <div class="try">{TRIES.map((one) => <button key={one} type="button" class="btn" onClick={() => void prompt([{ type: "text", text: one }])}>{one}</button>)}</div>
-          </>
-        )}
-        <Recent />
-        </div>
-        {isBuiltIn && <Models />}
-        </div>
-        {!may("prompt") && <p class="note"><Icon name="eye" size={14} /><span>Your token lets you watch. Choose a session in the list.</span></p>}
       </div>
+    </div>
+  );
+}
+
+/** The agent, or the server, was not there from the beginning. */
+function NotYet({ why, stderr }: { why: string; stderr: string }) {
+  return (
+    <article class="note-card err">
+      <header><Icon name="alert" /><span>The agent does not start</span></header>
+      <p>{causeOf(why)}</p>
+      {stderr !== "" && <pre class="raw" tabIndex={0}>{stderr.trimEnd()}</pre>}
+      <p class="after">Mend what it says, then try again. The page itself tries now and then, too.</p>
+      <footer><button type="button" class="btn" onClick={() => connection.retry()}><Icon name="retry" size={14} />Try again</button></footer>
+    </article>
+  );
+}
+
+const STATES = { settings: "of your settings", installed: "installed", missing: "not installed" };
+
+/** This page starts nothing: it says what to type. */
+function Other({ name, state }: { name: string; state: keyof typeof STATES }) {
+  const command = `acpella web -a ${plain(name)}`;
+  return (
+    <li class="agent">
+      <span class="tile plain"><Icon name="execute" size={18} /></span>
+      <span><b>{plain(name)}</b><small><code>{command}</code></small></span>
+      <span class="do-copy"><span class={state === "missing" ? "badge" : "badge add"}>{STATES[state]}</span><CopyButton text={() => command} label={`Copy ${command}`} /></span>
+    </li>
+  );
+}
+
+/** What the input understands. */
+function Hints({ images }: { images: boolean }) {
+  const hints: [string, string][] = [["/", "commands of the agent"], ["@", "a file of the directory"], ["↵", "send; ⇧ ↵ begins a new line"], ["Esc Esc", "stop the agent"], [`${MOD} K`, "everything else"]];
+  return (
+    <div class="models-box">
+      <h2>Good to know</h2>
+      <dl class="hints">{hints.map(([key, words]) => <div key={key}><dt>{key.split(" ").map((one, index) => <kbd key={index}>{one}</kbd>)}</dt><dd>{words}</dd></div>)}</dl>
+      <p class="dim">{images && "Paste or drop a picture to send it along. "}A prompt that you write while the agent works waits its turn. Other people can watch a session, or work along: <b>Invite</b> beside it.</p>
     </div>
   );
 }
@@ -100,19 +145,21 @@ function Recent() {
 }
 
 const KEYS = [["Anthropic", "ANTHROPIC_API_KEY"], ["OpenAI", "OPENAI_API_KEY"], ["Google", "GEMINI_API_KEY"], ["OpenRouter", "OPENROUTER_API_KEY"]] as const;
-const LOCAL = "ACPELLA_MODEL=ollama:qwen3 acpella web";
+const COMMANDS = [["then start again", "export ANTHROPIC_API_KEY=…\nacpella web"], ["or a model on this machine", "ACPELLA_MODEL=ollama:qwen3 acpella web"]] as const;
 
 /** How the built-in agent gets a model. This page never asks for a key. */
-function Models() {
+function Models({ keys }: { keys: string[] }) {
   return (
     <div class="models-box">
       <h2>Connect a real model</h2>
       <p class="dim">The agent takes its key from the environment when acpella starts. Keys are never asked for here, and never stored.</p>
-      <table class="models"><tbody>{KEYS.map(([name, variable]) => <tr key={name}><td>{name}</td><td><code>{variable}</code></td></tr>)}</tbody></table>
-      <div class="code">
-        <div class="code-head"><span>or a model on this machine</span><span class="grow" /><CopyButton text={() => LOCAL} /></div>
-        <pre>{LOCAL}</pre>
-      </div>
+      <table class="models"><tbody>{KEYS.map(([name, variable]) => <tr key={name}><td>{name}</td><td><code>{variable}</code></td><td>{keys.includes(variable) ? <span class="ok">set</span> : "not set"}</td></tr>)}</tbody></table>
+      {COMMANDS.map(([words, command]) => (
+        <div key={words} class="code">
+          <div class="code-head"><span>{words}</span><span class="grow" /><CopyButton text={() => command} /></div>
+          <pre tabIndex={0}>{command}</pre>
+        </div>
+      ))}
     </div>
   );
 }

@@ -3,7 +3,7 @@ import { Component, useEffect, useLayoutEffect, useRef, useState, type Component
 import { changesOf } from "../fold/changes";
 import { textOf } from "../fold/fold";
 import type { Conversation, Item, PromptItem, TextItem, ToolItem } from "../fold/model";
-import { connection, entries, open as openSession, type Talk } from "../store";
+import { connection, entries, may, open as openSession, prompt, type Talk } from "../store";
 import { amount, clock, day, duration, shortPath } from "../text/times";
 import { plain } from "../text/visible";
 import { asNumber, asText } from "../wire/types";
@@ -22,7 +22,8 @@ type Shown = Item | Group;
 /** Consecutive reads and searches are one line. */
 function grouped(items: Item[]): Shown[] {
   const shown: Shown[] = [];
-  for (const item of items) {
+  for (const [at, item] of items.entries()) {
+    if (item.kind === "gone" && items[at + 1]?.kind === "error") continue; // the prompt that failed tells of it
     const isFolded = item.kind === "tool" && FOLDED.includes(item.tool) && item.question === null && item.status === "completed";
     const last = shown.at(-1);
     if (isFolded && last?.kind === "group") {
@@ -161,15 +162,9 @@ class Entry extends Component<EntryProps> {
       case "end":
         return <EndEntry item={item} conversation={conversation} onReview={onReview} />;
       case "error":
-        return <article class="note-card err"><header><Icon name="cross" /><span>The prompt failed</span><span class="grow" /><span class="badge err">{item.code}</span></header><p>{plain(item.message)}</p>{item.data !== null && <Raw value={item.data} />}</article>;
+        return <ErrorEntry item={item} items={conversation.items} />;
       case "gone":
-        return (
-          <article class="note-card err">
-            <header><Icon name="alert" /><span>The agent stopped: {plain(item.reason)}</span></header>
-            <p>The conversation is kept. The next prompt starts the agent again, in the same session.</p>
-            {item.stderr !== "" && <details class="fold inset"><summary><Icon name="chevron" size={12} class="chev" />Its last lines</summary><pre class="raw">{item.stderr}</pre></details>}
-          </article>
-        );
+        return <GoneEntry item={item} />;
       case "unknown":
         return <article class="note-card unknown"><header><Icon name="code" /><span class="mono">{plain(item.name)}</span><span class="grow" /><span class="badge line">not known to v1</span></header><Raw value={item.raw} /></article>;
       case "notice":
@@ -201,10 +196,11 @@ function Mentions({ text }: { text: string }) {
 function Thought({ item }: { item: TextItem }) {
   const [open, setOpen] = useState(false);
   const now = useNow(500, !item.done);
-  const took = duration((item.done ? item.until : now) - item.at);
+  const ms = (item.done ? item.until : now) - item.at;
+  const took = ms < 95 ? "" : ` for ${duration(ms)}`;
   return (
     <details class="fold thought" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary><Icon name="chevron" size={12} class="chev" /><span>{item.done ? `Thought for ${took}` : `Thinking for ${took}`}</span></summary>
+      <summary><Icon name="chevron" size={12} class="chev" /><span>{item.done ? "Thought" : "Thinking"}{took}</span></summary>
       {open && <div class="thought-text prose"><Markdown text={item.text} done={item.done} /></div>}
     </details>
   );
@@ -227,6 +223,42 @@ function GroupEntry({ group, conversation, cwd }: { group: Group; conversation: 
       </summary>
       {open && <div class="group-list">{group.calls.map((call) => <ToolCard key={call.key} call={call} version={call.version} cwd={cwd} terminals={conversation.terminals} compact />)}</div>}
     </details>
+  );
+}
+
+type GoneItem = Extract<Item, { kind: "gone" }>;
+type ErrorItem = Extract<Item, { kind: "error" }>;
+
+/** Programs are named without their directories. */
+export const causeOf = (reason: string): string => plain(reason).replace(/^the agent is gone: /, "").replace(/(^|\s)\/\S*\/(?=\S)/g, "$1").replace(/SIGKILL$/, "SIGKILL (was memory short?)");
+
+function GoneEntry({ item, children }: { item: GoneItem; children?: ComponentChildren }) {
+  return (
+    <article class="note-card err">
+      <header><Icon name="alert" /><span>The agent stopped: {causeOf(item.reason)}</span></header>
+      <p>The conversation is kept. The next prompt starts the agent again, in the same session.</p>
+      {item.stderr !== "" && <details class="fold inset"><summary><Icon name="chevron" size={12} class="chev" />Its last lines</summary><pre class="raw" tabIndex={0}>{item.stderr}</pre></details>}
+      {children}
+    </article>
+  );
+}
+
+/** A prompt that failed, and why: if the agent died of it, that is said once. */
+function ErrorEntry({ item, items }: { item: ErrorItem; items: Item[] }) {
+  const at = items.indexOf(item);
+  const asked = items.slice(0, at).findLast((one) => one.kind === "prompt");
+  const again = asked?.kind === "prompt" && may("prompt") && (
+    <footer><button type="button" class="btn small" onClick={() => void prompt(asked.blocks.map((one) => one.raw))}><Icon name="retry" size={14} />Send it again</button></footer>
+  );
+  const before = items[at - 1];
+  if (before?.kind === "gone") return <GoneEntry item={before}>{again}</GoneEntry>;
+  return (
+    <article class="note-card err">
+      <header><Icon name="cross" /><span>The prompt failed</span><span class="grow" /><span class="badge err">{item.code}</span></header>
+      <p>{plain(item.message)}{typeof item.data === "string" && `: ${plain(item.data)}`}</p>
+      {item.data !== null && typeof item.data !== "string" && <Raw value={item.data} />}
+      {again}
+    </article>
   );
 }
 

@@ -57,7 +57,7 @@ function Card({ call, cwd, terminals, compact = false }: Props) {
   const [opened, setOpened] = useState<boolean | null>(null);
   const [raw, setRaw] = useState(false);
   const [sides, setSides] = useState(false);
-  const bySelf = isCard && call.status !== "pending" && (diffs.length > 0 || commands.some((one) => one.output !== ""));
+  const bySelf = isCard && call.status !== "pending" && (diffs.length > 0 || commands.some((one) => one.output !== "") || (others.length > 0 && (call.tool === "execute" || call.status === "failed")));
   const open = opened ?? bySelf;
   const location = call.locations[0];
   const where = location === undefined ? "" : shortPath(asText(location.path), cwd) + (asNumber(location.line) === null ? "" : `:${String(location.line)}`);

@@ -27,7 +27,7 @@ export type Link =
   | { state: "starting" }
   | { state: "login"; why: string }
   | { state: "live" }
-  | { state: "lost"; why: string; again: number }
+  | { state: "lost"; why: string; again: number; stderr: string }
   | { state: "over"; why: string };
 
 type Waiting = { done: (result: Json) => void; failed: (error: Error) => void };
@@ -39,6 +39,9 @@ export interface Passed {
   text: string;
   message: Obj;
 }
+
+/** The server answers, and says why it does not let the page in. */
+class Unwilling extends Error {}
 
 export class Connection {
   readonly link = signal<Link>({ state: "starting" });
@@ -121,7 +124,7 @@ export class Connection {
     if (this.#attempting) return;
     this.#attempting = true;
     clearTimeout(this.#timer);
-    void this.#attempt().catch((error: unknown) => this.#lost(error instanceof Error ? error.message : "the server cannot be reached"));
+    void this.#attempt().catch((error: unknown) => this.#lost(error instanceof Unwilling ? error.message : `Nothing answers at ${location.host}: is acpella still running there?`));
   }
 
   async #attempt(): Promise<void> {
@@ -139,7 +142,7 @@ export class Connection {
       this.link.value = { state: "login", why: answer.status === 401 ? "The token does not count here, or not any more." : (await answer.text()).trim() };
       return;
     }
-    if (!answer.ok) throw new Error((await answer.text()).trim() || `the server said ${answer.status}`);
+    if (!answer.ok) throw new Unwilling((await answer.text()).trim() || `the server said ${answer.status}`);
     const ticket = asText(asObj(await answer.json()).ticket);
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(`${scheme}//${location.host}/acp`, ["acpella.page", `acpella.ticket.${ticket}`]);
@@ -173,8 +176,9 @@ export class Connection {
       this.onReady();
     } catch (error) {
       if (error instanceof WireError) {
-        this.link.value = { state: "lost", why: error.message, again: now() + this.#delay };
+        socket.onclose = null;
         socket.close();
+        this.#lost(error.message, asText(asObj(error.data).stderr));
       }
     }
   }
@@ -193,13 +197,15 @@ export class Connection {
       cwd: asText(mine.cwd),
       inspector: mine.inspector === true,
       switches: asList(mine.switches) as unknown as Switch[],
+      others: asList(mine.others) as unknown as Welcome["others"],
+      keys: asList(mine.keys) as string[],
     };
     setHome(asText(mine.home));
     const time = asNumber(mine.now);
     if (time !== null) setNow(time);
   }
 
-  #lost(why: string): void {
+  #lost(why: string, stderr = ""): void {
     this.#attempting = false;
     clearTimeout(this.#steady);
     this.#socket = null;
@@ -209,7 +215,7 @@ export class Connection {
     if (this.link.value.state === "login") return;
     const delay = this.#delay * (0.75 + Math.random() / 2);
     this.#delay = Math.min(this.#delay * 2, LONGEST_DELAY);
-    this.link.value = { state: "lost", why, again: now() + delay };
+    this.link.value = { state: "lost", why, again: now() + delay, stderr };
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.connect(), delay);
   }

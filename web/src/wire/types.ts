@@ -46,6 +46,10 @@ export interface Welcome {
   /** Whether the inspector is beside this page, and lets its user in. */
   inspector: boolean;
   switches: Switch[];
+  /** Agents that the same command could start instead. */
+  others: { name: string; state: "settings" | "installed" | "missing" }[];
+  /** Variables of models that have a value. */
+  keys: string[];
 }
 
 /** Something that the client can do, which a person may switch off. */

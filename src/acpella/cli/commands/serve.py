@@ -374,8 +374,8 @@ def _target(words: list[str], cwd: str | None, settings: "ServerSettings") -> An
         if not Path(words[0]).is_file():
             raise ImportError(f"there is no file {words[0]}")
         words = [sys.executable, str(Path(words[0]).absolute())]
-    elif len(words) == 1 and (named := _by_name(words[0])) is not None:
-        return CommandTarget([named.command, *named.args], cwd=cwd, settings=settings, env=named.env)
+    elif len(words) == 1 and (server := _by_name(words[0])) is not None:
+        return CommandTarget([server.command, *server.args], cwd=cwd, settings=settings, env=server.env)
     elif shutil.which(words[0], path=None if os.sep not in words[0] else cwd or ".") is None:
         raise ValueError(f"{words[0]} is not a program that can be started here; check the name or the path")
     return CommandTarget(words, cwd=cwd, settings=settings)
@@ -385,8 +385,8 @@ def _by_name(word: str) -> "AgentServer | None":
     """An agent that was installed from the registry, or is known by name and on the PATH."""
     from acpella.client.names import find_by_name
 
-    named = find_by_name(word)
-    return None if named is None else named.server
+    agent = find_by_name(word)
+    return None if agent is None else agent.server
 
 
 def _built_in() -> Any:

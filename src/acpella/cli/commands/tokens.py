@@ -45,7 +45,7 @@ scopes:
   approve   answer its questions, and choose modes that ask less; includes read
   admin     /metrics, and with serve --inspect the messages of everybody; only if it is named
 
-A running server sees the change within a second or two; what a removed token had opened is closed.
+A running server takes a new token at once, and closes what a removed one had opened within a second or two.
 """
 
 
@@ -193,9 +193,9 @@ def _shown_end(row: dict[str, Any]) -> str:
 def _meant(lines: "list[_Line]", which: str) -> "list[_Line]":
     """The lines of a user, or that of a hash. Raises `ValueError` when there is none, or several hashes."""
     tokens = [(line, line.token) for line in lines if line.token is not None]
-    named = [line for line, token in tokens if token.user == which]
-    if named:
-        return named
+    of_user = [line for line, token in tokens if token.user == which]
+    if of_user:
+        return of_user
     prefix = which.removeprefix("sha256:").lower()
     matches = [line for line, token in tokens if token.sha256.hex().startswith(prefix)]
     if len(prefix) < SHORTEST_PREFIX or not matches:

@@ -8,12 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import exits
+from ..state.agents import BUILT_IN
 from ..terminal.output import say
 
 if TYPE_CHECKING:
+    from acpella.client.settings import ClientSettings
     from acpella.rpc import Channel
+    from acpella.web import OtherAgent
 
 __all__ = ["declare", "run"]
+
+MODEL_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY")
+WELL_KNOWN = ("claude", "codex", "gemini", "opencode")
+MOST_OTHERS = 6
+"""Agents that the page names beside the one that runs: more would be a list to read."""
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -76,9 +84,16 @@ async def _run(arguments: argparse.Namespace, cwd: Path) -> int:
 
     from ..session.own_page import ChannelTarget, serve_own_page
 
-    name, opened, is_remote = _agent(arguments, cwd)
+    name, opened, is_remote, settings = _agent(arguments, cwd)
     records = records_of([name, *arguments.target], "" if is_remote else str(cwd))
-    page = Page(name=name, cwd=str(cwd), writes=arguments.write or not is_remote, records=records)
+    page = Page(
+        name=name,
+        cwd=str(cwd),
+        writes=arguments.write or not is_remote,
+        records=records,
+        others=_others(name, settings),
+        keys=[key for key in MODEL_KEYS if os.environ.get(key)],
+    )
     return await serve_own_page(
         page,
         ChannelTarget(opened),
@@ -89,12 +104,31 @@ async def _run(arguments: argparse.Namespace, cwd: Path) -> int:
     )
 
 
-def _agent(arguments: argparse.Namespace, cwd: Path) -> "tuple[str, Callable[[], Channel], bool]":
-    """The name of the agent, what opens a channel to it, and whether it is on another machine."""
+def _others(name: str, settings: "ClientSettings") -> "list[OtherAgent]":
+    """What could be started instead: agents of the settings, then well-known ones."""
+    from acpella.client.names import find_by_name
+    from acpella.errors import TransportError
+    from acpella.web import OtherAgent
+
+    others = [OtherAgent(other, "settings") for other in settings.agents if other not in (name, BUILT_IN)]
+    for known in WELL_KNOWN:
+        if known == name or known in settings.agents:
+            continue
+        try:
+            others.append(OtherAgent(known, "missing" if find_by_name(known) is None else "installed"))
+        except TransportError:  # what runs it is gone
+            others.append(OtherAgent(known, "missing"))
+    return others[:MOST_OTHERS]
+
+
+def _agent(
+    arguments: argparse.Namespace, cwd: Path
+) -> "tuple[str, Callable[[], Channel], bool, ClientSettings]":
+    """The agent's name, what opens a channel to it, whether it is on another machine, and the settings."""
     from acpella.client.targets import find_endpoint, open_target
 
     from ..session.lookup import find_settings
-    from ..state.agents import default_agent, with_builtin
+    from ..state.agents import command_of, default_agent, need_program, with_builtin
 
     words: list[str] = arguments.target
     agent: str | list[str] | None = arguments.agent
@@ -113,4 +147,7 @@ def _agent(arguments: argparse.Namespace, cwd: Path) -> "tuple[str, Callable[[],
         return open_target(target, settings=settings, cwd=None if remote else cwd, token=bearer)[1]
 
     name, _ = open_target(target, settings=settings, token=bearer)  # says now what is wrong with it
-    return name, opened, remote
+    command, environment = command_of(target, settings)
+    if command and not remote:
+        need_program(command, cwd, path=environment.get("PATH"))
+    return name, opened, remote, settings

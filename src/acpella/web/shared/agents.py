@@ -3,9 +3,12 @@
 import asyncio
 
 from acpella.server.targets import Target
+from acpella.sessions import Cluster
 
-from .host import About, AgentHost
-from .records import SessionRecords
+from .about import About
+from .agent_host import AgentHost
+from .record_notes import RecordNotes
+from .records import SessionRecords, SharedSessionRecord
 from .session import SharedSession
 from .viewer import Viewer
 
@@ -23,11 +26,24 @@ class SharedAgents:
         self._about = about
         self.records: SessionRecords = records
         self._hosts: dict[str, AgentHost] = {}
+        self._notes: RecordNotes | None = None
         self.viewers: set[Viewer] = set()
         """Pages that are open."""
 
+    async def join(self, cluster: Cluster) -> None:
+        """Keep the records together with other nodes. Raises `StoreError`."""
+        self._notes = RecordNotes(cluster, self.records, self._on_record)
+        await self._notes.open()
+
+    async def saved(self) -> None:
+        """Wait until what people decided is known to all nodes. Raises `StoreError`."""
+        if self._notes is not None:
+            await self._notes.saved()
+
     async def close(self) -> None:
         """Let all agents go."""
+        if self._notes is not None:
+            await self._notes.close()
         for host in self._hosts.values():
             await host.close()
 
@@ -71,6 +87,18 @@ class SharedAgents:
             self.host_of(record.owner).session(record.session)
         every = (session for host in self._hosts.values() for session in host.sessions.values())
         return [session for session in every if principal in session.guests]
+
+    def _on_record(self, record: SharedSessionRecord) -> None:
+        """Another node changed what is known of a session: pages that are open here shall see it."""
+        host = self._hosts.get(record.owner)
+        if any(viewer.principal in record.guests for viewer in self.viewers):
+            host = self.host_of(record.owner)
+            host.session(record.session)
+        session = host.sessions.get(record.session) if host is not None else None
+        if session is not None:
+            if record.name or session.is_named:
+                session.title, session.is_named = record.name, bool(record.name)
+            session.let_in(dict(record.guests))
 
     def _on_change(self, session: SharedSession) -> None:
         entry = session.to_entry()

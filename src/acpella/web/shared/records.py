@@ -1,8 +1,8 @@
-"""What people decided about sessions, in a file: whose they are, what they are called, who was invited."""
+"""What people decided about sessions: whose they are, what they are called, who was invited."""
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -39,6 +39,7 @@ class SessionRecords:
     def __init__(self, file: Path | None = None) -> None:
         """Without a file, everything is forgotten when the server ends."""
         self._file = file
+        self._tell: Callable[[SharedSessionRecord | None, SharedSessionRecord], None] | None = None
         self._records: dict[tuple[str, str], SharedSessionRecord] = {}  # the oldest first
         if file is not None and file.exists():
             self._load(file)
@@ -59,6 +60,13 @@ class SessionRecords:
                 b"".join(msgspec.json.encode(one) + b"\n" for one in self._records.values()), whole=True
             )
 
+    def share(self, tell: "Callable[[SharedSessionRecord | None, SharedSessionRecord], None]") -> None:
+        """Begin anew, without the file. Somebody else keeps them, who is told of each change: what was there
+        before, and what is now."""
+        self._file = None
+        self._records.clear()
+        self._tell = tell
+
     def get(self, owner: str, session_id: str) -> SharedSessionRecord | None:
         return self._records.get((owner, session_id))
 
@@ -75,9 +83,16 @@ class SessionRecords:
         return [record for record in self._records.values() if user in record.guests]
 
     def save(self, record: SharedSessionRecord) -> None:
-        if self.get(record.owner, record.session) != record:
+        old = self.get(record.owner, record.session)
+        if old != record:
             self._keep(record)
             self._write(msgspec.json.encode(record) + b"\n")
+            if self._tell is not None:
+                self._tell(old, record)
+
+    def learn(self, record: SharedSessionRecord) -> None:
+        """Somebody else saved it."""
+        self._keep(record)
 
     def made(self, session_id: str) -> None:
         """An agent made a session with this id; what had it before is gone."""

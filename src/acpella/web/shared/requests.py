@@ -14,9 +14,9 @@ from acpella.errors import AcpellaError, InvalidParams, MethodNotFound, RpcError
 from acpella.local.listing import ListedFiles
 from acpella.rpc.relay import Frame
 
+from .agent_host import AgentHost
 from .agents import SharedAgents
 from .clock import now
-from .host import AgentHost
 from .json_values import as_object
 from .session import SharedPrompt, SharedSession
 from .switches import names_of
@@ -150,6 +150,8 @@ class ViewerRequests:
             "now": int(now() * 1000),
             "inspector": about.inspector and self._viewer.is_admin,
             "switches": self._host.switches,
+            "others": about.others if self._viewer.is_admin else (),  # not for guests
+            "keys": about.keys if self._viewer.is_admin else (),
         }
         answer["_meta"] = {**as_object(answer.get("_meta")), "acpella": mine}
         return answer
@@ -221,16 +223,16 @@ class ViewerRequests:
         host, session = self._controlled(invited.session_id)
         if session.owner != self._viewer.principal:
             raise RpcError("only the owner of a session invites others", code=-32003)
-        if invited.role == "nobody":
-            session.guests.pop(invited.user, None)
-            for viewer in [one for one in session.viewers if one.principal == invited.user]:
-                session.leave(viewer)
-        elif invited.role in ("controller", "observer"):
-            session.guests[invited.user] = "controller" if invited.role == "controller" else "observer"
-        else:
+        guests: dict[str, Role] = {
+            user: role for user, role in session.guests.items() if user != invited.user
+        }
+        if invited.role in ("controller", "observer"):
+            guests[invited.user] = "controller" if invited.role == "controller" else "observer"
+        elif invited.role != "nobody":
             raise InvalidParams("role is controller, observer or nobody")
+        session.let_in(guests)
         host.remember(session)
-        session.tell_people()
+        await self._shared.saved()
         return {}
 
     async def _rename(self, frame: Frame) -> object:
@@ -240,6 +242,7 @@ class ViewerRequests:
         session.is_named = bool(session.title)
         host.remember(session)
         session.touch()
+        await self._shared.saved()
         return {}
 
     async def _find_files(self, frame: Frame) -> object:

@@ -139,6 +139,13 @@ class SharedSession:
             viewer.watched.pop(self, None)
             self.tell_people()
 
+    def let_in(self, guests: dict[str, Role]) -> None:
+        """These may come, besides the owner; others who are here have to leave."""
+        self.guests = guests
+        for viewer in [one for one in self.viewers if self.role_of(one.principal) is None]:
+            self.leave(viewer)
+        self.tell_people()
+
     def people(self) -> list[dict[str, Any]]:
         """Everybody who is here, each once."""
         people: dict[str, dict[str, Any]] = {}

@@ -11,28 +11,27 @@ from acpella.errors import AcpellaError, ConnectionClosed
 from acpella.rpc import Channel, ChannelInfo, Receiver
 from acpella.rpc.relay import read_frame
 from acpella.server.access.credentials import SCOPES, Scope
-from acpella.server.targets import RunningAgent, SharedTarget, Target
+from acpella.server.targets import RunningAgent, Target, WrappedTarget
 
+from .about import About
 from .agents import SharedAgents
-from .host import About
 from .records import SessionRecords
 from .requests import ViewerRequests
 from .viewer import Viewer
 
 if TYPE_CHECKING:
-    from acpella.sessions import PostgresStore
+    from acpella.sessions import Cluster
 
 __all__ = ["SharedAgentTarget"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
 
-class SharedAgentTarget:
+class SharedAgentTarget(WrappedTarget):
     """A target around another one. Clients that are not pages do not notice it."""
 
     def __init__(self, target: Target, about: About, records: SessionRecords) -> None:
-        self._target = target
-        self.checks_owners: bool = target.checks_owners
+        super().__init__(target)
         self.agents: SharedAgents = SharedAgents(target, about, records)
 
     def is_shared_with(self, session_id: str, principal: str) -> bool:
@@ -44,19 +43,14 @@ class SharedAgentTarget:
         """Sessions that were made on pages before this server started, each with its user."""
         return [(record.session, record.owner) for record in self.agents.records]
 
-    @property
-    def shared_store(self) -> "PostgresStore | None":
-        """The store of the target, which other nodes may have, too."""
-        return self._target.shared_store if isinstance(self._target, SharedTarget) else None
-
-    async def open(self) -> None:
-        """Open the store. Raises `StoreError`."""
-        if isinstance(self._target, SharedTarget):
-            await self._target.open()
-
     def stays_here(self, greeting: bytes) -> bool:
-        """Pages do: who looks on at which session, and who was invited, is known to this node alone."""
+        """Pages do: who looks on at which session is known to this node alone."""
         return _is_page(greeting)
+
+    async def join(self, cluster: "Cluster") -> None:
+        """Know the names and guests that other nodes know of. Raises `StoreError`."""
+        await self.agents.join(cluster)
+        await super().join(cluster)
 
     async def start(
         self, receiver: Receiver, principal: str, is_detached: Callable[[], bool]
@@ -71,7 +65,7 @@ class SharedAgentTarget:
 
     async def close(self) -> None:
         await self.agents.close()
-        await self._target.close()
+        await super().close()
 
 
 class _PageMark(msgspec.Struct, frozen=True):

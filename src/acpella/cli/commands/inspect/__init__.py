@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acpella.errors import TransportError
+
 from ... import exits
 from ...command_words import split_command
 from ...file_errors import RECORDING, explain
@@ -102,7 +104,7 @@ def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Nam
     options, command = split_command(words)
     if "--" in words and not command:
         parser.error("say which agent to stand before: acpella inspect -- AGENT [ARG...]")
-    arguments = parser.parse_args(options)
+    arguments = parser.parse_args(_joined(options))
     if command and (arguments.what or arguments.view or arguments.html):
         parser.error("either look at a recording, or stand before an agent")
     if arguments.chat and not (command or "://" in (arguments.what or "")):
@@ -111,7 +113,20 @@ def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Nam
         parser.error("--without goes with --chat")
     if arguments.filter and arguments.view != "rows":
         parser.error("--filter goes with --rows")
+    if arguments.json and not arguments.view:
+        parser.error("--json goes with --rows, --stats or --findings")
     return argparse.Namespace(command=command, **vars(arguments))
+
+
+def _joined(options: Sequence[str]) -> list[str]:
+    """With the words of a filter joined to their option: argparse takes `-kind:ntf` for one."""
+    joined: list[str] = []
+    for word in options:
+        if joined and joined[-1] == "--filter":
+            joined[-1] = f"--filter={word} "  # argparse takes a lone `--` for the end of all options
+        else:
+            joined.append(f"{word} " if word.startswith("--filter=") else word)
+    return joined
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -195,6 +210,9 @@ def _shown(serve: Callable[[], int]) -> int:
     except ImportError as error:
         say(f"{error}; the page needs pip install 'acpella[standard]'")
         return exits.NOT_FOUND
+    except TransportError as error:
+        say(str(error))
+        return exits.USAGE
     except (OSError, ValueError) as error:
         say(explain(error, missing=RECORDING))
         return exits.USAGE

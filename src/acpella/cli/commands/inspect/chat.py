@@ -28,6 +28,7 @@ def talk_and_look(arguments: argparse.Namespace) -> int:
     from acpella.web.shared.switches import names_of
 
     from ...session.recorded_program import place_for, started_as
+    from ...state.agents import need_program
     from ...state.paths import private, state
     from .server import show_pages
 
@@ -37,6 +38,8 @@ def talk_and_look(arguments: argparse.Namespace) -> int:
     off = names_of(arguments.without)
     url: str = arguments.what or ""
     command = started_as(arguments.command)
+    if command:
+        need_program(command, cwd)
     path = Path(arguments.output).absolute() if arguments.output else place_for(command or ["remote"])
     switches = [
         *(["--anonymize"] if arguments.anonymize else []),

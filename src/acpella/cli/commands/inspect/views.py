@@ -160,12 +160,16 @@ def _times(path: Path, arguments: argparse.Namespace) -> int:
 
 
 def _findings(path: Path, arguments: argparse.Namespace) -> int:
-
     from acpella.inspector.findings import Findings
+    from acpella.recording import Frame
 
     findings = Findings()
+    messages = 0
     for row, item in _lines(path):
+        messages += isinstance(item, Frame)
         findings.take(row, item)
+    if not messages:
+        raise ValueError(f"{path.name} holds no conversation; {RECORDING}")
     for finding in findings.findings:
         if arguments.json:
             _write_json(finding)

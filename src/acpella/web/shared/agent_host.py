@@ -4,7 +4,6 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -19,13 +18,15 @@ from acpella.rpc.message import write_error
 from acpella.rpc.relay import Frame, Side, read_frame
 from acpella.server.targets import RunningAgent, Target
 
+from .about import About
+from .agent_messages import error_of, read_cancelled, read_info, read_update
 from .json_values import as_object
 from .records import SessionRecords, SharedSessionRecord
 from .services import LocalServices, as_error
 from .session import SharedPrompt, SharedSession
 from .switches import switch_of, switches_of, without
 
-__all__ = ["About", "AgentHost"]
+__all__ = ["AgentHost"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -37,53 +38,12 @@ PEOPLE_ANSWER = frozenset({"session/request_permission", "elicitation/create"})
 
 GONE = "the agent is gone"
 
+LAST_WORDS = 8000
+"""Characters of its stderr that are shown when an agent has ended."""
+
 MAX_SESSIONS = 256
 """Sessions of one agent whose logs are kept. Then the one that was used least recently, and that nobody
 watches, is forgotten; the agent has it still."""
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """What the pages are told of the agent before it has said a word."""
-
-    name: str = ""
-    cwd: str = ""
-    writes: bool = True
-    inspector: bool = False
-    """Whether the inspector is at `/inspect` beside the page."""
-    switches: bool = False
-    """Whether a person may switch off what the client declares to the agent."""
-    off: frozenset[str] = frozenset()
-    """What is switched off at first."""
-
-
-class _Update(msgspec.Struct):
-    session_id: str = msgspec.field(name="sessionId")
-    update: Raw
-
-
-class _TurnNote(msgspec.Struct):
-    running: bool | None = msgspec.field(name="turnRunning", default=None)
-    stop_reason: str = msgspec.field(name="stopReason", default="end_turn")
-
-
-class _InfoMeta(msgspec.Struct):
-    acpella: _TurnNote = msgspec.field(default_factory=_TurnNote)
-
-
-class _Info(msgspec.Struct):
-    kind: str = msgspec.field(name="sessionUpdate", default="")
-    title: str | None = None
-    meta: _InfoMeta = msgspec.field(name="_meta", default_factory=_InfoMeta)
-
-
-class _Cancel(msgspec.Struct):
-    request_id: Raw = msgspec.field(name="requestId")
-
-
-_read_cancel = msgspec.json.Decoder(_Cancel)
-_read_update = msgspec.json.Decoder(_Update)
-_read_info = msgspec.json.Decoder(_Info)
 
 
 class AgentHost:
@@ -141,9 +101,14 @@ class AgentHost:
         try:
             async with asyncio.timeout(INITIALIZE_SECONDS):
                 result = await self.call("initialize", params)
-        except BaseException:
+        except BaseException as error:
             self._agent = None
             await agent.close()
+            if (
+                isinstance(error, RpcError) and error.data is None
+            ):  # its last words say more than its exit code
+                last = agent.channel.about.stderr_tail[-LAST_WORDS:]
+                raise RpcError(error.message, code=error.code, data={"stderr": last}) from error
             raise
         self.initialized = as_object(result)
 
@@ -230,7 +195,7 @@ class AgentHost:
         self._side.call(method, params, settle)
         response = await future
         if response.is_error:
-            raise _error_of(response)
+            raise error_of(response)
         return msgspec.json.decode(response.envelope.result or b"null")
 
     def pass_on(self, frame: Frame, reply: Callable[[Frame], None]) -> None:
@@ -422,9 +387,8 @@ class AgentHost:
             log.debug("the agent wrote a line that is not a message")
 
     def _on_update(self, frame: Frame) -> None:
-        try:
-            notification = _read_update.decode(frame.envelope.params)
-        except msgspec.DecodeError:
+        notification = read_update(frame)
+        if notification is None:
             log.warning("an update of the agent cannot be read")
             return
         session = self.session(notification.session_id)
@@ -435,18 +399,14 @@ class AgentHost:
             and b'"user_message_chunk"' in bytes(notification.update)
         ):
             session.note_turn_elsewhere(running=True)
-        if b'"session_info_update"' in bytes(notification.update):
-            try:
-                info = _read_info.decode(notification.update)
-            except msgspec.DecodeError:
-                return
-            if info.kind != "session_info_update":
-                return
-            if (running := info.meta.acpella.running) is not None:
-                session.note_turn_elsewhere(running=running, stop_reason=info.meta.acpella.stop_reason)
-            if info.title and not session.is_named:
-                session.title = info.title[:500]
-                session.touch()
+        info = read_info(notification.update)
+        if info is None:
+            return
+        if (running := info.meta.acpella.running) is not None:
+            session.note_turn_elsewhere(running=running, stop_reason=info.meta.acpella.stop_reason)
+        if info.title and not session.is_named:
+            session.title = info.title[:500]
+            session.touch()
 
     def _on_request(self, frame: Frame) -> None:
         assert frame.id is not None
@@ -462,9 +422,8 @@ class AgentHost:
 
     def _on_cancel(self, frame: Frame) -> None:
         """The agent asks no more: somebody answered at another node, or the turn is over."""
-        try:
-            request_id = bytes(_read_cancel.decode(frame.envelope.params).request_id)
-        except msgspec.DecodeError:
+        request_id = read_cancelled(frame)
+        if request_id is None:
             return
         for session in self.sessions.values():
             for question in list(session.questions.values()):
@@ -502,16 +461,8 @@ class AgentHost:
             for number in list(session.questions):
                 session.note_answer(session.take_question(number), by=None, result=None)
             if session.is_open and (was_busy or session.viewers):
-                session.note("gone", reason=reason.reason, stderr=agent.channel.about.stderr_tail[-8000:])
+                session.note(
+                    "gone", reason=reason.reason, stderr=agent.channel.about.stderr_tail[-LAST_WORDS:]
+                )
             session.is_open = False
         self._side.fail(RpcError(f"the agent is gone: {reason.reason}", code=-32603))
-
-
-def _error_of(response: Frame) -> RpcError:
-    try:
-        error = msgspec.json.decode(response.envelope.error)
-        return RpcError(
-            str(error.get("message", "")), code=int(error.get("code", -32603)), data=error.get("data")
-        )
-    except (msgspec.DecodeError, AttributeError, TypeError, ValueError):
-        return RpcError("the agent answered with an error that cannot be read", code=-32603)
