@@ -1,5 +1,6 @@
 """Real peers as subprocesses: where they are, and how they are started."""
 
+import asyncio
 import importlib.util
 import json
 import os
@@ -54,6 +55,39 @@ def peer(name: str) -> list[str]:
         return [str(NEXT), str(path)]
     pytest.importorskip("acp", reason="the official Python SDK is not installed; `make unit` installs it")
     return [sys.executable, str(path)]
+
+
+async def run_client(client: str, url: str, where: Path, *steps: dict[str, Any]) -> Events:
+    """Run an official client through steps at a server; gives what it saw."""
+    process = await asyncio.create_subprocess_exec(
+        *peer(client),
+        json.dumps(steps),
+        url,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=where,
+        env={**os.environ, "HOME": str(where)},
+    )
+    try:
+        async with asyncio.timeout(60):
+            out, err = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode == 0, f"{out.decode()}\n{err.decode()}"
+    return [json.loads(line) for line in out.decode().splitlines()]
+
+
+def pieces(events: Events) -> list[str]:
+    """The texts of the agent's messages, as they came."""
+    updates = [event["update"] for event in events if event["event"] == "update"]
+    return [u["content"]["text"] for u in updates if u["sessionUpdate"] == "agent_message_chunk"]
+
+
+def said(events: Events) -> str:
+    """The text of the agent's messages."""
+    return "".join(pieces(events))
 
 
 @pytest.fixture(params=["client_official.py", "client_official.py:next", "client_typescript.mjs"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adapters import frameworks
-from conftest import Drive
+from interop.conftest import Drive
 
 TESTS = Path(__file__).parents[1]
 

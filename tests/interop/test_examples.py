@@ -8,19 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from conftest import NODE_MODULES, ROOT, Drive, Events, node
+from interop.conftest import NODE_MODULES, ROOT, Drive, Events, node, said
 
 EXAMPLES = ROOT / "examples"
 
 
 def example(name: str) -> list[str]:
     return [sys.executable, str(EXAMPLES / name)]
-
-
-def said(events: Events) -> str:
-    """The text of the agent's messages."""
-    updates = [event["update"] for event in events if event["event"] == "update"]
-    return "".join(u["content"]["text"] for u in updates if u["sessionUpdate"] == "agent_message_chunk")
 
 
 def kinds(events: Events) -> list[str]:

@@ -1,51 +1,18 @@
 """The official clients against our server, over HTTP and WebSocket (FEATURES E2)."""
 
 import asyncio
-import json
-import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from acpella.sessions import SqliteStore
-from interop.conftest import Events, peer
+from interop.conftest import Events, peer, pieces, run_client, said
 from server.serving import Talker, serving, ws_url
 
 pytestmark = pytest.mark.anyio
 
 CLIENTS = ["client_official.py", "client_official.py:next", "client_typescript.mjs"]
 TRANSPORTS = ["http", "websocket"]
-
-
-async def drive(client: str, url: str, where: Path, *steps: dict[str, Any]) -> Events:
-    """Run an official client through steps; gives what it saw."""
-    process = await asyncio.create_subprocess_exec(
-        *peer(client),
-        json.dumps(steps),
-        url,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        cwd=where,
-        env={**os.environ, "HOME": str(where)},
-    )
-    try:
-        async with asyncio.timeout(40):
-            out, err = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    assert process.returncode == 0, f"{out.decode()}\n{err.decode()}"
-    return [json.loads(line) for line in out.decode().splitlines()]
-
-
-def said(events: Events) -> list[str]:
-    return [
-        event["update"]["content"]["text"]
-        for event in events
-        if event["event"] == "update" and event["update"]["sessionUpdate"] == "agent_message_chunk"
-    ]
 
 
 def kinds(events: Events) -> list[str]:
@@ -59,7 +26,7 @@ async def test_a_whole_conversation(client: str, transport: str, tmp_path: Path)
     talker = Talker(SqliteStore(tmp_path / "sessions.db"))
     async with serving(talker) as server:
         url = server.url if transport == "http" else ws_url(server)
-        events = await drive(
+        events = await run_client(
             client,
             url,
             tmp_path,
@@ -88,7 +55,7 @@ async def test_a_whole_conversation(client: str, transport: str, tmp_path: Path)
         "cancelled",
         "end_turn",
     ]
-    heard = "".join(said(events))
+    heard = said(events)
     first = "".join(f"<{n}>" for n in range(20)) + "yes" + "waiting"
     assert heard == first + first + "<0><1><2>"  # live, replayed, live
 
@@ -101,7 +68,7 @@ async def test_a_hosted_agent_of_the_other_sdk(client: str, transport: str, tmp_
     (tmp_path / "note.txt").write_text("what the file says")
     async with serving(agent) as server:
         url = server.url if transport == "http" else ws_url(server)
-        events = await drive(
+        events = await run_client(
             client,
             url,
             tmp_path,
@@ -111,7 +78,7 @@ async def test_a_hosted_agent_of_the_other_sdk(client: str, transport: str, tmp_
             {"do": "prompt", "text": "ask may I"},
             {"do": "prompt", "text": "wait", "cancel_on": "waiting"},
         )
-    assert said(events) == ["one", "two", "three", "what the file says", "selected", "waiting"]
+    assert pieces(events) == ["one", "two", "three", "what the file says", "selected", "waiting"]
     stops = [event["reason"] for event in events if event["event"] == "stop"]
     assert stops == ["end_turn", "end_turn", "end_turn", "cancelled"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from acpella.recording import Damaged, Event, read
-from conftest import ROOT, Drive, Events
+from interop.conftest import ROOT, Drive, Events
 
 ACPELLA = [sys.executable, "-m", "acpella"]
 

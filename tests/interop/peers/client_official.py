@@ -1,7 +1,7 @@
 """Drives any agent with the official Python SDK: `client_official.py STEPS COMMAND…`; tells what it saw.
 
 COMMAND may be a URL. STEPS is a JSON list of {"do": "new" | "load" | "list" | "mode" | "prompt" | "again",
-…}, where "again" is a new connection; events come as JSON lines.
+…}, where "again" is a new connection, and "until" of a load is text to wait for; events come as JSON lines.
 """
 
 import asyncio
@@ -29,6 +29,8 @@ class Client(acp.Client):
 
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
         tell(event="update", update=update.model_dump(mode="json", by_alias=True, exclude_none=True))
+        if UNTIL and UNTIL in update.model_dump_json():
+            ARRIVED.set()
         if CANCEL_ON and CANCEL_ON in update.model_dump_json():
             await CONNECTION.cancel(session_id=session_id)
 
@@ -80,7 +82,7 @@ async def main(steps: list[dict[str, Any]], command: list[str]) -> None:
 
 
 async def converse(session_id: str, steps: list[dict[str, Any]], command: list[str]) -> Any:
-    global CONNECTION, CANCEL_ON, ANSWER
+    global CONNECTION, CANCEL_ON, ANSWER, UNTIL
     async with connected(command) as connection:
         CONNECTION = connection
         offers = ClientCapabilities(fs=FileSystemCapabilities(read_text_file=True, write_text_file=True))
@@ -88,7 +90,8 @@ async def converse(session_id: str, steps: list[dict[str, Any]], command: list[s
         tell(event="initialized", **hello.model_dump(mode="json", by_alias=True, exclude_none=True))
         for number, step in enumerate(steps, 1):
             CANCEL_ON, ANSWER = step.get("cancel_on", ""), step.get("answer", "allow_once")
-            cwd = step.get("cwd", os.getcwd())
+            cwd, UNTIL = step.get("cwd", os.getcwd()), step.get("until", "")
+            ARRIVED.clear()
             match step["do"]:
                 case "new":
                     made = await connection.new_session(cwd=cwd, mcp_servers=[])
@@ -97,6 +100,8 @@ async def converse(session_id: str, steps: list[dict[str, Any]], command: list[s
                 case "load":
                     await connection.load_session(cwd=cwd, session_id=session_id, mcp_servers=[])
                     tell(event="loaded")
+                    if UNTIL:
+                        await ARRIVED.wait()
                 case "list":
                     listed = await connection.list_sessions(cwd=cwd)
                     tell(event="list", ids=[one.session_id for one in listed.sessions])
@@ -114,6 +119,8 @@ async def converse(session_id: str, steps: list[dict[str, Any]], command: list[s
 
 CONNECTION: Any = None
 CANCEL_ON = ""
+UNTIL = ""
+ARRIVED = asyncio.Event()
 ANSWER = "allow_once"
 
 if __name__ == "__main__":

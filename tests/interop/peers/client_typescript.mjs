@@ -12,8 +12,13 @@ let agent;
 
 const tell = (event) => console.log(JSON.stringify(event));
 
+// Over HTTP, the answer to a load comes on another stream than its updates, and may be there first.
+let awaited = { text: "", arrived: () => {} };
+const arrival = (text) => text && new Promise((arrived) => (awaited = { text, arrived }));
+
 async function onUpdate({ params }) {
   tell({ event: "update", update: params.update });
+  if (awaited.text && JSON.stringify(params.update).includes(awaited.text)) awaited.arrived();
   if (cancelOn && JSON.stringify(params.update).includes(cancelOn)) {
     await agent.notify(methods.agent.session.cancel, { sessionId: params.sessionId });
   }
@@ -84,8 +89,10 @@ for (const step of steps) {
     sessionId = made.sessionId;
     tell({ event: "new", ...made });
   } else if (step.do === "load") {
+    const updates = arrival(step.until);
     await agent.request(methods.agent.session.load, { cwd, sessionId, mcpServers: [] });
     tell({ event: "loaded" });
+    await updates;
   } else if (step.do === "list") {
     const listed = await agent.request(methods.agent.session.list, { cwd });
     tell({ event: "list", ids: listed.sessions.map((one) => one.sessionId) });
