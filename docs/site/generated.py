@@ -241,8 +241,8 @@ peer has to advertise before the other may call the method.
 
 
 def _type(value: Any) -> str:
-    name = getattr(value, "__name__", None)
-    return f"`{name}`" if name and name != "NoneType" else ""
+    """A class by its name; a union has none on some Pythons and `Union` on others."""
+    return f"`{value.__name__}`" if isinstance(value, type) and value is not type(None) else ""
 
 
 def python_module(name: str) -> str:

@@ -44,3 +44,18 @@ def test_lines_of_prose_are_short(page: Path) -> None:
 
 def text_of(page: Path) -> str:
     return page.read_text(encoding="utf-8")
+
+
+def test_each_rule_of_the_registry_names_tests_that_exist() -> None:
+    rows = [
+        line for line in text_of(ROOT / "docs/reference/registry-rules.md").splitlines() if "**G-" in line
+    ]
+    named = [re.findall(r"`(\w+)`, `(test_\w+)`", row) for row in rows]
+    assert all(named) and len(rows) == len({row.split("**")[1] for row in rows})
+    missing = [
+        function
+        for tests in named
+        for module, function in tests
+        if f"def {function}(" not in text_of(ROOT / f"tests/registry/test_registry_{module}.py")
+    ]
+    assert missing == []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).parents[3] / ".ci" / "system-packages"
-PROGRAMS = ("git", "openssl", "bwrap", "rg", "tmux", "zsh", "fish", "unshare", "chromium")
+PROGRAMS = ("git", "openssl", "curl", "bwrap", "rg", "tmux", "zsh", "fish", "unshare", "chromium")
 
 
 class Machine:
@@ -107,7 +107,7 @@ def test_what_cannot_be_installed_is_named_with_what_needs_it(
     said = machine.run()
     assert why in said and machine.installed() == []
     assert "bubblewrap (`bwrap`): the sandbox of the built-in agent" in said
-    assert "to run them: apt-get install git openssl bubblewrap" in said
+    assert "to run them: apt-get install git openssl curl bubblewrap" in said
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the script is for Unix")
