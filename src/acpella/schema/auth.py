@@ -34,6 +34,7 @@ class AuthCapabilities(Wire, frozen=True, kw_only=True):
     """How the client can help to log in."""
 
     terminal: bool = False
+    """True if the client can run the agent's program in a terminal, where the user logs in."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -53,7 +54,9 @@ class AgentAuthCapabilities(Wire, frozen=True, kw_only=True):
     """What the agent offers beyond `authenticate`."""
 
     logout: LogoutCapabilities | None = None
+    """An object here, even `{}`, means that the agent answers `logout`."""
     status: AuthStatusCapabilities | None = None
+    """An object here, even `{}`, means that the agent answers `auth/status` (unstable)."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -61,8 +64,11 @@ class AuthMethodAgent(Wire, frozen=True, kw_only=True):
     """A way to log in that the agent handles by itself."""
 
     id: AuthMethodId
+    """The agent's id for this way to log in; `authenticate` names it."""
     name: str
+    """What the user sees when choosing between the ways to log in."""
     description: str | None = None
+    """More about this way to log in, to show beside its name."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -70,10 +76,15 @@ class AuthMethodTerminal(Wire, frozen=True, kw_only=True, tag_field="type", tag=
     """A way to log in by running the agent's program in a terminal, with more arguments and variables."""
 
     id: AuthMethodId
+    """The agent's id for this way to log in; it is never sent to `authenticate`."""
     name: str
+    """What the user sees when choosing between the ways to log in."""
     description: str | None = None
+    """More about this way to log in, to show beside its name."""
     args: NullAsEmpty[list[str]] = []
+    """The arguments to add to the agent's usual command line, so that it logs in."""
     env: NullAsEmpty[dict[str, str]] = {}
+    """The variables to set for the login; they win over those that the agent is usually started with."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -81,9 +92,13 @@ class AuthEnvVar(Wire, frozen=True, kw_only=True):
     """A variable that a login needs (legacy)."""
 
     name: str
+    """What the variable is called in the environment, such as `OPENAI_API_KEY`."""
     label: str | None = None
+    """What to call the variable when the user is asked for it. Absent means its name."""
     secret: bool = True
+    """False if the value may be seen while it is typed. Absent means that it is secret."""
     optional: bool = False
+    """True if the login also works without this variable."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -91,10 +106,15 @@ class AuthMethodEnvVar(Wire, frozen=True, kw_only=True, tag_field="type", tag="e
     """A way to log in by starting the agent with variables set (legacy)."""
 
     id: AuthMethodId
+    """The agent's id for this way to log in."""
     name: str
+    """What the user sees when choosing between the ways to log in."""
     vars: Lenient[list[AuthEnvVar]]
+    """The variables that the client sets when it starts the agent again."""
     description: str | None = None
+    """More about this way to log in, to show beside its name."""
     link: str | None = None
+    """The address of a page where the user gets the key or token."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -115,6 +135,7 @@ class AuthenticateRequest(Wire, frozen=True, kw_only=True):
     """Log in one of the advertised ways."""
 
     method_id: AuthMethodId
+    """The way to log in, by its id from the answer to `initialize`."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -140,10 +161,15 @@ class AuthAccount(Wire, frozen=True, kw_only=True):
     """An account, for display only (unstable)."""
 
     label: str
+    """What to call the account when nothing else of it is shown, such as the name of a subscription."""
     active: bool | None = None
+    """Whether the agent uses this account now; several may be in use. Absent means that it does not say."""
     name: str | None = None
+    """The name of the person, as the account shows it."""
     email: str | None = None
+    """The email address of the person."""
     organization: str | None = None
+    """The organization, team or workspace that the account is used for."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -157,7 +183,9 @@ class AuthStatusResponse(Wire, frozen=True, kw_only=True):
     """Whether someone is logged in, and who (unstable)."""
 
     state: AuthState
+    """Whether a session can start without a login. A value that a client does not know means `unknown`."""
     accounts: list[AuthAccount] = []
+    """The accounts that the agent can use. They are for display only, never to identify anybody."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -165,5 +193,7 @@ class AuthStatusUpdateNotification(Wire, frozen=True, kw_only=True):
     """Someone logged in or out (unstable)."""
 
     state: AuthState
+    """Whether a session can start without a login. A value that a client does not know means `unknown`."""
     accounts: list[AuthAccount] = []
+    """The accounts that the agent can use now. They are for display only."""
     meta: Meta | None = field(default=None, name="_meta")

@@ -40,8 +40,11 @@ class SessionMode(Wire, frozen=True, kw_only=True):
     """A way of working that the agent offers."""
 
     id: SessionModeId
+    """The agent's id for the mode; `session/set_mode` names it."""
     name: str
+    """What the user sees when choosing a mode."""
     description: str | None = None
+    """What the agent does differently in this mode, for the user."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -49,7 +52,9 @@ class SessionModeState(Wire, frozen=True, kw_only=True):
     """The modes of a session and the one in use."""
 
     current_mode_id: SessionModeId
+    """The mode that the session works in now."""
     available_modes: Lenient[list[SessionMode]]
+    """Every mode that the session can work in."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -59,6 +64,7 @@ class CurrentModeUpdate(
     """The session works in another mode now."""
 
     current_mode_id: SessionModeId
+    """The mode that the session works in from now on."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -66,7 +72,9 @@ class SetSessionModeRequest(Wire, frozen=True, kw_only=True):
     """Change a session's mode."""
 
     session_id: SessionId
+    """The session whose mode should change."""
     mode_id: SessionModeId
+    """The mode to work in, by its id from the session's list of modes."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -80,8 +88,11 @@ class SessionConfigSelectOption(Wire, frozen=True, kw_only=True):
     """One value to select."""
 
     value: SessionConfigValueId
+    """The agent's id for this value; `session/set_config_option` names it."""
     name: str
+    """What the user sees when choosing a value."""
     description: str | None = None
+    """More about this value, to show beside its name."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -89,8 +100,11 @@ class SessionConfigSelectGroup(Wire, frozen=True, kw_only=True):
     """Values that are shown together under a heading."""
 
     group: SessionConfigGroupId
+    """The agent's id for this group of values."""
     name: str
+    """The heading above the values of this group."""
     options: Lenient[list[SessionConfigSelectOption]]
+    """The values under this heading, in the order to show them."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -108,11 +122,17 @@ class SessionConfigSelect(Wire, frozen=True, kw_only=True, tag_field="type", tag
     """A setting with a list of values."""
 
     id: SessionConfigId
+    """The agent's id for the setting; `session/set_config_option` names it."""
     name: str
+    """What to call the setting when it is shown."""
     current_value: SessionConfigValueId
+    """The id of the value that is chosen now."""
     options: SessionConfigSelectOptions
+    """The values to choose from, or groups of them, in the order to show them."""
     description: str | None = None
+    """More about the setting, to show beside its name."""
     category: SessionConfigOptionCategory | None = None
+    """What the setting is about, so that a client can choose its place or icon; it changes nothing else."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -120,10 +140,15 @@ class SessionConfigBoolean(Wire, frozen=True, kw_only=True, tag_field="type", ta
     """A setting that is on or off."""
 
     id: SessionConfigId
+    """The agent's id for the setting; `session/set_config_option` names it."""
     name: str
+    """What to call the setting when it is shown."""
     current_value: bool
+    """Whether the setting is on now."""
     description: str | None = None
+    """More about the setting, to show beside its name."""
     category: SessionConfigOptionCategory | None = None
+    """What the setting is about, so that a client can choose its place or icon; it changes nothing else."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -136,6 +161,7 @@ class ConfigOptionUpdate(
     """All settings with their values; they replace those before."""
 
     config_options: Lenient[list[SessionConfigOption]]
+    """Every setting of the session, also those that did not change."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -143,9 +169,13 @@ class SetSessionConfigOptionRequest(Wire, frozen=True, kw_only=True):
     """Change a setting: a value's id, or True or False for a boolean one."""
 
     session_id: SessionId
+    """The session whose setting should change."""
     config_id: SessionConfigId
+    """The setting to change, by its id from the session's list of settings."""
     value: SessionConfigValueId | bool
+    """The id of the value to choose, or true or false for a setting that is on or off."""
     type: Strict[Literal["boolean"] | str | None] = None
+    """`boolean` if the value is true or false. Absent means that it is the id of a value."""
     meta: Meta | None = field(default=None, name="_meta")
 
     def __post_init__(self) -> None:
@@ -159,4 +189,5 @@ class SetSessionConfigOptionResponse(Wire, frozen=True, kw_only=True):
     """All settings with their values after the change."""
 
     config_options: Lenient[list[SessionConfigOption]]
+    """Every setting of the session, as one change may cause others."""
     meta: Meta | None = field(default=None, name="_meta")

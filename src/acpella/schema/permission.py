@@ -25,8 +25,11 @@ class PermissionOption(Wire, frozen=True, kw_only=True):
     """One answer the user may give."""
 
     option_id: PermissionOptionId
+    """The agent's id for this answer; the client sends it back if the user chooses it."""
     name: str
+    """What the user sees on the button."""
     kind: PermissionOptionKind
+    """Whether this allows or rejects the call, and whether only once or from now on."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -34,8 +37,11 @@ class RequestPermissionRequest(Wire, frozen=True, kw_only=True):
     """Ask whether a tool call may run; `tool_call` also updates what was reported of it."""
 
     session_id: SessionId
+    """The session whose tool call waits for the answer."""
     tool_call: ToolCallUpdate
+    """What the agent wants to do, for the user to judge."""
     options: list[PermissionOption]
+    """The answers that the user can choose from."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -43,6 +49,7 @@ class SelectedPermissionOutcome(Wire, frozen=True, kw_only=True, tag_field="outc
     """The user chose an option."""
 
     option_id: PermissionOptionId
+    """The answer that was chosen, by the id that the agent gave it."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -57,4 +64,5 @@ class RequestPermissionResponse(Wire, frozen=True, kw_only=True):
     """What the user decided."""
 
     outcome: RequestPermissionOutcome
+    """Which answer was chosen, or that the turn was cancelled first."""
     meta: Meta | None = field(default=None, name="_meta")

@@ -15,7 +15,9 @@ class PromptRequest(Wire, frozen=True, kw_only=True):
     """Give the agent something to do; it answers when the turn is over."""
 
     session_id: SessionId
+    """The session that the prompt belongs to."""
     prompt: list[ContentBlock]
+    """What the user says. Text and links always work; the rest only if the agent advertises it."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -23,11 +25,17 @@ class Usage(Wire, frozen=True, kw_only=True):
     """Tokens spent (unstable)."""
 
     total_tokens: U64
+    """How many tokens were spent, of all kinds together."""
     input_tokens: U64
+    """How many tokens the model read."""
     output_tokens: U64
+    """How many tokens the model wrote."""
     thought_tokens: U64 | None = None
+    """How many tokens the model spent on thinking. Absent means that the agent does not say."""
     cached_read_tokens: U64 | None = None
+    """How many tokens came from the model's cache. Absent means that the agent does not say."""
     cached_write_tokens: U64 | None = None
+    """How many tokens were put into the model's cache. Absent means that the agent does not say."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -35,7 +43,9 @@ class PromptResponse(Wire, frozen=True, kw_only=True):
     """The turn is over."""
 
     stop_reason: StopReason | str  # closed in v1, but a reason we do not know must not fail the turn
+    """Why the turn ended: the agent was done, reached a limit, refused, or was cancelled."""
     usage: Usage | None = None
+    """The tokens that were spent (unstable). Absent means that the agent does not say."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -43,4 +53,5 @@ class CancelNotification(Wire, frozen=True, kw_only=True):
     """End the turn; its prompt is still answered."""
 
     session_id: SessionId
+    """The session whose turn should end."""
     meta: Meta | None = field(default=None, name="_meta")

@@ -47,12 +47,16 @@ class Error(Wire, frozen=True, kw_only=True):
     """Why a request failed."""
 
     code: I32
+    """The kind of failure as a number, such as -32601 for a method that the peer does not have."""
     message: str
+    """What went wrong, in one short sentence."""
     data: Any = UNSET
+    """More about the failure, in whatever form the sender likes."""
 
 
 class CancelRequestNotification(Wire, frozen=True, kw_only=True):
     """The sender no longer needs the answer to one of its requests."""
 
     request_id: RequestId
+    """The request to give up, by the id that its sender gave it."""
     meta: Meta | None = field(default=None, name="_meta")

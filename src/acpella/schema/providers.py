@@ -32,7 +32,9 @@ class ProviderCurrentConfig(Wire, frozen=True, kw_only=True):
     """How a provider is reached now."""
 
     api_type: LlmProtocol
+    """Which API the agent speaks with the provider, such as `anthropic` or `openai`."""
     base_url: str
+    """The address that requests to the provider start with."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -40,9 +42,13 @@ class ProviderInfo(Wire, frozen=True, kw_only=True):
     """A provider that can be configured; without `current` it is disabled."""
 
     provider_id: ProviderId
+    """The agent's id for the provider, such as `main`."""
     supported: Lenient[list[LlmProtocol]]
+    """The APIs that the client can choose from for this provider."""
     required: bool
+    """True if the agent cannot do without this provider, so that it must not be disabled."""
     current: Strict[ProviderCurrentConfig | None] = None
+    """How the provider is reached now, without secrets. Absent means that it is disabled."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -56,6 +62,7 @@ class ListProvidersResponse(Wire, frozen=True, kw_only=True):
     """All providers."""
 
     providers: list[ProviderInfo]
+    """Every provider that the client can configure, also those that are disabled."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -63,9 +70,13 @@ class SetProviderRequest(Wire, frozen=True, kw_only=True):
     """Replace a provider's whole configuration."""
 
     provider_id: ProviderId
+    """The provider to configure, by the id that the agent gave it."""
     api_type: LlmProtocol
+    """Which API the agent should speak with the provider; it has to be one that is supported."""
     base_url: str
+    """The address that requests to the provider should start with."""
     headers: Strict[dict[str, str]] = {}
+    """The headers to send with each request; they often hold secrets. Absent means none at all."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -79,6 +90,7 @@ class DisableProviderRequest(Wire, frozen=True, kw_only=True):
     """Stop using a provider."""
 
     provider_id: ProviderId
+    """The provider to stop using; it may not be a required one."""
     meta: Meta | None = field(default=None, name="_meta")
 
 

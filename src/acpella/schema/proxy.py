@@ -24,7 +24,9 @@ class ProxySuccessorRequest(Wire, frozen=True, kw_only=True):
     """A request that goes to the next component, or comes from it."""
 
     method: str
+    """The method of the request that is passed on."""
     params: Strict[Any] = UNSET
+    """The params of the request that is passed on, unchanged. Absent means that it has none."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -32,5 +34,7 @@ class ProxySuccessorNotification(Wire, frozen=True, kw_only=True):
     """A notification that goes to the next component, or comes from it."""
 
     method: str
+    """The method of the notification that is passed on."""
     params: Strict[Any] = UNSET
+    """The params of the notification that is passed on, unchanged. Absent means that it has none."""
     meta: Meta | None = field(default=None, name="_meta")

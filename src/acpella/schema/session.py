@@ -48,7 +48,9 @@ class SystemPrompt(Wire, frozen=True, kw_only=True):
     """What the client adds to the agent's system prompt, or puts in its place (unstable)."""
 
     mode: SystemPromptMode
+    """Whether the content is added to the agent's own instructions or takes their place."""
     content: list[ContentBlock]
+    """The instructions themselves, as text; there has to be at least one block."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -56,9 +58,13 @@ class NewSessionRequest(Wire, frozen=True, kw_only=True):
     """Start a conversation."""
 
     cwd: str
+    """The directory that the session works in, as an absolute path."""
     mcp_servers: NullAsEmpty[list[McpServer]]
+    """The MCP servers that the agent should connect to for this session."""
     additional_directories: NullAsEmpty[list[str]] = []
+    """More directories that the session may work in, as absolute paths, if the agent allows that."""
     system_prompt: Strict[SystemPrompt | None] = None
+    """Instructions of the client for the model (unstable). Absent means that the agent uses its own."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -66,9 +72,13 @@ class NewSessionResponse(Wire, frozen=True, kw_only=True):
     """The session and its settings; `models` is legacy."""
 
     session_id: SessionId
+    """The agent's id for the session; every later message about the session carries it."""
     modes: SessionModeState | None = None
+    """The modes that the user can choose from. Absent means that the session has none."""
     models: SessionModelState | None = None
+    """The models that the user can choose from (legacy); newer agents offer them as a setting."""
     config_options: list[SessionConfigOption] | None = None
+    """The settings that the user can change. Absent means that the session has none."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -76,10 +86,15 @@ class LoadSessionRequest(Wire, frozen=True, kw_only=True):
     """Continue a session whose history the agent replays first."""
 
     session_id: SessionId
+    """The session to continue."""
     cwd: str
+    """The directory that the session works in, as an absolute path; it must be the same as before."""
     mcp_servers: NullAsEmpty[list[McpServer]]
+    """The MCP servers that the agent should connect to for this session."""
     additional_directories: NullAsEmpty[list[str]] = []
+    """All other directories that the session may work in. Absent means none, whatever it had before."""
     system_prompt: Strict[SystemPrompt | None] = None
+    """Instructions of the client (unstable). Absent means that the agent uses what it stored or its own."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -87,8 +102,11 @@ class LoadSessionResponse(Wire, frozen=True, kw_only=True):
     """The history has been replayed; `models` is legacy."""
 
     modes: SessionModeState | None = None
+    """The modes that the user can choose from. Absent means that the session has none."""
     models: SessionModelState | None = None
+    """The models that the user can choose from (legacy); newer agents offer them as a setting."""
     config_options: list[SessionConfigOption] | None = None
+    """The settings that the user can change. Absent means that the session has none."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -96,10 +114,15 @@ class ResumeSessionRequest(Wire, frozen=True, kw_only=True):
     """Continue a session without replaying its history."""
 
     session_id: SessionId
+    """The session to continue."""
     cwd: str
+    """The directory that the session works in, as an absolute path; it must be the same as before."""
     mcp_servers: NullAsEmpty[list[McpServer]] = []
+    """The MCP servers that the agent should connect to for this session. Absent means none."""
     additional_directories: NullAsEmpty[list[str]] = []
+    """All other directories that the session may work in. Absent means none, whatever it had before."""
     system_prompt: Strict[SystemPrompt | None] = None
+    """Instructions of the client (unstable). Absent means that the agent uses what it stored or its own."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -107,8 +130,11 @@ class ResumeSessionResponse(Wire, frozen=True, kw_only=True):
     """The session goes on; `models` is legacy."""
 
     modes: SessionModeState | None = None
+    """The modes that the user can choose from. Absent means that the session has none."""
     models: SessionModelState | None = None
+    """The models that the user can choose from (legacy); newer agents offer them as a setting."""
     config_options: list[SessionConfigOption] | None = None
+    """The settings that the user can change. Absent means that the session has none."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -116,10 +142,15 @@ class ForkSessionRequest(Wire, frozen=True, kw_only=True):
     """Start a session from what another one knows (unstable)."""
 
     session_id: SessionId
+    """The session to start from; it stays as it is."""
     cwd: str
+    """The directory that the new session works in, as an absolute path."""
     mcp_servers: NullAsEmpty[list[McpServer]] = []
+    """The MCP servers that the agent should connect to for the new session. Absent means none."""
     additional_directories: NullAsEmpty[list[str]] = []
+    """More directories for the new session. Absent means none, whatever the other session has."""
     system_prompt: Strict[SystemPrompt | None] = None
+    """Instructions of the client. Absent means that the agent uses what it stored or its own."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -127,9 +158,13 @@ class ForkSessionResponse(Wire, frozen=True, kw_only=True):
     """The new session and its settings (unstable); `models` is legacy."""
 
     session_id: SessionId
+    """The agent's id for the new session, which is ready for a prompt."""
     modes: SessionModeState | None = None
+    """The modes that the user can choose from. Absent means that the session has none."""
     models: SessionModelState | None = None
+    """The models that the user can choose from (legacy); newer agents offer them as a setting."""
     config_options: list[SessionConfigOption] | None = None
+    """The settings that the user can change. Absent means that the session has none."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -137,8 +172,11 @@ class ListSessionsRequest(Wire, frozen=True, kw_only=True):
     """Ask for one page of the sessions the agent knows."""
 
     cwd: Strict[str | None] = None
+    """The directory whose sessions are listed, as an absolute path. Absent means all sessions."""
     cursor: Strict[str | None] = None
+    """Where the page starts, as the previous answer gave it. Absent means the first page."""
     archived: Strict[SessionArchiveFilter | None] = None
+    """Whether archived sessions are listed too, or only those (unstable). Absent leaves them out."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -146,11 +184,17 @@ class SessionInfo(Wire, frozen=True, kw_only=True):
     """A session in a list."""
 
     session_id: SessionId
+    """The agent's id for the session; the client loads or resumes it by this id."""
     cwd: str
+    """The directory that the session works in, as an absolute path."""
     additional_directories: list[str] = []
+    """All other directories of the session that the agent reports, as absolute paths."""
     title: str | None = None
+    """What to call the session when it is shown."""
     updated_at: str | None = None
+    """When something last happened in the session, as an ISO 8601 time."""
     archived: bool | None = None
+    """Whether the session is archived (unstable). Absent means that the agent does not say."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -158,7 +202,9 @@ class ListSessionsResponse(Wire, frozen=True, kw_only=True):
     """One page of sessions; without `next_cursor` it is the last."""
 
     sessions: Lenient[list[SessionInfo]]
+    """The sessions on this page; an empty list means that none matched."""
     next_cursor: str | None = None
+    """What to send for the next page; only the agent can read it. Absent means that this is the last page."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -166,6 +212,7 @@ class DeleteSessionRequest(Wire, frozen=True, kw_only=True):
     """Remove a session from the list."""
 
     session_id: SessionId
+    """The session to remove; it is no failure if it is gone already."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -179,6 +226,7 @@ class CloseSessionRequest(Wire, frozen=True, kw_only=True):
     """Cancel what a session does and free what it holds."""
 
     session_id: SessionId
+    """The session to close; if a turn is running, it is cancelled."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -192,6 +240,7 @@ class ArchiveSessionRequest(Wire, frozen=True, kw_only=True):
     """Hide a session from ordinary lists (unstable)."""
 
     session_id: SessionId
+    """The session to archive; its history is kept."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -205,6 +254,7 @@ class UnarchiveSessionRequest(Wire, frozen=True, kw_only=True):
     """Show a session in ordinary lists again (unstable)."""
 
     session_id: SessionId
+    """The session to bring back; this does not load it."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -218,6 +268,7 @@ class SessionStatusRequest(Wire, frozen=True, kw_only=True):
     """Ask whether a session is in use (unstable)."""
 
     session_id: SessionId
+    """The session to tell about; asking does not change it."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -225,6 +276,7 @@ class SessionStatusResponse(Wire, frozen=True, kw_only=True):
     """Whether the session is open or only saved (unstable)."""
 
     status: SessionStatus
+    """`open` if the agent holds the session in memory, for whichever client; otherwise it is saved."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -232,7 +284,9 @@ class SetSessionTitleRequest(Wire, frozen=True, kw_only=True):
     """Name a session (unstable)."""
 
     session_id: SessionId
+    """The session to name; it need not be loaded."""
     title: str
+    """The name that the user wants; it must not be empty."""
     meta: Meta | None = field(default=None, name="_meta")
 
 
@@ -240,4 +294,5 @@ class SetSessionTitleResponse(Wire, frozen=True, kw_only=True):
     """The name as the agent stored it (unstable)."""
 
     title: str
+    """The name to show; the agent may have trimmed or shortened what was asked for."""
     meta: Meta | None = field(default=None, name="_meta")
