@@ -8,6 +8,7 @@ import msgspec
 from msgspec import inspect
 
 from acpella._plain_json import as_dict
+from acpella.schema.field_docs import field_docs
 from acpella.schema.methods import METHODS
 
 __all__ = ["FieldNote", "notes_of"]
@@ -25,6 +26,8 @@ class FieldNote(msgspec.Struct, omit_defaults=True):
     path: str
     """Such as `params.update.kind`; `[]` stands for each entry of a list."""
     text: str = ""
+    type: str = ""
+    """What may stand there, in words."""
     unknown: bool = False
     """The protocol does not know it."""
 
@@ -61,13 +64,19 @@ def _walk(path: str, value: Any, kind: inspect.Type) -> Iterator[FieldNote]:
     if sentence:
         yield FieldNote(path, sentence)
     fields = {field.encode_name: field for field in struct.fields}
+    meanings = field_docs(struct.cls)
     for name, entry in as_dict(value).items():
         field = fields.get(name)
         if field is not None:
-            yield from _walk(f"{path}.{name}", entry, field.type)  # a sentence says more than the type's name
             required = "required" if field.required else "optional"
-            yield FieldNote(f"{path}.{name}", f"{_words(field.type)}, {required}")
-        elif name != struct.tag_field:
+            within = list(_walk(f"{path}.{name}", entry, field.type))
+            about = within[0].text if within and within[0].path == f"{path}.{name}" else ""  # its type's
+            meaning = meanings.get(field.name, about)
+            yield FieldNote(f"{path}.{name}", meaning, f"{_words(field.type)}, {required}")
+            yield from within
+        elif name == struct.tag_field:
+            yield FieldNote(f"{path}.{name}", sentence, "text, required")
+        else:
             yield FieldNote(f"{path}.{name}", "the protocol does not know this field", unknown=True)
 
 

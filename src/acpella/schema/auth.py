@@ -190,7 +190,7 @@ class AuthStatusResponse(Wire, frozen=True, kw_only=True):
 
 
 class AuthStatusUpdateNotification(Wire, frozen=True, kw_only=True):
-    """Someone logged in or out (unstable)."""
+    """Logins changed: somebody logged in or out, or a login ran out (unstable)."""
 
     state: AuthState
     """Whether a session can start without a login. A value that a client does not know means `unknown`."""

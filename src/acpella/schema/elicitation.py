@@ -48,7 +48,7 @@ class ElicitationFormCapabilities(Wire, frozen=True, kw_only=True):
 
 
 class ElicitationUrlCapabilities(Wire, frozen=True, kw_only=True):
-    """The client sends the user to a URL."""
+    """The client can send the user to a URL."""
 
     meta: Meta | None = field(default=None, name="_meta")
 

@@ -202,7 +202,7 @@ class SessionArchiveCapabilities(Wire, frozen=True, kw_only=True):
 
 
 class SessionStatusCapabilities(Wire, frozen=True, kw_only=True):
-    """The agent tells whether a session is in use (unstable)."""
+    """The agent tells whether a session is open or only saved (unstable)."""
 
     meta: Meta | None = field(default=None, name="_meta")
 

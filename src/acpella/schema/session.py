@@ -265,7 +265,7 @@ class UnarchiveSessionResponse(Wire, frozen=True, kw_only=True):
 
 
 class SessionStatusRequest(Wire, frozen=True, kw_only=True):
-    """Ask whether a session is in use (unstable)."""
+    """Ask whether a session is open or only saved (unstable)."""
 
     session_id: SessionId
     """The session to tell about; asking does not change it."""

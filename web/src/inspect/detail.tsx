@@ -91,11 +91,11 @@ function Branch({ name, value, path, depth, notes }: { name: string; value: unkn
         {nested && entries.length > 0
           ? <button type="button" class={`fold${open ? " open" : ""}`} aria-expanded={open} aria-label={`${open ? "Close" : "Open"} ${name}`} onClick={() => setOpen(!open)}><Icon name="chevron" size={12} /></button>
           : <span class="fold" />}
-        <button type="button" class="key" disabled={!note?.text} aria-expanded={note?.text ? explained : undefined} onClick={() => setExplained(!explained)}><Visible text={name} /></button>
+        <button type="button" class="key" disabled={!note} aria-expanded={note ? explained : undefined} onClick={() => setExplained(!explained)}><Visible text={name} /></button>
         <span class="val">{nested ? <span class="dim">{list ? `${entries.length} ${entries.length === 1 ? "item" : "items"}` : open ? "" : <Visible text={`{ ${entries.map(([key]) => key).slice(0, 4).join(", ")} }`} />}</span> : <Leaf value={value} />}</span>
         {(note?.unknown || name === "_meta") && <span class="badge line">ext</span>}
       </div>
-      {explained && note?.text && <p class={`help ${indent}`}>{note.text}</p>}
+      {explained && note && <p class={`help ${indent}`}>{note.text}{note.type && <span class="dim"> {note.type}</span>}</p>}
       {open && entries.slice(0, MANY).map(([key, entry]) => <Branch key={key} name={key} value={entry} path={list ? `${path}[]` : `${path}.${key}`} depth={depth + 1} notes={notes} />)}
       {open && entries.length > MANY && <p class={`help ${indent}`}>{entries.length - MANY} more stand in Raw</p>}
     </>

@@ -57,7 +57,7 @@ export interface MethodTimes { method: string; requests: number; errors: number;
 export interface Stats { frames: number; bytes: number; seconds: number; connections: number; sessions: number; methods: MethodTimes[]; dropped: number; hidden: number }
 export interface Finding { requirement: string; rule: string; level: string; side: string; text: string; sentence: string; link: string; rows: number[] }
 export interface Times { spans: Span[]; turns: TurnTimes[]; stats: Stats; findings: Finding[]; finding_count: number }
-export interface Note { path: string; text?: string; unknown?: boolean }
+export interface Note { path: string; text?: string; type?: string; unknown?: boolean }
 export interface Line { line: unknown; notes: Note[] }
 
 /** Where it comes from: a server, or the file that the page is. */

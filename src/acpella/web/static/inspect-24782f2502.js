@@ -112,21 +112,21 @@ Object.entries(value)}function Branch({name:name2,value,path,depth,notes}){let n
 [],[open,setOpen]=useState2(depth<OPEN_DEPTH&&entries.length<=50&&name2!=="_meta"&&name2!=="rawInput"),[explained,setExplained]=useState2(!1),note=notes.get(path),
 list2=Array.isArray(value),indent=`d${Math.min(depth,8)}`;return jsxs2(Fragment2,{children:[jsxs2("div",{class:`tr ${indent}${note?.unknown?" unknown":""}`,children:[
 nested&&entries.length>0?jsx3("button",{type:"button",class:`fold${open?" open":""}`,"aria-expanded":open,"aria-label":`${open?"Close":"Open"} ${name2}`,onClick:()=>setOpen(
-!open),children:jsx3(Icon,{name:"chevron",size:12})}):jsx3("span",{class:"fold"}),jsx3("button",{type:"button",class:"key",disabled:!note?.text,"aria-expanded":note?.
-text?explained:void 0,onClick:()=>setExplained(!explained),children:jsx3(Visible,{text:name2})}),jsx3("span",{class:"val",children:nested?jsx3("span",{class:"di\
-m",children:list2?`${entries.length} ${entries.length===1?"item":"items"}`:open?"":jsx3(Visible,{text:`{ ${entries.map(([key])=>key).slice(0,4).join(", ")} }`})}):
-jsx3(Leaf,{value})}),(note?.unknown||name2==="_meta")&&jsx3("span",{class:"badge line",children:"ext"})]}),explained&&note?.text&&jsx3("p",{class:`help ${indent}`,
-children:note.text}),open&&entries.slice(0,MANY).map(([key,entry])=>jsx3(Branch,{name:key,value:entry,path:list2?`${path}[]`:`${path}.${key}`,depth:depth+1,notes},
-key)),open&&entries.length>MANY&&jsxs2("p",{class:`help ${indent}`,children:[entries.length-MANY," more stand in Raw"]})]})}function Leaf({value}){let[whole,setWhole]=useState2(
-!1);if(typeof value!="string")return jsx3("span",{class:typeof value=="number"?"n":"w",children:String(value)});let text=whole?value:value.slice(0,LONG_TEXT);return jsxs2(
-"span",{class:"s",children:['"',jsx3(Visible,{text}),'"',text.length<value.length&&jsxs2("button",{type:"button",class:"linkish",onClick:()=>setWhole(!0),children:[
-"all ",value.length," characters"]})]})}function Findings({findings}){let total=times.value?.finding_count??findings.length,Heading=selected.value===0?"h2":"h3";
-return jsxs2("section",{class:"finds","aria-label":"Findings",tabIndex:0,children:[jsxs2(Heading,{children:["Findings ",findings.length>0?jsx3("span",{class:"ba\
-dge err",children:selected.value===0?total:findings.length}):jsx3("span",{class:"badge ok",children:"none"})]}),findings.slice(0,100).map((finding,index)=>jsxs2(
-"article",{class:`find ${finding.level==="must"||finding.level==="capability"?"e":"w"}`,children:[jsx3(Icon,{name:finding.level==="must"||finding.level==="capab\
-ility"?"cross":"alert",size:14}),jsxs2("div",{children:[jsx3("b",{children:jsx3(Visible,{text:finding.text})}),jsx3("p",{children:finding.sentence}),jsxs2("p",{
-class:"meta",children:[jsx3("span",{class:"badge",children:finding.rule})," ",jsx3("code",{children:finding.requirement})," ",jsx3("span",{class:"dim",children:finding.
-side}),finding.rows.map(n=>jsx3("button",{type:"button",class:"linkish",onClick:()=>{select(n)},children:n},n))]})]})]},index))]})}import{useEffect as useEffect2,useRef as useRef2,useState as useState3}from"./libraries-c0a40985b0.js";import{Fragment as Fragment3,jsx as jsx4,jsxs as jsxs3}from"./libraries-c0a40985b0.js";var narrow=matchMedia("(max-width: 760px)"),MORE=12,SLOW=1,KINDS={req:"re\
+!open),children:jsx3(Icon,{name:"chevron",size:12})}):jsx3("span",{class:"fold"}),jsx3("button",{type:"button",class:"key",disabled:!note,"aria-expanded":note?explained:
+void 0,onClick:()=>setExplained(!explained),children:jsx3(Visible,{text:name2})}),jsx3("span",{class:"val",children:nested?jsx3("span",{class:"dim",children:list2?
+`${entries.length} ${entries.length===1?"item":"items"}`:open?"":jsx3(Visible,{text:`{ ${entries.map(([key])=>key).slice(0,4).join(", ")} }`})}):jsx3(Leaf,{value})}),
+(note?.unknown||name2==="_meta")&&jsx3("span",{class:"badge line",children:"ext"})]}),explained&&note&&jsxs2("p",{class:`help ${indent}`,children:[note.text,note.
+type&&jsxs2("span",{class:"dim",children:[" ",note.type]})]}),open&&entries.slice(0,MANY).map(([key,entry])=>jsx3(Branch,{name:key,value:entry,path:list2?`${path}\
+[]`:`${path}.${key}`,depth:depth+1,notes},key)),open&&entries.length>MANY&&jsxs2("p",{class:`help ${indent}`,children:[entries.length-MANY," more stand in Raw"]})]})}
+function Leaf({value}){let[whole,setWhole]=useState2(!1);if(typeof value!="string")return jsx3("span",{class:typeof value=="number"?"n":"w",children:String(value)});
+let text=whole?value:value.slice(0,LONG_TEXT);return jsxs2("span",{class:"s",children:['"',jsx3(Visible,{text}),'"',text.length<value.length&&jsxs2("button",{type:"\
+button",class:"linkish",onClick:()=>setWhole(!0),children:["all ",value.length," characters"]})]})}function Findings({findings}){let total=times.value?.finding_count??
+findings.length,Heading=selected.value===0?"h2":"h3";return jsxs2("section",{class:"finds","aria-label":"Findings",tabIndex:0,children:[jsxs2(Heading,{children:[
+"Findings ",findings.length>0?jsx3("span",{class:"badge err",children:selected.value===0?total:findings.length}):jsx3("span",{class:"badge ok",children:"none"})]}),
+findings.slice(0,100).map((finding,index)=>jsxs2("article",{class:`find ${finding.level==="must"||finding.level==="capability"?"e":"w"}`,children:[jsx3(Icon,{name:finding.
+level==="must"||finding.level==="capability"?"cross":"alert",size:14}),jsxs2("div",{children:[jsx3("b",{children:jsx3(Visible,{text:finding.text})}),jsx3("p",{children:finding.
+sentence}),jsxs2("p",{class:"meta",children:[jsx3("span",{class:"badge",children:finding.rule})," ",jsx3("code",{children:finding.requirement})," ",jsx3("span",
+{class:"dim",children:finding.side}),finding.rows.map(n=>jsx3("button",{type:"button",class:"linkish",onClick:()=>{select(n)},children:n},n))]})]})]},index))]})}import{useEffect as useEffect2,useRef as useRef2,useState as useState3}from"./libraries-c0a40985b0.js";import{Fragment as Fragment3,jsx as jsx4,jsxs as jsxs3}from"./libraries-c0a40985b0.js";var narrow=matchMedia("(max-width: 760px)"),MORE=12,SLOW=1,KINDS={req:"re\
 q",ntf:"ntf",res:"res",err:"err",text:"std",stderr:"log",event:"sys"};function List(){let list2=shown.value,HEIGHT=narrow.matches?32:24,box=useRef2(null),[view,
 setView]=useState3({top:0,height:600}),atEnd=useRef2(!0);useEffect2(()=>{let element=box.current,measure=()=>{atEnd.current=element.scrollTop+element.clientHeight>=
 element.scrollHeight-24,setView({top:element.scrollTop,height:element.clientHeight})},watcher=new ResizeObserver(measure);return watcher.observe(element),element.
