@@ -30,7 +30,7 @@ def matched(text: str) -> list[int]:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["filter"] or "all")
 def test_a_filter_of_the_command_line(case: dict[str, Any]) -> None:
     if case.get("error"):
-        with pytest.raises(FilterError, match="is not a filter; there are method"):
+        with pytest.raises(FilterError, match=case["error"]):
             Filter(case["filter"])
     else:
         assert matched(case["filter"]) == case["rows"]
@@ -63,7 +63,7 @@ def test_the_page_reads_the_same_words(tmp_path: Path) -> None:
         "  const { tests, words, error } = parseFilter(filter);\n"
         "  const fits = ({ row, rules, body }) => tests.every((test) => test(row, rules)) &&\n"
         "    words.every((word) => body.includes(word.text) === word.wanted);\n"
-        "  return error ? 'error' : rows.filter(fits).map(({ row }) => row.n);\n"
+        "  return error || rows.filter(fits).map(({ row }) => row.n);\n"
         "});\n"
         "console.log(JSON.stringify(answers));\n"
     )
@@ -74,4 +74,8 @@ def test_the_page_reads_the_same_words(tmp_path: Path) -> None:
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == ["error" if case.get("error") else case["rows"] for case in CASES]
+    for case, answer in zip(CASES, json.loads(done.stdout), strict=True):
+        if wrong := case.get("error"):
+            assert wrong in answer
+        else:
+            assert answer == case["rows"], case["filter"]
