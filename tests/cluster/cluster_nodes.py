@@ -90,17 +90,26 @@ class Node:
 
     async def status(self, path: str) -> int:
         """The status of a plain GET; 0 if nobody answers."""
+        return (await self.request("GET", path))[0]
+
+    async def request(
+        self, method: str, path: str, body: str = "", **headers: str
+    ) -> tuple[int, dict[str, str]]:
+        """The status and the headers of an answer; 0 if there is none."""
+        sent = {"Host": f"127.0.0.1:{self.port}", "Connection": "close", **headers}
+        if body:
+            sent |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
+        lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items())]
         try:
             async with asyncio.timeout(5):
                 reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-                host = f"127.0.0.1:{self.port}"
-                request = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
-                writer.write(request.encode())
-                line = await reader.readline()
+                writer.write("\r\n".join([*lines, "", body]).encode())
+                head = (await reader.readuntil(b"\r\n\r\n")).decode().splitlines()
                 writer.close()
-        except (OSError, TimeoutError):
-            return 0
-        return int(line.split()[1]) if line else 0
+        except (OSError, TimeoutError, asyncio.IncompleteReadError):
+            return 0, {}
+        pairs = (line.partition(":") for line in head[1:] if line)
+        return int(head[0].split()[1]), {name.lower(): value.strip() for name, _, value in pairs}
 
     @property
     def pid(self) -> int:

@@ -14,6 +14,10 @@ from postgres import PostgresServer, running_server
 
 pytestmark = pytest.mark.anyio
 
+HELLO = (
+    '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}'
+)
+
 
 @pytest.fixture(scope="module")
 def database() -> Iterator[PostgresServer]:
@@ -41,7 +45,8 @@ async def test_engine_crash_restart(database: PostgresServer, schema: str, tmp_p
 
 
 async def test_engine_outage_long(database: PostgresServer, schema: str, tmp_path: Path) -> None:
-    """The database is away for longer than the leases: turns stop, `/readyz` says why, and all recovers."""
+    """The database is away for longer than the leases: turns stop, `/readyz` says why, requests get 503 with
+    Retry-After, and all recovers."""
     cluster = Cluster(f"{database.dsn()}&schema={schema}", tmp_path, count=2)
     async with running(cluster) as balancer, opened(balancer, "ws") as session:
         turn = asyncio.create_task(ask(session, "tool 3600 outage"))
@@ -51,6 +56,12 @@ async def test_engine_outage_long(database: PostgresServer, schema: str, tmp_pat
             for node in cluster.nodes:
                 await node.until_status("/readyz", 503)
                 assert await node.status("/healthz") == 200
+                for request in (
+                    node.request("POST", "/acp", HELLO),
+                    node.request("GET", "/acp", **{"Acp-Connection-Id": "a" * 32}, Accept="text/event-stream"),
+                ):
+                    status, headers = await request
+                    assert status == 503 and int(headers["retry-after"]) > 0
         finally:
             await asyncio.to_thread(database.start)
         for node in cluster.nodes:

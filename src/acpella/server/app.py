@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 
-from acpella.sessions import StoreError
+from acpella.sessions import StoreError, StoreUnavailable
 
 from .access.credentials import TICKET_SECONDS, AuthHook, TooManyTickets
 from .access.gate import Gate, Refusal
@@ -400,11 +400,13 @@ class Server:
 
 
 def _unavailable(error: StoreError) -> Refusal:
-    """What the client is told when the database does not do its part."""
+    """What the client is told when the store does not do its part; only our log says the details."""
     log.warning("a request failed: %s", error)
-    return Refusal(
-        503, "the database cannot be reached; try again in a moment", headers=[(b"retry-after", b"2")]
-    )
+    if isinstance(error, StoreUnavailable):
+        why, seconds = "the database cannot be reached; try again in a moment", b"2"
+    else:  # a full disk, a right that was taken away: it stays until somebody acts
+        why, seconds = "the store of this server does not work; the server's log says why", b"30"
+    return Refusal(503, why, headers=[(b"retry-after", seconds)])
 
 
 def _word(request: Request) -> str:
