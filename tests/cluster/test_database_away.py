@@ -58,7 +58,9 @@ async def test_engine_outage_long(database: PostgresServer, schema: str, tmp_pat
                 assert await node.status("/healthz") == 200
                 for request in (
                     node.request("POST", "/acp", HELLO),
-                    node.request("GET", "/acp", **{"Acp-Connection-Id": "a" * 32}, Accept="text/event-stream"),
+                    node.request(
+                        "GET", "/acp", **{"Acp-Connection-Id": "a" * 32}, Accept="text/event-stream"
+                    ),
                 ):
                     status, headers = await request
                     assert status == 503 and int(headers["retry-after"]) > 0

@@ -124,8 +124,13 @@ def test_a_person_types_a_token_chooses_a_conversation_and_copies_it(
     expect(rows).to_contain_text("pears")
     menu = page.locator("[data-conversations] option")
     others = [one for one in menu.all() if "ada" in (one.text_content() or "")]
+    page.fill("[data-filter]", "apples")  # a text stays a filter for what is chosen then
+    expect(rows).to_contain_text("No row fits the filter.")
     page.select_option("[data-conversations]", others[-1].get_attribute("value"))
     expect(rows).to_contain_text("apples")
+    expect(rows).not_to_contain_text("initialize")
+    page.fill("[data-filter]", "")
+    expect(rows).to_contain_text("initialize")
     expect(rows).not_to_contain_text("pears")
     page.fill("[data-filter]", "method:session/prompt kind:res")
     page.locator("[data-row]").first.click()

@@ -7,13 +7,13 @@ conversation frame by frame (`Auditor`); scenarios drive the peer (`AgentCheck`,
 from acpella.recording import NewerFormat
 
 from .agent import AREAS as AGENT_AREAS
-from .auditor import Auditor, Finding, Tally
+from .auditor import Auditor, BothSides, Finding, Tally
 from .baseline import Baseline, Judgement, judge, read_baseline, write_baseline
 from .client import AREAS as CLIENT_AREAS
 from .client_check import ClientCheck
 from .profile import FAKE_MODEL, NEEDS, Profile
 from .recorded import check_recording
-from .requirement import Area, Requirement
+from .requirement import Area, Audit, Requirement, Side
 from .results import CannotJudge, Report, Result
 from .runner import AgentCheck, CheckSelection
 from .sets import frozen_set, set_names
@@ -25,7 +25,9 @@ __all__ = [
     "NEEDS",
     "AgentCheck",
     "Area",
+    "Audit",
     "Auditor",
+    "BothSides",
     "Baseline",
     "CannotJudge",
     "ClientCheck",
@@ -37,6 +39,7 @@ __all__ = [
     "Requirement",
     "Result",
     "CheckSelection",
+    "Side",
     "Tally",
     "check_recording",
     "frozen_set",

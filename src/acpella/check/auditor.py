@@ -1,17 +1,20 @@
 """Reads a conversation frame by frame and lets the audits judge it."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from .conversation import Conversation, Frame, Way, as_object
 from .requirement import OK, Audit, Problem, Side, Verdict
 
-__all__ = ["Auditor", "Finding", "Tally"]
+__all__ = ["Auditor", "BothSides", "Finding", "Tally"]
 
 DRAFT = 2
 """A version that these audits say nothing about. Agents may choose it when asked for a newer one."""
+
+MOST_KINDS = 500
+"""Kinds of frames whose audits are remembered. A peer can make up as many methods as it likes."""
 
 KEPT_FINDINGS = 3
 """Of each requirement. An agent that is wrong once is mostly wrong a thousand times."""
@@ -40,14 +43,15 @@ class Tally:
 class Auditor:
     """One connection, judged by the audits of one side as it goes on. Pure: nothing is sent or awaited."""
 
-    def __init__(self, audits: Iterable[Audit], side: Side) -> None:
-        self.talk: Conversation = Conversation()
+    def __init__(self, audits: Iterable[Audit], side: Side, *, talk: Conversation | None = None) -> None:
+        self.talk: Conversation = talk or Conversation()
         self.label = ""
         """What the peer is led through now."""
         self.tallies: dict[str, Tally] = {}
         self._way: Way = "in" if side == "agent" else "out"
         self._by_key: defaultdict[str, list[Audit]] = defaultdict(list)
         self._at_end: list[Audit] = []
+        self._chosen: dict[object, list[tuple[Audit, Tally]]] = {}
         for audit in audits:
             self.tallies[audit.requirement.id] = Tally()
             for key in audit.on:
@@ -58,16 +62,35 @@ class Auditor:
     def see(self, way: Way, data: bytes | Any, time: float = 0.0) -> tuple[Frame, list[Finding]]:
         """Take a frame, and say what is wrong with it. Audits see the state before the frame."""
         frame = self.talk.read(way, data, time)
-        findings: list[Finding] = []
-        if way == self._way and not self._is_draft(frame):
-            looked: set[str] = set()
-            for key in frame.keys():
-                for audit in self._by_key.get(key, ()):
-                    if audit.requirement.id not in looked:
-                        looked.add(audit.requirement.id)
-                        self._note(audit, audit.judge(frame, self.talk), (frame,), findings)
+        findings = self.judge(frame)
         self.talk.take(frame)
         return frame, findings
+
+    def judge(self, frame: Frame) -> list[Finding]:
+        """What is wrong with a frame that was read and not yet taken."""
+        findings: list[Finding] = []
+        if frame.way != self._way or self._is_draft(frame):
+            return findings
+        for audit, tally in self._audits_for(frame):
+            verdict = audit.judge(frame, self.talk)
+            if verdict is OK:
+                tally.held += 1
+            elif verdict is not None:
+                self._note(audit, verdict, (frame,), findings)
+        return findings
+
+    def _audits_for(self, frame: Frame) -> list[tuple[Audit, Tally]]:
+        """The same for all frames of a kind, so it is looked up once for each."""
+        kind = (frame.kind, frame.method, frame.update_kind, frame.is_error)
+        audits = self._chosen.get(kind)
+        if audits is None:
+            wanted = {
+                audit.requirement.id: audit for key in frame.keys() for audit in self._by_key.get(key, ())
+            }
+            audits = [(audit, self.tallies[id]) for id, audit in wanted.items()]
+            if len(self._chosen) < MOST_KINDS:
+                self._chosen[kind] = audits
+        return audits
 
     def _is_draft(self, frame: Frame) -> bool:
         """Whether the two speak version 2 of the protocol, whose messages look otherwise."""
@@ -100,3 +123,26 @@ class Auditor:
         findings.append(finding)
         if len(tally.findings) < KEPT_FINDINGS:
             tally.findings.append(finding)
+
+
+class BothSides:
+    """One connection, judged by the audits of either side."""
+
+    def __init__(self, audits: Mapping[Side, Iterable[Audit]]) -> None:
+        self._talk = Conversation()
+        self.auditors: dict[Side, Auditor] = {
+            side: Auditor(some, side, talk=self._talk) for side, some in audits.items()
+        }
+
+    def see(self, way: Way, data: bytes | Any, time: float = 0.0) -> list[tuple[Side, Finding]]:
+        """Take a frame, and say what is wrong with it, and of which side's audits."""
+        frame = self._talk.read(way, data, time)
+        findings: list[tuple[Side, Finding]] = []
+        for side, auditor in self.auditors.items():
+            findings.extend((side, finding) for finding in auditor.judge(frame))
+        self._talk.take(frame)
+        return findings
+
+    def finish(self) -> list[tuple[Side, Finding]]:
+        """The conversation is over."""
+        return [(side, each) for side, auditor in self.auditors.items() for each in auditor.finish()]

@@ -58,16 +58,26 @@ class Frame:
     """What a response answers."""
     answered_before: bool = False
     """A response to a request that had been answered."""
+    # many audits ask each frame for these
+    params: dict[str, Any] = field(init=False)
+    """The params, or an empty object if they are not one."""
+    session: str | None = field(init=False)
+    """The session that it is about."""
+    update_kind: str = field(init=False)
+    """Which `session/update`; empty for other frames."""
+
+    def __post_init__(self) -> None:
+        self.params = as_object(as_object(self.message).get("params"))
+        session = (self.request.params if self.request is not None else self.params).get("sessionId")
+        self.session = session if isinstance(session, str) else None
+        is_update = self.method == "session/update" and self.kind != "response"
+        kind = self.update.get("sessionUpdate") if is_update else ""
+        self.update_kind = kind if isinstance(kind, str) else ""
 
     @property
     def is_object(self) -> bool:
         """Whether it could be a message at all."""
         return isinstance(self.message, dict)
-
-    @property
-    def params(self) -> dict[str, Any]:
-        """The params, or an empty object if they are not one."""
-        return as_object(as_object(self.message).get("params"))
 
     @property
     def result(self) -> Any:
@@ -88,24 +98,9 @@ class Frame:
         return code if isinstance(code, int) else None
 
     @property
-    def session(self) -> str | None:
-        """The session that it is about."""
-        source = self.request.params if self.request is not None else self.params
-        value = source.get("sessionId")
-        return value if isinstance(value, str) else None
-
-    @property
     def update(self) -> dict[str, Any]:
         """Of a `session/update`."""
         return as_object(self.params.get("update"))
-
-    @property
-    def update_kind(self) -> str:
-        """Which update; empty for other frames."""
-        if self.method != "session/update" or self.kind == "response":
-            return ""
-        kind = self.update.get("sessionUpdate")
-        return kind if isinstance(kind, str) else ""
 
     def keys(self) -> list[str]:
         """The words that audits choose frames by.
@@ -267,21 +262,18 @@ class Conversation:
             )
             return Frame(self.count, time, way, "noise", message, raw, what)
         table = cast("dict[str, Any]", message)
-        frame = Frame(self.count, time, way, "noise", table, raw)
-        if isinstance(table.get("method"), str):
-            frame.kind = "request" if "id" in table else "notification"
-            frame.method = table["method"]
-            frame.id = table.get("id")
-        elif "result" in table or "error" in table:
-            frame.kind = "response"
-            frame.id = table.get("id")
-            other: Way = "out" if way == "in" else "in"
-            frame.request = self.pending[other].get(id_key(frame.id))
-            frame.method = frame.request.method if frame.request is not None else ""
-            frame.answered_before = frame.request is None and id_key(frame.id) in self._answered[other]
-        else:
-            frame.reason = "neither a request, a notification nor a response"
-        return frame
+        id, method = table.get("id"), table.get("method")
+        if isinstance(method, str):
+            kind = "request" if "id" in table else "notification"
+            return Frame(self.count, time, way, kind, table, raw, "", id, method)
+        if "result" not in table and "error" not in table:
+            what = "neither a request, a notification nor a response"
+            return Frame(self.count, time, way, "noise", table, raw, what)
+        other: Way = "out" if way == "in" else "in"
+        request = self.pending[other].get(id_key(id))
+        method = request.method if request is not None else ""
+        before = request is None and id_key(id) in self._answered[other]
+        return Frame(self.count, time, way, "response", table, raw, "", id, method, request, before)
 
     def take(self, frame: Frame) -> None:
         """The frame counts from now on."""

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from acpella.recording import Begin, Damaged, Frame, read
 
 from .agent import AREAS as AGENT_AREAS
-from .auditor import Auditor
+from .auditor import Auditor, BothSides
 from .client import AREAS as CLIENT_AREAS
-from .requirement import Area, Side
+from .requirement import Area, Audit, Side
 from .results import Report
 from .runner import CheckSelection, audit_results
 
@@ -30,43 +30,36 @@ def check_recording(
     """
     chosen = selection or CheckSelection()
     sides: dict[Side, tuple[Area, ...]] = {"agent": AGENT_AREAS, "client": CLIENT_AREAS}
-    audits = {
+    audits: dict[Side, list[Audit]] = {
         side: [a for area in areas for a in area.audits if chosen.has(a.requirement)]
         for side, areas in sides.items()
     }
-    auditors: dict[Side, list[Auditor]] = {"agent": [], "client": []}
-
-    def begin() -> None:
-        for side, some in auditors.items():
-            some.append(Auditor(audits[side], side))
-
+    connections: list[BothSides] = []
     frames = 0
     for item in read(path):
         if isinstance(item, Damaged):
             if damaged is not None:
                 damaged(item)
         elif isinstance(item, Begin):
-            begin()
+            connections.append(BothSides(audits))
         elif isinstance(item, Frame):
             if item.direction == "err":
                 continue
-            if not auditors["agent"]:
-                begin()
+            if not connections:
+                connections.append(BothSides(audits))
             frames += 1
             raw = item.raw.encode() if item.raw is not None else item.message
-            for some in auditors.values():
-                some[-1].see(item.direction, raw, item.time)
-        elif item.name == "end":
-            for some in auditors.values():
-                if some:
-                    some[-1].finish()
+            connections[-1].see(item.direction, raw, item.time)
+        elif item.name == "end" and connections:
+            connections[-1].finish()
     if not frames:
         raise ValueError(f"{path} holds no conversation")
     reports: list[Report] = []
     for side, areas in sides.items():
-        by_id = {r.requirement.id: r for r in audit_results(audits[side], auditors[side])}
+        auditors = [connection.auditors[side] for connection in connections]
+        by_id = {r.requirement.id: r for r in audit_results(audits[side], auditors)}
         results = [by_id[r.id] for area in areas for r in area.requirements if r.id in by_id]
-        reports.append(Report(os.fspath(path), side, results, _name(auditors[side][-1], side), "recording"))
+        reports.append(Report(os.fspath(path), side, results, _name(auditors[-1], side), "recording"))
     return reports
 
 

@@ -7,12 +7,15 @@ from acpella.schema import methods as m
 from acpella.schema.methods import AGENT, CLIENT, Method
 from acpella.schema.strict import extra_fields, schema_error
 
-from .conversation import Conversation, Frame, as_object, id_key
+from .conversation import Conversation, Frame, as_list, as_object, id_key
 from .requirement import OK, Area, Level, Problem, Verdict
 
 __all__ = ["declare_answer", "declare_call", "declare_messages", "declare_update"]
 
 I64 = 2**63
+DEEPEST = 12
+"""Levels of a message in which `_meta` is looked for."""
+
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
@@ -223,7 +226,7 @@ def declare_messages(area: Area) -> None:
         text="_meta is an object wherever it stands.",
     )
     def meta(frame: Frame, talk: Conversation) -> Verdict:
-        return _bad_meta(frame.message, "$") or OK
+        return _bad_meta(frame.message) or OK
 
     @area.audit(
         "trace-context",
@@ -337,21 +340,24 @@ def _kind_and_value(frame: Frame, vocabulary: m.Vocabulary) -> tuple[Any, Any] |
     return None if method is None else (method.params, frame.message.get("params", {}))
 
 
-def _bad_meta(value: Any, where: str, depth: int = 0) -> str | None:
-    if depth > 12:
-        return None
+def _bad_meta(message: Any) -> str | None:
+    found = _meta_that_is_no_object(message, 0)
+    return None if found is None else f"${found[0]}._meta is {found[1]!r:.60}"
+
+
+def _meta_that_is_no_object(value: Any, depth: int) -> tuple[str, Any] | None:
+    """Where it stands, and what it is. Whole conversations pass here, so paths are made only when needed."""
     if isinstance(value, dict):
         for name, item in as_object(value).items():
             if name == "_meta":
                 if item is not None and not isinstance(item, dict):
-                    return f"{where}._meta is {item!r:.60}"
-            elif name not in ("rawInput", "rawOutput", "data", "content") or not isinstance(item, str):
-                if name in ("rawInput", "rawOutput"):
-                    continue
-                if (problem := _bad_meta(item, f"{where}.{name}", depth + 1)) is not None:
-                    return problem
+                    return "", item
+            elif isinstance(item, dict | list) and name not in ("rawInput", "rawOutput") and depth < DEEPEST:
+                if (found := _meta_that_is_no_object(item, depth + 1)) is not None:
+                    return f".{name}{found[0]}", found[1]
     elif isinstance(value, list):
-        for place, item in enumerate(value):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
-            if (problem := _bad_meta(item, f"{where}[{place}]", depth + 1)) is not None:
-                return problem
+        for place, item in enumerate(as_list(value)):  # pyright: ignore[reportUnknownArgumentType] - JSON
+            if isinstance(item, dict | list) and depth < DEEPEST:
+                if (found := _meta_that_is_no_object(item, depth + 1)) is not None:
+                    return f"[{place}]{found[0]}", found[1]
     return None

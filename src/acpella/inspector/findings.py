@@ -1,12 +1,10 @@
 """What is wrong in a conversation, by the requirements of `acpella check`, judged as it goes on."""
 
 from array import array
-from collections.abc import Iterable
-from typing import Literal
 
 import msgspec
 
-from acpella.check import AGENT_AREAS, CLIENT_AREAS, Area, Auditor
+from acpella.check import AGENT_AREAS, CLIENT_AREAS, Area, Audit, BothSides, Side
 from acpella.check import Finding as Judged
 from acpella.recording import Begin, Event, Item
 from acpella.recording import Frame as RecordedFrame
@@ -25,7 +23,7 @@ class Finding(msgspec.Struct, omit_defaults=True):
     requirement: str
     rule: str
     level: str
-    side: Literal["agent", "client"]
+    side: Side
     text: str
     """What is wrong here."""
     sentence: str
@@ -40,17 +38,14 @@ class Findings:
     def __init__(self) -> None:
         self.findings: list[Finding] = []
         self.count: int = 0
-        self._areas: list[tuple[Literal["agent", "client"], Iterable[Area]]] = [
-            ("agent", AGENT_AREAS),
-            ("client", CLIENT_AREAS),
-        ]
-        self._requirements = {
-            audit.requirement.id: audit.requirement
-            for _, areas in self._areas
-            for area in areas
-            for audit in area.audits
+        areas: dict[Side, tuple[Area, ...]] = {"agent": AGENT_AREAS, "client": CLIENT_AREAS}
+        self._audits: dict[Side, list[Audit]] = {
+            side: [audit for area in some for audit in area.audits] for side, some in areas.items()
         }
-        self._auditors: list[tuple[Literal["agent", "client"], Auditor]] = []
+        self._requirements = {
+            audit.requirement.id: audit.requirement for some in self._audits.values() for audit in some
+        }
+        self._judge: BothSides | None = None
         self._row_of = array("Q")
         """The row of each frame of the connection."""
 
@@ -62,34 +57,30 @@ class Findings:
             return self._finish() if item.name == "end" else []
         if not isinstance(item, RecordedFrame) or item.direction == "err":
             return []
-        if not self._auditors:
-            self._begin()
-        findings: list[tuple[int, str]] = []
+        judge = self._judge
+        if judge is None:
+            judge = self._judge = BothSides(self._audits)
         self._row_of.append(row.n)
         data = item.raw.encode() if item.raw is not None else item.message
-        for side, auditor in self._auditors:
-            for finding in auditor.see(item.direction, data, item.time)[1]:
-                findings += self._keep(side, finding, row.n)
+        findings: list[tuple[int, str]] = []
+        for side, finding in judge.see(item.direction, data, item.time):
+            findings += self._keep(side, finding, row.n)
         return findings
 
     def _begin(self) -> list[tuple[int, str]]:
         findings = self._finish()
-        self._auditors = [
-            (side, Auditor((audit for area in areas for audit in area.audits), side))
-            for side, areas in self._areas
-        ]
+        self._judge = BothSides(self._audits)
         self._row_of = array("Q")
         return findings
 
     def _finish(self) -> list[tuple[int, str]]:
         findings: list[tuple[int, str]] = []
-        for side, auditor in self._auditors:
-            for finding in auditor.finish():
-                findings += self._keep(side, finding, 0)
-        self._auditors = []
+        for side, finding in self._judge.finish() if self._judge is not None else ():
+            findings += self._keep(side, finding, 0)
+        self._judge = None
         return findings
 
-    def _keep(self, side: Literal["agent", "client"], judged: Judged, row: int) -> list[tuple[int, str]]:
+    def _keep(self, side: Side, judged: Judged, row: int) -> list[tuple[int, str]]:
         requirement = self._requirements[judged.id]
         rows = [row] if row else []
         rows += [n for frame in judged.frames if (n := self._row_of[frame.number - 1]) not in rows]

@@ -30,7 +30,9 @@ def extra_fields(kind: Any, value: Any) -> list[str]:
 
 
 def _walk(kind: Any, value: Any, where: str, problems: list[str]) -> None:
-    origin = get_origin(kind)
+    if not isinstance(value, dict | list):  # nothing else has fields
+        return
+    origin = _origin(kind)
     if origin is Annotated:
         _walk(get_args(kind)[0], value, where, problems)
     elif isinstance(pick := getattr(kind, "pick", None), Pick) and isinstance(value, dict):
@@ -51,7 +53,7 @@ def _walk(kind: Any, value: Any, where: str, problems: list[str]) -> None:
 
 def _walk_union(members: tuple[Any, ...], value: Any, where: str, problems: list[str]) -> None:
     if isinstance(value, dict):
-        structs = [m for m in members if isinstance(m, type) and issubclass(m, Struct)]
+        structs = _structs(members)
         for struct in structs:
             config = struct.__struct_config__
             if len(structs) == 1 or cast("dict[str, Any]", value).get(config.tag_field or "") == config.tag:
@@ -75,6 +77,16 @@ def _walk_struct(kind: type[Struct], value: dict[str, Any], where: str, problems
             _walk(known_fields[name], item, f"{where}.{name}", problems)
         elif name != kind.__struct_config__.tag_field:
             problems.append(f"{where}.{name}")
+
+
+@functools.cache
+def _origin(kind: Any) -> Any:
+    return get_origin(kind)
+
+
+@functools.cache
+def _structs(members: tuple[Any, ...]) -> list[type[Struct]]:
+    return [member for member in members if isinstance(member, type) and issubclass(member, Struct)]
 
 
 @functools.cache

@@ -526,7 +526,11 @@ def test_each_module_exports_what_it_defines_and_the_package_all_of_it() -> None
         }
         assert defined <= set(module.__all__), path.stem
         assert len(module.__all__) == len(set(module.__all__)), path.stem
-        if path.stem not in ("field_docs", "methods", "strict"):  # tables and functions, not words of the protocol
+        if path.stem not in (
+            "field_docs",
+            "methods",
+            "strict",
+        ):  # tables and functions, not words of the protocol
             found.update(module.__all__)
     assert sorted(found) == sorted(schema.__all__)
 

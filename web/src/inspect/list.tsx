@@ -54,7 +54,8 @@ export function List() {
         {["#", "time", "Δ", "", "kind", "method", "preview", "size", "took"].map((word, index) => <span key={index} role="columnheader">{word || <span class="hide">direction</span>}</span>)}
       </div>
       <svg class="space" height={first * HEIGHT} width="1" aria-hidden="true" />
-      {list.slice(first, last).map((each, index) => <Line key={each.row.n} shown={each} before={list[first + index - 1]} at={first + index} />)}
+      {/* a place in sight keeps its element, whichever row it shows: making new ones is what scrolling costs */}
+      {list.slice(first, last).map((each, index) => <Line key={index} shown={each} before={list[first + index - 1]} at={first + index} />)}
       <svg class="space" height={(list.length - last) * HEIGHT} width="1" aria-hidden="true" />
       {list.length === 0 && <p class="nothing dim">{about.value === null ? "Reading…" : about.value.total === 0 ? "Nothing was said yet." : "No row fits the filter."}</p>}
     </div>

@@ -1,6 +1,6 @@
 // What the inspector knows and shows. Rows are folded and filtered here; the view only draws.
 import { batch, computed, signal } from "../libraries";
-import { parseFilter, wordsOf } from "./filter";
+import { parseFilter, wordsOf, type Filter } from "./filter";
 import type { Batch, Conversation, Line, Row, Source, Times } from "./model";
 import { LoginNeeded } from "./sources";
 
@@ -31,19 +31,19 @@ export const lockedOut = signal(false);
 /** Whether the conversation itself is beside the messages. */
 export const chat = signal(false);
 export const conversations = signal<readonly Conversation[]>([]);
-const matches = signal<Set<number> | null>(null);
+/** The filter that the list follows: a text stands in it once it was searched, so that no row comes and goes meanwhile. */
+const applied = signal<{ tests: Filter["tests"]; text: Set<number> | null }>({ tests: [], text: null });
 const opened = signal(new Set<number>());
 
 export const filter = computed(() => parseFilter(query.value));
 
 export const shown = computed<Shown[]>(() => {
   version.value;
-  const { tests, words, error } = filter.value;
-  const text = words.length > 0 ? matches.value : null;
+  const { tests, text } = applied.value;
   const list: Shown[] = [];
   for (const row of rows) {
-    if (error === "" && !tests.every((test) => test(row, rules.get(row.n) ?? []))) continue;
     if (text !== null && !text.has(row.n)) continue;
+    if (tests.length > 0 && !tests.every((test) => test(row, rules.get(row.n) ?? []))) continue;
     const before = list.at(-1);
     if (folding.value && before && row.fold && row.fold === before.row.fold && row.c === before.row.c && !opened.value.has(before.row.n)) {
       before.count += 1;
@@ -126,8 +126,9 @@ export function choose(id: string): void {
     sessions.clear();
     about.value = null;
     times.value = null;
-    matches.value = null;
+    apply(null);
     searched = 0;
+    searches += 1;
     opened.value = new Set();
     selected.value = 0;
     line.value = null;
@@ -146,7 +147,7 @@ function take({ rows: more, rules: broken, ...rest }: Batch): void {
     about.value = rest;
     if (more.length > 0) version.value += 1;
   });
-  if (more.length > 0 && filter.value.words.length > 0 && matches.value !== null) void search(searched);
+  if (more.length > 0 && wantsText()) void search(searched);
 }
 
 async function look(): Promise<void> {
@@ -161,18 +162,26 @@ async function search(after = 0): Promise<void> {
   const mine = ++searches;
   const got = await source.search(query.value, after);
   if (mine !== searches) return;
-  const next = after === 0 ? new Set<number>() : new Set(matches.value);
+  const next = after === 0 ? new Set<number>() : new Set(applied.value.text);
   for (const row of got.rows) next.add(row);
   searched = got.until;
-  matches.value = next;
+  apply(next);
+}
+
+const wantsText = (): boolean => filter.value.words.length > 0 && filter.value.error === "";
+
+/** Let the list follow the filter; one that is wrong filters nothing. */
+function apply(text: Set<number> | null): void {
+  applied.value = { tests: filter.value.error === "" ? filter.value.tests : [], text };
 }
 
 export function setFilter(words: readonly string[], typed: string): void {
   settled.value = words;
   draft.value = typed;
   searched = 0;
-  if (filter.value.words.length === 0 || filter.value.error !== "") matches.value = null;
-  else void search();
+  searches += 1; // what is being searched is not wanted any more
+  if (wantsText()) void search();
+  else apply(null);
 }
 
 /** Make pieces of what is typed; false if it is no filter. */

@@ -63,30 +63,30 @@ rules:rules2}=this.#data.batch,holds=row=>{if(!filter2.tests.every(test=>test(ro
 lines[row.n-1]?.line??null).toLowerCase();return filter2.words.every(word=>body.includes(word.text)===word.wanted)};return{rows:rows2.slice(after).filter(holds).
 map(row=>row.n),until:rows2.length}}};var PREVIEW=160,rows=[],rules=new Map,answers=new Map,version=signal(0),about=signal(null),times=signal(null),problem=signal(""),paused=signal(!1),folding=signal(
 !0),settled=signal([]),draft=signal(""),query=computed(()=>[...settled.value,draft.value].join(" ").trim()),selected=signal(0),line=signal(null),lockedOut=signal(
-!1),chat=signal(!1),conversations=signal([]),matches=signal(null),opened=signal(new Set),filter=computed(()=>parseFilter(query.value)),shown=computed(()=>{version.
-value;let{tests,words,error}=filter.value,text=words.length>0?matches.value:null,list2=[];for(let row of rows){if(error===""&&!tests.every(test=>test(row,rules.
-get(row.n)??[]))||text!==null&&!text.has(row.n))continue;let before=list2.at(-1);folding.value&&before&&row.fold&&row.fold===before.row.fold&&row.c===before.row.
-c&&!opened.value.has(before.row.n)?(before.count+=1,before.size+=row.size??0,before.last=row,before.preview.length<PREVIEW&&row.kind==="ntf"&&row.update?.endsWith(
-"_chunk")&&(before.preview+=row.preview??"")):list2.push({row,count:1,size:row.size??0,last:row,preview:row.preview??""})}return list2}),sessions=new Map;function sessionNumber(id){
-return sessions.has(id)||sessions.set(id,sessions.size%4+1),sessions.get(id)}var source,run=0;async function start(from){source=from,lockedOut.value=!1;let mine=++run;
-for(list(mine);;)try{let got=await source.rows(rows.length);if(mine!==run)return;if(problem.value="",take(got),got.live&&got.source==="")continue;if(source.choose?.(
-got.source),!got.live&&rows.length>=got.total){await look();return}for(got.rows.length<5e3&&await look();paused.value;)await pause(200)}catch(error){if(mine!==run)
-return;if(problem.value=error instanceof Error?error.message:String(error),error instanceof LoginNeeded){lockedOut.value=!0;return}await pause(2e3)}}var pause=ms=>new Promise(
+!1),chat=signal(!1),conversations=signal([]),applied=signal({tests:[],text:null}),opened=signal(new Set),filter=computed(()=>parseFilter(query.value)),shown=computed(
+()=>{version.value;let{tests,text}=applied.value,list2=[];for(let row of rows){if(text!==null&&!text.has(row.n)||tests.length>0&&!tests.every(test=>test(row,rules.
+get(row.n)??[])))continue;let before=list2.at(-1);folding.value&&before&&row.fold&&row.fold===before.row.fold&&row.c===before.row.c&&!opened.value.has(before.row.
+n)?(before.count+=1,before.size+=row.size??0,before.last=row,before.preview.length<PREVIEW&&row.kind==="ntf"&&row.update?.endsWith("_chunk")&&(before.preview+=row.
+preview??"")):list2.push({row,count:1,size:row.size??0,last:row,preview:row.preview??""})}return list2}),sessions=new Map;function sessionNumber(id){return sessions.
+has(id)||sessions.set(id,sessions.size%4+1),sessions.get(id)}var source,run=0;async function start(from){source=from,lockedOut.value=!1;let mine=++run;for(list(
+mine);;)try{let got=await source.rows(rows.length);if(mine!==run)return;if(problem.value="",take(got),got.live&&got.source==="")continue;if(source.choose?.(got.
+source),!got.live&&rows.length>=got.total){await look();return}for(got.rows.length<5e3&&await look();paused.value;)await pause(200)}catch(error){if(mine!==run)return;
+if(problem.value=error instanceof Error?error.message:String(error),error instanceof LoginNeeded){lockedOut.value=!0;return}await pause(2e3)}}var pause=ms=>new Promise(
 resolve=>setTimeout(resolve,ms));async function list(mine){for(;mine===run&&source.conversations;){try{let got=await source.conversations();batch(()=>{conversations.
 value=got.sources,chat.value=got.chat})}catch{}await pause(3e3)}}function choose(id){source.choose?.(id),batch(()=>{rows.length=0,rules.clear(),answers.clear(),
-sessions.clear(),about.value=null,times.value=null,matches.value=null,searched=0,opened.value=new Set,selected.value=0,line.value=null,version.value+=1}),start(
+sessions.clear(),about.value=null,times.value=null,apply(null),searched=0,searches+=1,opened.value=new Set,selected.value=0,line.value=null,version.value+=1}),start(
 source)}function take({rows:more,rules:broken,...rest}){batch(()=>{for(let row of more)rows.push(row),row.pair!==void 0&&answers.set(row.pair,{took:row.took??0,
-row:row.n});for(let[n,some]of Object.entries(broken))rules.set(Number(n),some);about.value=rest,more.length>0&&(version.value+=1)}),more.length>0&&filter.value.
-words.length>0&&matches.value!==null&&search(searched)}async function look(){times.value=await source.times()}var searches=0,searched=0;async function search(after=0){
-let mine=++searches,got=await source.search(query.value,after);if(mine!==searches)return;let next=after===0?new Set:new Set(matches.value);for(let row of got.rows)
-next.add(row);searched=got.until,matches.value=next}function setFilter(words,typed){settled.value=words,draft.value=typed,searched=0,filter.value.words.length===
-0||filter.value.error!==""?matches.value=null:search()}function settle(){return parseFilter(draft.value).error!==""?!1:(setFilter([...settled.value,...wordsOf(draft.
-value)],""),!0)}function toggleWord(word){let without=words=>words.filter(each=>each!==word);hasWord(word)?setFilter(without(settled.value),without(wordsOf(draft.
-value)).join(" ")):setFilter([...settled.value,word],draft.value)}function hasWord(word){return wordsOf(query.value).includes(word)}async function select(n){if(selected.
-value=n,line.value=null,n===0)return;let got=await source.line(n);selected.value===n&&(line.value=got)}function unfold(n){let next=new Set(opened.value);next.delete(
-n)||next.add(n),opened.value=next}function step(by){let list2=shown.value,at=list2.findIndex(each=>each.row.n<=selected.value&&selected.value<=each.last.n),next=list2[Math.
-min(list2.length-1,Math.max(0,at<0?0:at+by))];next&&select(next.row.n)}function pairOf(n){return answers.get(n)?.row??rows[n-1]?.pair??0}var canSave=()=>source?.
-save!==void 0,save=()=>{source.save?.()};function seconds(value){return value<5e-4?"0 ms":value<1?`${Math.round(value*1e3)} ms`:value<100?`${value.toFixed(1)} s`:value<3600?`${Math.round(value)} s`:`${(value/
+row:row.n});for(let[n,some]of Object.entries(broken))rules.set(Number(n),some);about.value=rest,more.length>0&&(version.value+=1)}),more.length>0&&wantsText()&&
+search(searched)}async function look(){times.value=await source.times()}var searches=0,searched=0;async function search(after=0){let mine=++searches,got=await source.
+search(query.value,after);if(mine!==searches)return;let next=after===0?new Set:new Set(applied.value.text);for(let row of got.rows)next.add(row);searched=got.until,
+apply(next)}var wantsText=()=>filter.value.words.length>0&&filter.value.error==="";function apply(text){applied.value={tests:filter.value.error===""?filter.value.
+tests:[],text}}function setFilter(words,typed){settled.value=words,draft.value=typed,searched=0,searches+=1,wantsText()?search():apply(null)}function settle(){return parseFilter(
+draft.value).error!==""?!1:(setFilter([...settled.value,...wordsOf(draft.value)],""),!0)}function toggleWord(word){let without=words=>words.filter(each=>each!==
+word);hasWord(word)?setFilter(without(settled.value),without(wordsOf(draft.value)).join(" ")):setFilter([...settled.value,word],draft.value)}function hasWord(word){
+return wordsOf(query.value).includes(word)}async function select(n){if(selected.value=n,line.value=null,n===0)return;let got=await source.line(n);selected.value===
+n&&(line.value=got)}function unfold(n){let next=new Set(opened.value);next.delete(n)||next.add(n),opened.value=next}function step(by){let list2=shown.value,at=list2.
+findIndex(each=>each.row.n<=selected.value&&selected.value<=each.last.n),next=list2[Math.min(list2.length-1,Math.max(0,at<0?0:at+by))];next&&select(next.row.n)}
+function pairOf(n){return answers.get(n)?.row??rows[n-1]?.pair??0}var canSave=()=>source?.save!==void 0,save=()=>{source.save?.()};function seconds(value){return value<5e-4?"0 ms":value<1?`${Math.round(value*1e3)} ms`:value<100?`${value.toFixed(1)} s`:value<3600?`${Math.round(value)} s`:`${(value/
 3600).toFixed(1)} h`}function bytes(value){if(value<1e3)return`${value} B`;let kilo=value/1e3;return kilo<1e3?`${kilo<10?kilo.toFixed(1):Math.round(kilo)} kB`:`${(kilo/
 1e3).toFixed(1)} MB`}import{Fragment as Fragment2,jsx as jsx3,jsxs as jsxs2}from"./libraries-c0a40985b0.js";var OPEN_DEPTH=4,LONG_TEXT=2e3,MANY=200;function Detail(){let[tab,setTab]=useState2(
 "tree"),row=rows[selected.value-1],findings=times.value?.findings??[];if(!row)return jsx3("aside",{class:"detail","aria-label":"Findings",children:jsx3(Findings,
@@ -138,7 +138,7 @@ let first=Math.max(0,Math.floor(view.top/HEIGHT)-MORE),last=Math.min(list2.lengt
 es",role:"grid","aria-rowcount":list2.length,"aria-label":"Frames",tabIndex:0,ref:box,"data-list":!0,children:[jsx4("div",{class:"fr head",role:"row",children:[
 "#","time","Δ","","kind","method","preview","size","took"].map((word,index)=>jsx4("span",{role:"columnheader",children:word||jsx4("span",{class:"hide",children:"\
 direction"})},index))}),jsx4("svg",{class:"space",height:first*HEIGHT,width:"1","aria-hidden":"true"}),list2.slice(first,last).map((each,index)=>jsx4(Line,{shown:each,
-before:list2[first+index-1],at:first+index},each.row.n)),jsx4("svg",{class:"space",height:(list2.length-last)*HEIGHT,width:"1","aria-hidden":"true"}),list2.length===
+before:list2[first+index-1],at:first+index},index)),jsx4("svg",{class:"space",height:(list2.length-last)*HEIGHT,width:"1","aria-hidden":"true"}),list2.length===
 0&&jsx4("p",{class:"nothing dim",children:about.value===null?"Reading…":about.value.total===0?"Nothing was said yet.":"No row fits the filter."})]})}function Line({
 shown:{row,count,size,last,preview},before,at}){let broken=rules.get(row.n)??[],gap=before&&before.row.c===row.c?row.t-before.last.t:0,took=row.kind==="req"?answers.
 get(row.n)?.took:count>1?last.t-row.t:void 0,current=row.n<=selected.value&&selected.value<=last.n,session=row.session===void 0?"":` s${sessionNumber(row.session)}`;
