@@ -17,7 +17,7 @@ import pytest
 import uvicorn
 
 from acpella.server import Runner, ServerSettings, asgi
-from acpella.server.access.local_user import NOBODY, can_tell_users, may_act_as_us, user_of_peer
+from acpella.server.access.local_user import CLOSED_SOCKET, can_tell_users, may_act_as_us, user_of_peer
 from acpella.server.access.proxies import Proxies
 from server.serving import HELLO, Http, Talker, eventually, refused, serving, socket, ws_url
 
@@ -157,11 +157,11 @@ def test_the_user_of_a_connection_is_known(host: str) -> None:
                 pytest.skip("this system does not tell whose a socket is")
             assert user == os.getuid()
         # closed: it would count as root's
-        assert user_of_peer((peer[0], peer[1]), (own[0], own[1])) == NOBODY
+        assert user_of_peer((peer[0], peer[1]), (own[0], own[1])) == CLOSED_SOCKET
         accepted.close()
     assert user_of_peer(("127.0.0.1", 1), ("example.com", 2)) is None
     assert user_of_peer(("127.0.0.1", 1), ("127.0.0.1", 2)) is None, "there is no such connection"
-    users = (None, 0, os.getuid(), NOBODY, 54321)
+    users = (None, 0, os.getuid(), CLOSED_SOCKET, 54321)
     assert [may_act_as_us(one) for one in users] == [False, True, True, False, False]
 
 
@@ -192,7 +192,7 @@ def test_the_user_of_a_connection_is_known_without_netlink(
         with accepted:
             with client:
                 assert user_of_peer((peer[0], peer[1]), (own[0], own[1])) == os.getuid()
-            assert user_of_peer((peer[0], peer[1]), (own[0], own[1])) == NOBODY
+            assert user_of_peer((peer[0], peer[1]), (own[0], own[1])) == CLOSED_SOCKET
         assert can_tell_users()
 
 

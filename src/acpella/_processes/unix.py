@@ -74,7 +74,7 @@ class ProcessTree:
         return _signal_group(self._group, signal.SIGKILL)
 
     def runs(self) -> bool:
-        """Whether anybody is left in the group, the dead that nobody has reaped included."""
+        """Whether the group has any process left, zombies included."""
         return _signal_group(self._group, 0)
 
     def terminate_detached(self) -> bool:

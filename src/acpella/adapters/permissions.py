@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from acpella.agent import Mode, ToolRun, Turn
 
-from .present import command_of
+from .present import command_argument
 
 __all__ = ["MODES", "PermissionKey", "may_run"]
 
@@ -34,7 +34,7 @@ async def may_run(
     if mode == "auto" or (mode == "accept-edits" and _edits_project(turn, call)):
         await call.start()
         return True
-    command = command_of(arguments) if call.kind == "execute" else None
+    command = command_argument(arguments) if call.kind == "execute" else None
     if key is not None:
         covered = key(name, arguments)
         covers = covered

@@ -10,7 +10,7 @@ from acpella.schema import ToolKind
 
 from .jsonable import as_text
 
-__all__ = ["Change", "Presentation", "Presented", "command_of", "present"]
+__all__ = ["Change", "Presentation", "Presented", "command_argument", "present"]
 
 TITLE_LIMIT = 120
 """Characters of a title that is not a command; a command is shown whole, as it is what the user permits."""
@@ -82,7 +82,7 @@ def present(
     return guessed if override is None else _overridden(guessed, override, arguments)
 
 
-def command_of(arguments: Mapping[str, Any]) -> str | None:
+def command_argument(arguments: Mapping[str, Any]) -> str | None:
     """The command that a call would run."""
     for key in _COMMANDS:
         value = arguments.get(key)
@@ -96,7 +96,7 @@ def command_of(arguments: Mapping[str, Any]) -> str | None:
 def _guessed(name: str, arguments: Mapping[str, Any]) -> Presented:
     words = _words(name)
     path = _path(arguments)
-    command = command_of(arguments)
+    command = command_argument(arguments)
     kind = _kind(words)
     if command is not None and path is None:
         return Presented(command, "execute")

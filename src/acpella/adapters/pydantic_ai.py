@@ -64,7 +64,7 @@ class _Conversation(Conversation):
             at.stop("max_tokens" if "token" in str(error) else "max_turn_requests")
             await at.turn.notice("The limit of this agent was reached", description=str(error))
         finally:
-            # only after the block has a cancelled run written down what it had
+            # the messages of a cancelled run are complete only after the block
             if events is not None and (messages := _messages(events)):
                 messages += _missing_results(messages)
                 at.memory["messages"] = ModelMessagesTypeAdapter.dump_python(messages, mode="json")

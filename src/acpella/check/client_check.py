@@ -12,8 +12,8 @@ from acpella.transport import StdioChannel
 
 from .auditor import Auditor
 from .client import AREAS
+from .client_probe import ClientProbe
 from .conversation import Frame, as_list, as_object
-from .lead import Lead
 from .link import Failed, Gone, Link, LinkRefusal, NotOffered, Unproved
 from .requirement import Area, Scenario
 from .results import Outcome, Report, Result, shown_frames
@@ -71,7 +71,7 @@ class ClientCheck:
     async def serve(self, channel: Channel | None = None) -> None:
         """Be an agent until the client has closed the connection."""
         link = Link(channel or StdioChannel(), self._auditor, way="in", patience=self._patience)
-        self._link, self._lead = link, Lead(link)
+        self._link, self._probe = link, ClientProbe(link)
         link.answers.update(
             {
                 "initialize": self._initialize,
@@ -143,28 +143,28 @@ class ClientCheck:
         return {"configOptions": [{**OPTIONS[0], "currentValue": frame.params.get("value")}]}
 
     def _notified(self, frame: Frame) -> None:
-        if frame.method == "session/cancel" and frame.session == self._lead.session:
-            self._lead.cancelled.set()
+        if frame.method == "session/cancel" and frame.session == self._probe.session:
+            self._probe.cancelled.set()
 
     # -- scenarios -------------------------------------------------------------------------------
 
     async def _prompt(self, frame: Frame) -> Any:
-        lead = self._lead
-        lead.session = frame.session or ""
-        lead.cwd = self._cwds.get(lead.session, "")
-        lead.cancelled.clear()
+        probe = self._probe
+        probe.session = frame.session or ""
+        probe.cwd = self._cwds.get(probe.session, "")
+        probe.cancelled.clear()
         blocks = [as_object(block) for block in as_list(frame.params.get("prompt"))]
         words = " ".join(str(block.get("text", "")) for block in blocks).replace(",", " ").split()
         chosen = self._chosen(words)
         if not chosen:
             topics = ", ".join(area.name for area in self._areas if area.scenarios)
-            lead.say(HELP.format(topics=topics))
+            probe.say(HELP.format(topics=topics))
         for scenario in chosen:
-            await self._run(scenario, lead)
-            if lead.cancelled.is_set():
+            await self._run(scenario, probe)
+            if probe.cancelled.is_set():
                 return {"stopReason": "cancelled"}
         if chosen:
-            lead.say(self._summary(chosen))
+            probe.say(self._summary(chosen))
         return {"stopReason": "end_turn"}
 
     def _chosen(self, words: Sequence[str]) -> list[Scenario]:
@@ -176,13 +176,13 @@ class ClientCheck:
             or ("all" in names and "user" not in s.requirement.needs)
         ]
 
-    async def _run(self, scenario: Scenario, lead: Lead) -> None:
+    async def _run(self, scenario: Scenario, probe: ClientProbe) -> None:
         requirement = scenario.requirement
         self._auditor.label = requirement.id
         outcome: Outcome = "pass"
         text, frames = "", tuple[str, ...]()
         try:
-            await scenario.drive(lead)
+            await scenario.drive(probe)
         except NotOffered as reason:
             outcome, text = "not-applicable", str(reason)
         except Unproved as reason:
@@ -195,7 +195,7 @@ class ClientCheck:
             outcome, text = "error", f"{error!r}\n{traceback.format_exc(limit=-4)}"
         self._auditor.label = ""
         self._results[requirement.id] = Result(requirement, outcome, text, frames)
-        lead.say(f"{outcome}: {requirement.id.removeprefix('client.')}{f' ({text})' if text else ''}\n")
+        probe.say(f"{outcome}: {requirement.id.removeprefix('client.')}{f' ({text})' if text else ''}\n")
 
     def _summary(self, chosen: Sequence[Scenario]) -> str:
         results = [self._results[s.requirement.id] for s in chosen]

@@ -307,7 +307,7 @@ class Conversation:
             session = self.sessions.setdefault(frame.session, ObservedSession(frame.session, frame))
             session.loading = frame
         elif frame.method == "session/prompt" and frame.session is not None:
-            # one that was never opened is known from now on: the agent may speak of what it is asked about
+            # a prompt makes a session known that was never opened: the agent may speak of it now
             session = self.sessions.setdefault(frame.session, ObservedSession(frame.session, None))
             if session.prompt is not None:
                 return

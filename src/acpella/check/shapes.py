@@ -341,8 +341,8 @@ def _kind_and_value(frame: Frame, vocabulary: m.Vocabulary) -> tuple[Any, Any] |
 
 
 def _bad_meta(message: Any) -> str | None:
-    found = _meta_that_is_no_object(message, 0)
-    return None if found is None else f"${found[0]}._meta is {found[1]!r:.60}"
+    wrong = _meta_that_is_no_object(message, 0)
+    return None if wrong is None else f"${wrong[0]}._meta is {wrong[1]!r:.60}"
 
 
 def _meta_that_is_no_object(value: Any, depth: int) -> tuple[str, Any] | None:
@@ -353,11 +353,11 @@ def _meta_that_is_no_object(value: Any, depth: int) -> tuple[str, Any] | None:
                 if item is not None and not isinstance(item, dict):
                     return "", item
             elif isinstance(item, dict | list) and name not in ("rawInput", "rawOutput") and depth < DEEPEST:
-                if (found := _meta_that_is_no_object(item, depth + 1)) is not None:
-                    return f".{name}{found[0]}", found[1]
+                if (wrong := _meta_that_is_no_object(item, depth + 1)) is not None:
+                    return f".{name}{wrong[0]}", wrong[1]
     elif isinstance(value, list):
         for place, item in enumerate(as_list(value)):  # pyright: ignore[reportUnknownArgumentType] - JSON
             if isinstance(item, dict | list) and depth < DEEPEST:
-                if (found := _meta_that_is_no_object(item, depth + 1)) is not None:
-                    return f"[{place}]{found[0]}", found[1]
+                if (wrong := _meta_that_is_no_object(item, depth + 1)) is not None:
+                    return f"[{place}]{wrong[0]}", wrong[1]
     return None

@@ -114,9 +114,7 @@ class Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; gives the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    gc.set_threshold(
-        20_000, 10, 10
-    )  # while modules are loaded nothing is garbage; it took a tenth of the start
+    gc.set_threshold(20_000, 10, 10)  # importing makes no garbage; collecting it took a tenth of the start
     if words and words[0] in COMMANDS:
         module = importlib.import_module(f".commands.{words[0]}", __name__)
         parser = command_parser(words[0])

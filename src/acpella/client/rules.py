@@ -68,15 +68,15 @@ class Rule:
         if not self.paths:
             return True
         deny = self.decision == "deny"
-        homes = list(dict.fromkeys(home for root in roots for home in (str(root), os.path.realpath(root))))
-        # relative ones are against the protocol, but come; detours such as `a/../b` hide nothing
-        places = [os.path.normpath(os.path.join(homes[0], path) if homes else path) for path in paths]
-        if deny:  # nor do links; an allowed place is taken by its name
-            places = list(dict.fromkeys([*places, *map(os.path.realpath, places)]))
+        bases = list(dict.fromkeys(base for root in roots for base in (str(root), os.path.realpath(root))))
+        # some agents send relative paths, against the protocol; `a/../b` becomes `b`
+        whole_paths = [os.path.normpath(os.path.join(bases[0], path) if bases else path) for path in paths]
+        if deny:  # a denied path may hide behind a link; an allowed one counts by its name alone
+            whole_paths = list(dict.fromkeys([*whole_paths, *map(os.path.realpath, whole_paths)]))
         globs = cast("Sequence[str]", self.paths)
-        hits = [any(_hits(glob, place, homes, deny=deny) for glob in globs) for place in places]
+        covered = [any(_glob_covers(glob, path, bases, deny=deny) for glob in globs) for path in whole_paths]
         # an allowed call stays inside the globs; a denied one only has to touch them
-        return bool(hits) and (any(hits) if deny else all(hits))
+        return bool(covered) and (any(covered) if deny else all(covered))
 
 
 def _glob(path: Any) -> str:
@@ -90,25 +90,27 @@ def _glob(path: Any) -> str:
     return glob
 
 
-def _hits(glob: str, place: str, homes: Sequence[str], *, deny: bool) -> bool:
+def _glob_covers(glob: str, path: str, bases: Sequence[str], *, deny: bool) -> bool:
     if os.path.isabs(glob):
-        return any(_fits(part, glob, deny=deny) for part in _upwards(place))
-    if glob.startswith("*") and _fits(place, glob, deny=deny):
+        return any(_matches(part, glob, deny=deny) for part in _upwards(path))
+    if glob.startswith("*") and _matches(path, glob, deny=deny):
         return True
-    inside = [(home, os.path.relpath(place, home)) for home in homes if _beneath(place, home)]
+    inside = [(base, os.path.relpath(path, base)) for base in bases if _beneath(path, base)]
     if glob == ".":
         return bool(inside)
     if os.sep not in glob:
         # outside of the session's directories a name is still denied, but never allowed
-        ways = [way for _, way in inside] or ([place] if deny else [])
-        return any(_fits(name, glob, deny=deny) for way in ways for name in way.split(os.sep))
+        relative_paths = [relative for _, relative in inside] or ([path] if deny else [])
+        return any(
+            _matches(name, glob, deny=deny) for relative in relative_paths for name in relative.split(os.sep)
+        )
     if glob.startswith("*"):
-        wholes = [os.path.join(home, part) for home, way in inside for part in _upwards(way)]
-        return any(_fits(whole, glob, deny=deny) for whole in wholes or (_upwards(place) if deny else ()))
-    return any(_fits(part, glob, deny=deny) for _, way in inside for part in _upwards(way))
+        joined = [os.path.join(base, part) for base, relative in inside for part in _upwards(relative)]
+        return any(_matches(each, glob, deny=deny) for each in joined or (_upwards(path) if deny else ()))
+    return any(_matches(part, glob, deny=deny) for _, relative in inside for part in _upwards(relative))
 
 
-def _fits(path: str, glob: str, *, deny: bool) -> bool:
+def _matches(path: str, glob: str, *, deny: bool) -> bool:
     if deny and _ONE_CASE:
         path, glob = path.casefold(), glob.casefold()
     # `a/**/b` is also `a/b`, as in the files of git
@@ -123,5 +125,5 @@ def _upwards(path: str) -> list[str]:
     return paths
 
 
-def _beneath(path: str, home: str) -> bool:
-    return path == home or path.startswith(home.rstrip(os.sep) + os.sep)
+def _beneath(path: str, base: str) -> bool:
+    return path == base or path.startswith(base.rstrip(os.sep) + os.sep)

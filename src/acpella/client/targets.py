@@ -23,7 +23,7 @@ __all__ = [
     "InProcess",
     "Servable",
     "Target",
-    "command_of",
+    "resolve_command",
     "file_of",
     "find_endpoint",
     "identity_of",
@@ -144,7 +144,7 @@ def open_target(
         return remote[0], open_endpoint(remote[1], identity=identity)
     if headers or token is not None:
         raise TransportError("headers and a token make sense only for an agent behind a URL")
-    name, command, own = command_of(target, settings)
+    name, command, own = resolve_command(target, settings)
     overlay = {**own, **(env or {})}
     channel = ProcessChannel(command, cwd=cwd, env=overlay or None, on_stderr=on_stderr, identity=identity)
     return name, channel
@@ -194,7 +194,7 @@ def identity_of(
     return redact(join_command(f if os.path.isfile(f) else w for w, f in zip(words, files, strict=True)))
 
 
-def command_of(
+def resolve_command(
     target: str | Path | Sequence[str], settings: ClientSettings | None
 ) -> tuple[str, list[str], dict[str, str]]:
     """A short name of the agent, the words that start it, and variables to set for it."""

@@ -14,7 +14,6 @@ from acpella.schema import ContentBlock, ResourceLink, TextContent
 from acpella.schema import Usage as TokensOfTurn
 from acpella.sessions import Store
 
-from .bench import Bench, BenchTally
 from .commands import add_commands, unknown_command
 from .history import History
 from .loop import Loop, Pace
@@ -23,6 +22,7 @@ from .models.model_names import available, default, open_model
 from .modes import MODES, offered
 from .places import private_files
 from .prompt import project_notes
+from .session_tools import SessionTools, ToolTally
 from .tool import CoderTool, ToolError
 from .tools.delegate import Delegate
 from .tools.files import EditFile, ListFiles, ReadFile, WriteFile
@@ -92,7 +92,7 @@ class Coder:
     ) -> None:
         self._pace = pace
         self._models: dict[str, Model] = {}
-        self._benches: dict[str, Bench] = {}
+        self._tools_by_session: dict[str, SessionTools] = {}
         first = model or default()
         if first != "offline":  # a wrong name or a missing key is told now, not with the first prompt
             first = self._open(first).name
@@ -150,9 +150,9 @@ class Coder:
 
     # -- sessions --------------------------------------------------------------------------------
 
-    def _tools(self, bench: Bench | None) -> list[CoderTool]:
-        """The built-in tools; without a bench only to be looked at."""
-        at: Any = bench
+    def _tools(self, session_tools: SessionTools | None) -> list[CoderTool]:
+        """The built-in tools; without a session only to be looked at."""
+        at: Any = session_tools
 
         async def help_with(turn: Turn, task: str) -> str:
             return await self._help(at, turn, task)
@@ -171,10 +171,10 @@ class Coder:
         ]
 
     async def _open_session(self, session: Session) -> None:
-        bench = Bench(session, private_files(self.agent))
-        bench.tools = self._tools(bench)
-        bench.tools_of_others = self._mcp_tools
-        self._benches[session.id] = bench
+        session_tools = SessionTools(session, private_files(self.agent))
+        session_tools.tools = self._tools(session_tools)
+        session_tools.tools_of_others = self._mcp_tools
+        self._tools_by_session[session.id] = session_tools
         await self._servers.open(session)
 
     async def _mcp_tools(self, turn: Turn) -> list[CoderTool]:
@@ -185,19 +185,19 @@ class Coder:
         return list(await mcp_tools(self._servers.of(turn.session), turn))
 
     async def _close_session(self, session: Session) -> None:
-        bench = self._benches.pop(session.id, None)
-        leaving = [] if bench is None else [bench.leave_sandbox()]
+        session_tools = self._tools_by_session.pop(session.id, None)
+        leaving = [] if session_tools is None else [session_tools.leave_sandbox()]
         await asyncio.gather(self._servers.close(session), *leaving)  # at once: there is a second for both
 
     async def _mode_changed(self, session: Session, mode: str) -> None:
-        bench = self._benches[session.id]
-        bench.mode_changed(mode)
-        if mode != "sandbox" and await bench.leave_sandbox():
+        session_tools = self._tools_by_session[session.id]
+        session_tools.mode_changed(mode)
+        if mode != "sandbox" and await session_tools.leave_sandbox():
             await session.notice("The sandbox and what was changed in it are gone.")
 
     def tool_names(self, session: Session) -> list[str]:
         """The built-in tools that the mode of the session allows."""
-        return [tool.spec.name for tool in offered(session.mode, self._benches[session.id].tools)]
+        return [tool.spec.name for tool in offered(session.mode, self._tools_by_session[session.id].tools)]
 
     # -- turns -----------------------------------------------------------------------------------
 
@@ -213,9 +213,9 @@ class Coder:
         before = history.messages
         history.add(UserMessage(await resolve(turn, turn.prompt, model.accepts)))
         await session.save()  # whatever happens now, the prompt is not lost
-        bench = self._benches[session.id]
-        bench.tally = BenchTally()
-        loop = self._loop(turn, bench, model, history, notes=await project_notes(turn))
+        session_tools = self._tools_by_session[session.id]
+        session_tools.tally = ToolTally()
+        loop = self._loop(turn, session_tools, model, history, notes=await project_notes(turn))
         try:
             reason = await loop.run()
         except ModelError as error:
@@ -229,7 +229,7 @@ class Coder:
                 "continue."
             )
         turn.stop(reason)
-        spent = bench.tally
+        spent = session_tools.tally
         turn.tokens = TokensOfTurn(
             total_tokens=spent.input + spent.output,
             input_tokens=spent.input,
@@ -242,27 +242,34 @@ class Coder:
             await turn.title(_title(turn.prompt))
 
     def _loop(
-        self, turn: Turn, bench: Bench, model: Model, history: History, *, notes: str, helper: bool = False
+        self,
+        turn: Turn,
+        session_tools: SessionTools,
+        model: Model,
+        history: History,
+        *,
+        notes: str,
+        helper: bool = False,
     ) -> Loop:
         session = turn.session
         return Loop(
             turn,
-            bench,
+            session_tools,
             model,
             history,
             pace=self._pace,
-            tally=bench.tally,
+            tally=session_tools.tally,
             notes=notes,
             thinking=session.option("thinking"),
             auto_approve=lambda: bool(session.option("auto-approve")),
             helper=helper,
         )
 
-    async def _help(self, bench: Bench, turn: Turn, task: str) -> str:
+    async def _help(self, session_tools: SessionTools, turn: Turn, task: str) -> str:
         history = History({})
         history.add(UserMessage([Text(task)]))
         model = self.model_of(turn.session)
-        loop = self._loop(turn, bench, model, history, notes=await project_notes(turn), helper=True)
+        loop = self._loop(turn, session_tools, model, history, notes=await project_notes(turn), helper=True)
         try:
             reason = await loop.run()
         except ModelError as error:

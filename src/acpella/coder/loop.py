@@ -13,7 +13,6 @@ from acpella.errors import ConnectionClosed, LocalProtocolError, RemoteProtocolE
 from acpella.local import CommandError, JailError
 from acpella.schema import StopReason
 
-from .bench import Bench, BenchTally
 from .compaction import compact
 from .history import History, fitted
 from .models import (
@@ -35,6 +34,7 @@ from .models import (
 )
 from .modes import asks, offered, refusal
 from .prompt import system_prompt
+from .session_tools import SessionTools, ToolTally
 from .tool import Announcement, CoderTool, ToolError
 from .tools._builtin import BuiltIn
 
@@ -87,19 +87,19 @@ class Loop:
     def __init__(
         self,
         turn: Turn,
-        bench: Bench,
+        session_tools: SessionTools,
         model: Model,
         history: History,
         *,
         pace: Pace,
-        tally: BenchTally,
+        tally: ToolTally,
         notes: str = "",
         thinking: Any = "off",
         auto_approve: Callable[[], bool] = lambda: False,
         helper: bool = False,
     ) -> None:
         self._turn = turn
-        self._bench = bench
+        self._session_tools = session_tools
         self._model = model
         self._history = history
         self._pace = pace
@@ -154,7 +154,7 @@ class Loop:
         await compact(self._turn, self._model, self._history, running=True)
 
     async def _call_model(self) -> tuple[StopWord, list[ToolUse]]:
-        tools = await self._bench.all_tools(self._turn)
+        tools = await self._session_tools.all_tools(self._turn)
         if self._helper:  # the plan is the agent's own, and one level of helpers is enough
             tools = [tool for tool in tools if tool.spec.name not in ("delegate", "plan")]
         self._tools = {tool.spec.name: tool for tool in tools}
@@ -252,9 +252,9 @@ class Loop:
             try:
                 if not asking:
                     return await self._run(tool, call, use)
-                async with self._bench.alone:
+                async with self._session_tools.alone:
                     work = self._run_with_permission(tool, call, use, announced)
-                    return await self._bench.guard(tool, work)
+                    return await self._session_tools.guard(tool, work)
             except _EXPECTED as error:
                 why = _in_words(error)
             except (ConnectionClosed, LocalProtocolError):

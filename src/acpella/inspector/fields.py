@@ -56,9 +56,9 @@ def _info(kind: type) -> inspect.Type:
 
 def _walk(path: str, value: Any, kind: inspect.Type) -> Iterator[FieldNote]:
     if isinstance(value, list) and (item := _item_type(kind)) is not None:
-        for entry in value:  # pyright: ignore[reportUnknownVariableType]
+        for entry in value:  # pyright: ignore[reportUnknownVariableType] - JSON
             yield from _walk(f"{path}[]", entry, item)
-    if not isinstance(value, dict) or (struct := _struct_for(value, kind)) is None:  # pyright: ignore[reportUnknownArgumentType]
+    if not isinstance(value, dict) or (struct := _struct_for(value, kind)) is None:  # pyright: ignore[reportUnknownArgumentType] - JSON
         return
     sentence = (struct.cls.__doc__ or "").strip().partition("\n")[0]
     if sentence:

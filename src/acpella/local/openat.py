@@ -46,7 +46,7 @@ class IsLink(Exception):
 
 
 def open_root(root: str) -> int:
-    """The directory of a root, through no link: it was found where it is, and must still be there."""
+    """Open a root without following links: it must still be where it was found."""
     if not hasattr(os, "O_PATH"):
         # to pass through others' directories would take the right to read
         return os.open(root, _DIRECTORY)

@@ -327,7 +327,7 @@ class Terminal:
             return False
         if self._pipe is not None:
             return True
-        # Nobody holds the output any more, so these may be dead and unburied: few containers have an init.
+        # The output is closed, so these may be zombies: few containers have an init that reaps them.
         return _group_runs(self.pid)
 
     @property

@@ -11,7 +11,7 @@ __all__ = ["Anonymizer"]
 SHORTEST_NAME = 4
 """Characters of a user or host name that is looked for; shorter ones are parts of other words."""
 
-NOBODY = {
+COMMON_NAMES = {
     "root",
     "user",
     "admin",
@@ -47,7 +47,7 @@ class Anonymizer:
         if cwd is not None:
             self._add_path(cwd, "<cwd>")
         for name, placeholder in ((_user(), "<user>"), (socket.gethostname(), "<host>")):
-            if len(name) >= SHORTEST_NAME and name.lower() not in NOBODY:
+            if len(name) >= SHORTEST_NAME and name.lower() not in COMMON_NAMES:
                 self._words[name] = placeholder
 
     def words(self, words: list[str]) -> list[str]:

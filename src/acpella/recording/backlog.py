@@ -27,7 +27,7 @@ QUIET = 0.05
 """Seconds after a burst until it counts as over."""
 
 LONGEST = 1.0
-"""Seconds that something waits for the end of a burst. Without a limit, it would wait as long as all pass."""
+"""Seconds that something waits for the end of a burst. Without it, a steady stream would delay all of it."""
 
 ROOM = 256 * 1024 * 1024
 """Bytes that may wait; then they are written, whatever passes, and no more are read before that."""

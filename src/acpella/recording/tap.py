@@ -21,7 +21,7 @@ from acpella.errors import TransportError
 from acpella.local.guard import Guard
 
 from .format import new_header
-from .hand import Hand
+from .interceptor import Interceptor
 from .queue import Chunk, Lost, Note, Queue
 from .writer import Filters, Writer, open_private
 
@@ -54,12 +54,12 @@ def record_program(
     path: str | os.PathLike[str],
     *,
     filters: Callable[[], Filters],
-    hand: Hand | None = None,
+    interceptor: Interceptor | None = None,
 ) -> tuple[int, str]:
     """Run a program in this one's place until it ends, and record what it says and hears.
 
     Gives its exit code, or minus the number of the signal that ended it, and what went wrong with the
-    recording. `hand` may hold and change what passes. Must be called before there are threads.
+    recording. `interceptor` may hold and change what passes. Must be called before there are threads.
 
     Raises:
         OSError: the file cannot be written.
@@ -69,17 +69,17 @@ def record_program(
     queue = Queue()
     feeder = threading.Thread(target=recorder.feed, args=(queue,), daemon=True)
     feeder.start()
-    stand_in = StandIn(command, seen=queue.put, gates=None if hand is None else hand.gates)
+    stand_in = StandIn(command, seen=queue.put, gates=None if interceptor is None else interceptor.gates)
     try:
         guard = Guard(stand_in.start())
     except TransportError as error:
         recorder.end(queue, feeder, {"exit": None, "error": str(error)})
         raise
-    if hand is not None:
-        hand.begin(queue.note)
+    if interceptor is not None:
+        interceptor.begin(queue.note)
     status = stand_in.run()
-    if hand is not None:
-        hand.end()
+    if interceptor is not None:
+        interceptor.end()
     guard.stop()
     ending = {"code": status} if status >= 0 else {"signal": -status}
     return status, recorder.end(queue, feeder, {"exit": ending})

@@ -324,7 +324,7 @@ class Connection:
         """The peer will send nothing more."""
         if self._ending is None:
             try:
-                # of half an answer, why the other half never came is the better error
+                # if an answer was cut off, why the connection ended says more than a parse error
                 self._dispatch([event for event in self._peer.finish() if not _is_unreadable(event)], 0)
                 self._writing.flush()
             except Exception as error:

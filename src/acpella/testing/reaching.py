@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Literal, TypeAlias
 
-from acpella.client.targets import Servable, Target, command_of
+from acpella.client.targets import Servable, Target, resolve_command
 from acpella.rpc import Channel
 
 from .scripted.agent import ScriptedAgent
@@ -94,7 +94,7 @@ def _hostable(agent: Target, env: Mapping[str, str]) -> Any:
         return agent if isinstance(agent, Agent) else _Plain(agent)
     if isinstance(agent, Channel):
         raise ValueError("a channel leads to one client: it cannot be hosted for others")
-    _, command, _ = command_of(agent, None)
+    _, command, _ = resolve_command(agent, None)
     if not env:
         return command
     if os.name == "nt":

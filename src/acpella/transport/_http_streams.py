@@ -128,7 +128,7 @@ class EventStream:
             await asyncio.sleep(pause)
 
     def _is_refused(self, status: int, body: bytes) -> bool:
-        """Whether the server will not give us the stream, whoever needs it being told."""
+        """Whether the server refuses the stream; whoever waits for it is told."""
         if not self.ready.done():
             if status and (status not in (429, 503) or not self._requests.generation):
                 self.ready.set_result(status)

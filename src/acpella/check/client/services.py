@@ -5,8 +5,8 @@ import os
 import sys
 from typing import Any
 
+from acpella.check.client_probe import ClientProbe
 from acpella.check.conversation import Conversation, Frame, as_list, as_object
-from acpella.check.lead import Lead
 from acpella.check.link import Failed, NotOffered
 from acpella.check.requirement import OK, Area, Verdict
 from acpella.check.shapes import declare_answer
@@ -54,27 +54,27 @@ def cancelled(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @PERMISSION.scenario("answers", rule="R-109", level="must")
-async def answers(lead: Lead) -> None:
+async def answers(probe: ClientProbe) -> None:
     """A question is answered."""
-    reply = await lead.ask("allow_once", "reject_once")
+    reply = await probe.ask("allow_once", "reject_once")
     if reply.is_error:
         raise Failed("a question was answered with an error", reply.request, reply)
 
 
 @PERMISSION.scenario("odd-options", rule="R-271", level="robust")
-async def odd_options(lead: Lead) -> None:
+async def odd_options(probe: ClientProbe) -> None:
     """A question with options in an odd order, two of one kind, is answered with one of them."""
-    reply = await lead.ask("reject_always", "allow_always", "allow_always", "reject_once", "allow_once")
+    reply = await probe.ask("reject_always", "allow_always", "allow_always", "reject_once", "allow_once")
     if reply.is_error:
         raise Failed("a question with odd options was answered with an error", reply.request, reply)
 
 
 @PERMISSION.scenario("unannounced", rule="R-270", level="robust")
-async def unannounced(lead: Lead) -> None:
+async def unannounced(probe: ClientProbe) -> None:
     """A question about a tool call that was never announced is answered."""
     options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
     call = {"toolCallId": "never-announced", "title": "Go on?"}
-    reply = await lead.call("session/request_permission", toolCall=call, options=options)
+    reply = await probe.call("session/request_permission", toolCall=call, options=options)
     if reply.is_error:
         raise Failed("a question about an unknown tool call failed", reply.request, reply)
 
@@ -101,214 +101,214 @@ def _content(path: str) -> str | None:
 
 
 @FILES.scenario("read-not-offered", rule="R-320", level="should")
-async def read_not_offered(lead: Lead) -> None:
+async def read_not_offered(probe: ClientProbe) -> None:
     """A client that does not offer to read files refuses to."""
-    if lead.talk.client_can("fs.readTextFile"):
+    if probe.talk.client_can("fs.readTextFile"):
         raise NotOffered("the client reads files")
-    await lead.refused(READ, path=lead.path())
+    await probe.refused(READ, path=probe.path())
 
 
 @FILES.scenario("write-not-offered", rule="R-320", level="should")
-async def write_not_offered(lead: Lead) -> None:
+async def write_not_offered(probe: ClientProbe) -> None:
     """A client that does not offer to write files refuses to."""
-    if lead.talk.client_can("fs.writeTextFile"):
+    if probe.talk.client_can("fs.writeTextFile"):
         raise NotOffered("the client writes files")
-    path = lead.path()
-    await lead.refused(WRITE, path=path, content="x")
+    path = probe.path()
+    await probe.refused(WRITE, path=path, content="x")
 
 
 @FILES.scenario("read", rule="R-320", level="capability")
-async def read(lead: Lead) -> None:
+async def read(probe: ClientProbe) -> None:
     """A file is read whole."""
-    lead.offered("fs.readTextFile")
-    path = lead.path()
+    probe.offered("fs.readTextFile")
+    path = probe.path()
     _make(path, "one\ntwo\nthrée\n")
     try:
-        content = (await lead.get(READ, path=path)).get("content")
+        content = (await probe.get(READ, path=path)).get("content")
     finally:
         _remove(path)
     if content != "one\ntwo\nthrée\n":
-        raise Failed(f"a file was read as {content!r}", *lead.link.heard[-1:])
+        raise Failed(f"a file was read as {content!r}", *probe.link.heard[-1:])
 
 
 @FILES.scenario("read-lines", rule="R-021", level="capability")
-async def read_lines(lead: Lead) -> None:
+async def read_lines(probe: ClientProbe) -> None:
     """Lines of a file are counted from 1, and limited."""
-    lead.offered("fs.readTextFile")
-    path = lead.path()
+    probe.offered("fs.readTextFile")
+    path = probe.path()
     _make(path, "one\ntwo\nthree\nfour\n")
     try:
-        content = (await lead.get(READ, path=path, line=2, limit=2)).get("content")
+        content = (await probe.get(READ, path=path, line=2, limit=2)).get("content")
     finally:
         _remove(path)
     if not isinstance(content, str) or content.split() != ["two", "three"]:
-        raise Failed(f"lines 2 and 3 of a file were read as {content!r}", *lead.link.heard[-1:])
+        raise Failed(f"lines 2 and 3 of a file were read as {content!r}", *probe.link.heard[-1:])
 
 
 @FILES.scenario("read-missing", rule="R-322", level="info")
-async def read_missing(lead: Lead) -> None:
+async def read_missing(probe: ClientProbe) -> None:
     """A file that is missing fails with -32002."""
-    lead.offered("fs.readTextFile")
-    reply = await lead.call(READ, path=lead.path())
+    probe.offered("fs.readTextFile")
+    reply = await probe.call(READ, path=probe.path())
     if reply.code != -32002:
         raise Failed("a missing file did not fail with -32002", reply.request, reply)
 
 
 @FILES.scenario("write", rule="R-322", level="capability")
-async def write(lead: Lead) -> None:
+async def write(probe: ClientProbe) -> None:
     """A file that is missing is made by a write, with what was sent."""
-    lead.offered("fs.writeTextFile")
-    path = lead.path()
+    probe.offered("fs.writeTextFile")
+    path = probe.path()
     try:
-        await lead.get(WRITE, path=path, content="größe\n")
+        await probe.get(WRITE, path=path, content="größe\n")
         content = _content(path)
-        if content is None and lead.talk.client_can("fs.readTextFile"):
-            content = (await lead.get(READ, path=path)).get("content")  # its files may be elsewhere
+        if content is None and probe.talk.client_can("fs.readTextFile"):
+            content = (await probe.get(READ, path=path)).get("content")  # its files may be elsewhere
     finally:
         _remove(path)
     if content != "größe\n":
-        raise Failed(f"what was written is {content!r}", *lead.link.heard[-1:])
+        raise Failed(f"what was written is {content!r}", *probe.link.heard[-1:])
 
 
 @FILES.scenario("outside", rule="R-152", level="should", page="session-setup")
-async def outside(lead: Lead) -> None:
+async def outside(probe: ClientProbe) -> None:
     """A file outside of the session's directory is not read."""
-    lead.offered("fs.readTextFile")
-    reply = await lead.call(READ, path="/etc/passwd" if sys.platform != "win32" else "C:\\Windows\\win.ini")
+    probe.offered("fs.readTextFile")
+    reply = await probe.call(READ, path="/etc/passwd" if sys.platform != "win32" else "C:\\Windows\\win.ini")
     if not reply.is_error and as_object(reply.result).get("content"):
         raise Failed("a file outside of the session's directory was read", reply.request)
 
 
 @FILES.scenario("relative", rule="R-020", level="should", page="overview")
-async def relative(lead: Lead) -> None:
+async def relative(probe: ClientProbe) -> None:
     """A relative path is refused."""
-    lead.offered("fs.readTextFile")
-    await lead.refused(READ, path="some/where.txt")
+    probe.offered("fs.readTextFile")
+    await probe.refused(READ, path="some/where.txt")
 
 
 # -- terminals ---------------------------------------------------------------------------------
 
 
-async def _create(lead: Lead, script: str, **more: object) -> str:
-    lead.offered("terminal")
-    terminal = await lead.get("terminal/create", command=sys.executable, args=["-c", script], **more)
+async def _create(probe: ClientProbe, script: str, **more: object) -> str:
+    probe.offered("terminal")
+    terminal = await probe.get("terminal/create", command=sys.executable, args=["-c", script], **more)
     id = terminal.get("terminalId")
     if not isinstance(id, str):
-        raise Failed("terminal/create gave no id", *lead.link.heard[-1:])
+        raise Failed("terminal/create gave no id", *probe.link.heard[-1:])
     return id
 
 
 @TERMINALS.scenario("not-offered", rule="R-340", level="should")
-async def terminal_not_offered(lead: Lead) -> None:
+async def terminal_not_offered(probe: ClientProbe) -> None:
     """A client that does not offer terminals refuses to make one."""
-    if lead.talk.client_can("terminal"):
+    if probe.talk.client_can("terminal"):
         raise NotOffered("the client has terminals")
-    await lead.refused("terminal/create", command="true")
+    await probe.refused("terminal/create", command="true")
 
 
 @TERMINALS.scenario("output", rule="R-342", level="capability")
-async def terminal_output(lead: Lead) -> None:
+async def terminal_output(probe: ClientProbe) -> None:
     """The output of a command can be read."""
-    id = await _create(lead, "print('papaya')")
-    await lead.get("terminal/wait_for_exit", terminalId=id)
-    output = await lead.get("terminal/output", terminalId=id)
-    await lead.get("terminal/release", terminalId=id)
+    id = await _create(probe, "print('papaya')")
+    await probe.get("terminal/wait_for_exit", terminalId=id)
+    output = await probe.get("terminal/output", terminalId=id)
+    await probe.get("terminal/release", terminalId=id)
     if "papaya" not in str(output.get("output")):
-        raise Failed("the output of a command is missing", *lead.link.heard[-2:])
+        raise Failed("the output of a command is missing", *probe.link.heard[-2:])
 
 
 @TERMINALS.scenario("at-once", rule="R-341", level="capability")
-async def at_once(lead: Lead) -> None:
+async def at_once(probe: ClientProbe) -> None:
     """Making a terminal does not wait for its command."""
     loop = asyncio.get_running_loop()
     began = loop.time()
-    id = await _create(lead, "import time; time.sleep(15)")
+    id = await _create(probe, "import time; time.sleep(15)")
     took = loop.time() - began
-    await lead.get("terminal/release", terminalId=id)
+    await probe.get("terminal/release", terminalId=id)
     if took > 10:
         raise Failed(f"terminal/create took {took:.0f} seconds", timing=True)
 
 
 @TERMINALS.scenario("exit-code", rule="R-345", level="capability")
-async def exit_code(lead: Lead) -> None:
+async def exit_code(probe: ClientProbe) -> None:
     """The exit code of a command is told."""
-    id = await _create(lead, "raise SystemExit(7)")
-    status = await lead.get("terminal/wait_for_exit", terminalId=id)
-    await lead.get("terminal/release", terminalId=id)
+    id = await _create(probe, "raise SystemExit(7)")
+    status = await probe.get("terminal/wait_for_exit", terminalId=id)
+    await probe.get("terminal/release", terminalId=id)
     if status.get("exitCode") != 7:
-        raise Failed("the exit code is not 7", *lead.link.heard[-2:])
+        raise Failed("the exit code is not 7", *probe.link.heard[-2:])
 
 
 @TERMINALS.scenario("running", rule="R-345", level="capability")
-async def running(lead: Lead) -> None:
+async def running(probe: ClientProbe) -> None:
     """The exit status is missing while the command runs."""
-    id = await _create(lead, "import time; time.sleep(15)")
-    output = await lead.get("terminal/output", terminalId=id)
-    await lead.get("terminal/release", terminalId=id)
+    id = await _create(probe, "import time; time.sleep(15)")
+    output = await probe.get("terminal/output", terminalId=id)
+    await probe.get("terminal/release", terminalId=id)
     if output.get("exitStatus") is not None:
-        raise Failed("a command that runs has an exit status", *lead.link.heard[-2:])
+        raise Failed("a command that runs has an exit status", *probe.link.heard[-2:])
 
 
 @TERMINALS.scenario("kill", rule="R-344", level="capability")
-async def kill(lead: Lead) -> None:
+async def kill(probe: ClientProbe) -> None:
     """A command that was killed has ended, and its terminal can still be asked."""
-    id = await _create(lead, "import time; print('kept', flush=True); time.sleep(30)")
+    id = await _create(probe, "import time; print('kept', flush=True); time.sleep(30)")
     await asyncio.sleep(0.3)
-    await lead.get("terminal/kill", terminalId=id)
-    await lead.get("terminal/wait_for_exit", terminalId=id)
-    await lead.get("terminal/output", terminalId=id)
-    await lead.get("terminal/release", terminalId=id)
+    await probe.get("terminal/kill", terminalId=id)
+    await probe.get("terminal/wait_for_exit", terminalId=id)
+    await probe.get("terminal/output", terminalId=id)
+    await probe.get("terminal/release", terminalId=id)
 
 
 @TERMINALS.scenario("release", rule="R-344", level="capability")
-async def release(lead: Lead) -> None:
+async def release(probe: ClientProbe) -> None:
     """A terminal that was released is gone."""
-    id = await _create(lead, "pass")
-    await lead.get("terminal/release", terminalId=id)
-    await lead.refused("terminal/output", terminalId=id)
+    id = await _create(probe, "pass")
+    await probe.get("terminal/release", terminalId=id)
+    await probe.refused("terminal/output", terminalId=id)
 
 
 @TERMINALS.scenario("limit", rule="R-342", level="capability")
-async def limit(lead: Lead) -> None:
+async def limit(probe: ClientProbe) -> None:
     """Output beyond the limit loses its beginning, and says so."""
-    id = await _create(lead, "print('a' * 5000); print('z' * 50)", outputByteLimit=200)
-    await lead.get("terminal/wait_for_exit", terminalId=id)
-    output = await lead.get("terminal/output", terminalId=id)
-    await lead.get("terminal/release", terminalId=id)
+    id = await _create(probe, "print('a' * 5000); print('z' * 50)", outputByteLimit=200)
+    await probe.get("terminal/wait_for_exit", terminalId=id)
+    output = await probe.get("terminal/output", terminalId=id)
+    await probe.get("terminal/release", terminalId=id)
     text = str(output.get("output"))
     if len(text.encode()) > 200 or "zzz" not in text or output.get("truncated") is not True:
-        raise Failed("the output was not cut at its beginning", *lead.link.heard[-2:-1])
+        raise Failed("the output was not cut at its beginning", *probe.link.heard[-2:-1])
 
 
 @TERMINALS.scenario("whole-characters", rule="R-342", level="capability")
-async def whole_characters(lead: Lead) -> None:
+async def whole_characters(probe: ClientProbe) -> None:
     """Output that is cut is not cut inside a character."""
     script = "import sys; sys.stdout.buffer.write('€'.encode() * 500)"
-    id = await _create(lead, script, outputByteLimit=100)
-    await lead.get("terminal/wait_for_exit", terminalId=id)
-    output = str((await lead.get("terminal/output", terminalId=id)).get("output"))
-    await lead.get("terminal/release", terminalId=id)
+    id = await _create(probe, script, outputByteLimit=100)
+    await probe.get("terminal/wait_for_exit", terminalId=id)
+    output = str((await probe.get("terminal/output", terminalId=id)).get("output"))
+    await probe.get("terminal/release", terminalId=id)
     if output.strip("€") or len(output.encode()) > 100 or not output:
-        raise Failed("the output was cut inside a character", *lead.link.heard[-2:-1])
+        raise Failed("the output was cut inside a character", *probe.link.heard[-2:-1])
 
 
 @TERMINALS.scenario("environment", rule="R-341", level="capability")
-async def environment(lead: Lead) -> None:
+async def environment(probe: ClientProbe) -> None:
     """A command has the variables that it was given."""
     env = [{"name": "CHECK_VALUE", "value": "papaya"}]
-    id = await _create(lead, "import os; print(os.environ.get('CHECK_VALUE'))", env=env)
-    await lead.get("terminal/wait_for_exit", terminalId=id)
-    output = await lead.get("terminal/output", terminalId=id)
-    await lead.get("terminal/release", terminalId=id)
+    id = await _create(probe, "import os; print(os.environ.get('CHECK_VALUE'))", env=env)
+    await probe.get("terminal/wait_for_exit", terminalId=id)
+    output = await probe.get("terminal/output", terminalId=id)
+    await probe.get("terminal/release", terminalId=id)
     if "papaya" not in str(output.get("output")):
-        raise Failed("the variables did not reach the command", *lead.link.heard[-2:])
+        raise Failed("the variables did not reach the command", *probe.link.heard[-2:])
 
 
 @TERMINALS.scenario("unknown", rule="R-344", level="should")
-async def unknown_terminal(lead: Lead) -> None:
+async def unknown_terminal(probe: ClientProbe) -> None:
     """A terminal that does not exist is refused."""
-    lead.offered("terminal")
-    await lead.refused("terminal/output", terminalId="acpella-does-not-exist")
+    probe.offered("terminal")
+    await probe.refused("terminal/output", terminalId="acpella-does-not-exist")
 
 
 # -- forms -------------------------------------------------------------------------------------
@@ -317,26 +317,26 @@ FORM: dict[str, Any] = {"type": "object", "properties": {"name": {"type": "strin
 
 
 @FORMS.scenario("form-not-offered", rule="R-360", level="should")
-async def form_not_offered(lead: Lead) -> None:
+async def form_not_offered(probe: ClientProbe) -> None:
     """A client that does not offer forms refuses one."""
-    if lead.talk.client_can("elicitation.form"):
+    if probe.talk.client_can("elicitation.form"):
         raise NotOffered("the client has forms")
-    await lead.refused("elicitation/create", mode="form", message="Who?", requestedSchema=FORM)
+    await probe.refused("elicitation/create", mode="form", message="Who?", requestedSchema=FORM)
 
 
 @FORMS.scenario("form", rule="R-367", level="capability")
-async def form(lead: Lead) -> None:
+async def form(probe: ClientProbe) -> None:
     """A form is answered: accepted, declined or cancelled."""
-    lead.offered("elicitation.form")
-    answer = await lead.get("elicitation/create", mode="form", message="Who?", requestedSchema=FORM)
+    probe.offered("elicitation.form")
+    answer = await probe.get("elicitation/create", mode="form", message="Who?", requestedSchema=FORM)
     if answer.get("action") not in ("accept", "decline", "cancel"):
-        raise Failed(f"a form was answered with {answer.get('action')!r}", *lead.link.heard[-1:])
+        raise Failed(f"a form was answered with {answer.get('action')!r}", *probe.link.heard[-1:])
 
 
 @FORMS.scenario("unknown-mode", rule="R-360", level="should")
-async def unknown_mode(lead: Lead) -> None:
+async def unknown_mode(probe: ClientProbe) -> None:
     """A question of an unknown kind is refused."""
-    reply = await lead.call("elicitation/create", mode="acpella_mind_reading", message="Who?")
+    reply = await probe.call("elicitation/create", mode="acpella_mind_reading", message="Who?")
     accepted = as_object(reply.result).get("action") == "accept"
     if not reply.is_error and accepted:
         raise Failed("a question of an unknown kind was accepted", reply.request, reply)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from acpella.check.client_probe import ClientProbe
 from acpella.check.conversation import Conversation, Frame, as_list, as_object
-from acpella.check.lead import Lead
 from acpella.check.link import Failed
 from acpella.check.requirement import OK, Area, Verdict
 from acpella.check.shapes import declare_call
@@ -102,9 +102,9 @@ def option_offered(frame: Frame, talk: Conversation) -> Verdict:
 # -- updates -----------------------------------------------------------------------------------
 
 
-async def _takes(lead: Lead, what: str, name: str, /, **fields: Any) -> None:
-    lead.update(name, **fields)
-    await lead.still_works(f"the client did not go on after {what}")
+async def _takes(probe: ClientProbe, what: str, name: str, /, **fields: Any) -> None:
+    probe.update(name, **fields)
+    await probe.still_works(f"the client did not go on after {what}")
 
 
 def _text(text: str) -> dict[str, str]:
@@ -112,100 +112,100 @@ def _text(text: str) -> dict[str, str]:
 
 
 @UPDATES.scenario("message", rule="R-109", level="must")
-async def message(lead: Lead) -> None:
+async def message(probe: ClientProbe) -> None:
     """The client takes what the agent says."""
-    await _takes(lead, "a message", "agent_message_chunk", content=_text("words\n"))
+    await _takes(probe, "a message", "agent_message_chunk", content=_text("words\n"))
 
 
 @UPDATES.scenario("thought", rule="R-109", level="must")
-async def thought(lead: Lead) -> None:
+async def thought(probe: ClientProbe) -> None:
     """The client takes what the agent thinks."""
-    await _takes(lead, "a thought", "agent_thought_chunk", content=_text("thinking\n"))
+    await _takes(probe, "a thought", "agent_thought_chunk", content=_text("thinking\n"))
 
 
 @UPDATES.scenario("plan", rule="R-241", level="must", page="agent-plan")
-async def plan(lead: Lead) -> None:
+async def plan(probe: ClientProbe) -> None:
     """The client takes a plan."""
     entry = {"content": "check", "priority": "high", "status": "in_progress"}
-    await _takes(lead, "a plan", "plan", entries=[entry])
+    await _takes(probe, "a plan", "plan", entries=[entry])
 
 
 @UPDATES.scenario("tool-call", rule="R-261", level="must", page="tool-calls")
-async def tool_call(lead: Lead) -> None:
+async def tool_call(probe: ClientProbe) -> None:
     """The client takes a tool call and its changes."""
-    lead.update("tool_call", toolCallId="seen", title="A tool", kind="read", status="pending")
+    probe.update("tool_call", toolCallId="seen", title="A tool", kind="read", status="pending")
     content = [{"type": "content", "content": _text("output")}]
     await _takes(
-        lead, "a tool call", "tool_call_update", toolCallId="seen", status="completed", content=content
+        probe, "a tool call", "tool_call_update", toolCallId="seen", status="completed", content=content
     )
 
 
 @UPDATES.scenario("unknown-tool-call", rule="R-261", level="robust", page="tool-calls")
-async def unknown_tool_call(lead: Lead) -> None:
+async def unknown_tool_call(probe: ClientProbe) -> None:
     """The client survives a change of a tool call that was never announced."""
     await _takes(
-        lead, "an unknown tool call", "tool_call_update", toolCallId="never-seen", status="completed"
+        probe, "an unknown tool call", "tool_call_update", toolCallId="never-seen", status="completed"
     )
 
 
 @UPDATES.scenario("diff", rule="R-261", level="must", page="tool-calls")
-async def diff(lead: Lead) -> None:
+async def diff(probe: ClientProbe) -> None:
     """The client takes a tool call with a diff."""
-    content = [{"type": "diff", "path": lead.path(), "oldText": "a\n", "newText": "b\n"}]
-    await _takes(lead, "a diff", "tool_call", toolCallId="diff", title="Edit", kind="edit", content=content)
+    content = [{"type": "diff", "path": probe.path(), "oldText": "a\n", "newText": "b\n"}]
+    await _takes(probe, "a diff", "tool_call", toolCallId="diff", title="Edit", kind="edit", content=content)
 
 
 @UPDATES.scenario("commands", rule="R-310", level="must", page="slash-commands")
-async def commands(lead: Lead) -> None:
+async def commands(probe: ClientProbe) -> None:
     """The client takes a list of commands."""
     listed = [{"name": "check", "description": "Check again", "input": {"hint": "what"}}]
-    await _takes(lead, "commands", "available_commands_update", availableCommands=listed)
+    await _takes(probe, "commands", "available_commands_update", availableCommands=listed)
 
 
 @UPDATES.scenario("mode", rule="R-300", level="must", page="session-modes")
-async def mode(lead: Lead) -> None:
+async def mode(probe: ClientProbe) -> None:
     """The client takes a change of the mode."""
-    await _takes(lead, "a change of the mode", "current_mode_update", currentModeId="other")
+    await _takes(probe, "a change of the mode", "current_mode_update", currentModeId="other")
 
 
 @UPDATES.scenario("unknown-kind", rule="R-034", level="must")
-async def unknown_kind(lead: Lead) -> None:
+async def unknown_kind(probe: ClientProbe) -> None:
     """The client survives an update of a kind that it does not know."""
-    await _takes(lead, "an unknown update", "acpella_unknown_update", content=_text("x"))
+    await _takes(probe, "an unknown update", "acpella_unknown_update", content=_text("x"))
 
 
 @UPDATES.scenario("malformed", rule="R-034", level="must")
-async def malformed(lead: Lead) -> None:
+async def malformed(probe: ClientProbe) -> None:
     """The client survives an update that cannot be read."""
-    await _takes(lead, "a malformed update", "tool_call", title=7)
+    await _takes(probe, "a malformed update", "tool_call", title=7)
 
 
 @UPDATES.scenario("unknown-session", rule="R-034", level="robust")
-async def unknown_session(lead: Lead) -> None:
+async def unknown_session(probe: ClientProbe) -> None:
     """The client survives an update of a session that it does not know."""
-    lead.update("agent_message_chunk", session="acpella-nobody", content=_text("x"))
-    await lead.still_works("the client did not go on after an update of an unknown session")
+    probe.update("agent_message_chunk", session="acpella-nobody", content=_text("x"))
+    await probe.still_works("the client did not go on after an update of an unknown session")
 
 
 @UPDATES.scenario("unknown-option-type", rule="R-305", level="robust", page="session-config-options")
-async def unknown_option_type(lead: Lead) -> None:
+async def unknown_option_type(probe: ClientProbe) -> None:
     """The client survives an option of a type that it does not know."""
     option = {"id": "x", "name": "X", "type": "acpella_dial", "currentValue": 3}
-    await _takes(lead, "an unknown option", "config_option_update", configOptions=[option])
+    await _takes(probe, "an unknown option", "config_option_update", configOptions=[option])
 
 
 @UPDATES.scenario("flood", rule="R-109", level="robust")
-async def flood(lead: Lead) -> None:
+async def flood(probe: ClientProbe) -> None:
     """The client survives two thousand updates in a row."""
     for _ in range(2000):
-        lead.update("agent_thought_chunk", content=_text("."))
-    await lead.still_works("the client did not go on after 2000 updates")
+        probe.update("agent_thought_chunk", content=_text("."))
+    await probe.still_works("the client did not go on after 2000 updates")
 
 
 @PROMPT.scenario("cancel", rule="R-206", level="info", needs=("user",))
-async def cancel(lead: Lead) -> None:
+async def cancel(probe: ClientProbe) -> None:
     """The user of a client can cancel a turn, also during a question."""
-    lead.say("Do not answer the next question: cancel this turn instead.\n")
-    reply = await lead.ask("allow_once", "reject_once", title="Cancel the turn now")
-    if not lead.cancelled.is_set():
+    probe.say("Do not answer the next question: cancel this turn instead.\n")
+    reply = await probe.ask("allow_once", "reject_once", title="Cancel the turn now")
+    if not probe.cancelled.is_set():
         raise Failed("the question was answered, and the turn was not cancelled", reply.request, reply)

@@ -213,7 +213,7 @@ def _names_program(method: AuthMethod) -> bool:
 
 def _login_program(chat: Chat, method: AuthMethod) -> tuple[list[str], dict[str, str]] | None:
     """What to run in the terminal for a login, if it works that way."""
-    from acpella.client.targets import command_of
+    from acpella.client.targets import resolve_command
 
     program: Any = (method.meta or {}).get("terminal-auth")
     if _names_program(method):
@@ -221,7 +221,7 @@ def _login_program(chat: Chat, method: AuthMethod) -> tuple[list[str], dict[str,
         return [program["command"], *map(str, args)], {str(k): str(v) for k, v in dict(env).items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - any JSON
     if not isinstance(method, AuthMethodTerminal):
         return None
-    _, command, env = command_of(chat.target, chat.settings)
+    _, command, env = resolve_command(chat.target, chat.settings)
     return [*command, *method.args], {**env, **method.env}
 
 

@@ -250,14 +250,14 @@ def _named(name: str, *, yes: bool) -> tuple[list[str], dict[str, str]]:
         ValueError: the word is no agent's.
     """
     from ..session.lookup import find_settings
-    from ..state.agents import command_of, with_builtin
+    from ..state.agents import agent_command, resolve_agent
 
-    settings = with_builtin(find_settings(None, os.getcwd(), agent=name, yes=yes), name, yes=yes)
+    settings = resolve_agent(find_settings(None, os.getcwd(), agent=name, yes=yes), name, yes=yes)
     if os.path.isdir(name):
         raise ValueError(f"{name} is a directory; name a recording, or an agent")
     if name.endswith(".jsonl"):
         raise ValueError(f"there is no file {name}; {RECORDING}")
-    command, env = command_of(name, settings)
+    command, env = agent_command(name, settings)
     if not command:
         raise ValueError(f"{name} is behind a URL; check that: acpella check URL")
     return command, dict(env)

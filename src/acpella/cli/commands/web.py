@@ -128,7 +128,7 @@ def _agent(
     from acpella.client.targets import find_endpoint, open_target
 
     from ..session.lookup import find_settings
-    from ..state.agents import command_of, default_agent, need_program, with_builtin
+    from ..state.agents import agent_command, default_agent, need_program, resolve_agent
 
     words: list[str] = arguments.target
     agent: str | list[str] | None = arguments.agent
@@ -137,7 +137,7 @@ def _agent(
     settings = find_settings(
         arguments.settings, str(cwd), agent=agent if isinstance(agent, str) else None, yes=arguments.yes
     )
-    settings = with_builtin(settings, agent, yes=arguments.yes)
+    settings = resolve_agent(settings, agent, yes=arguments.yes)
     target = agent or default_agent(settings)
     token = os.environ.get("ACPELLA_TOKEN")
     remote = find_endpoint(target, settings=settings, token=token) is not None
@@ -147,7 +147,7 @@ def _agent(
         return open_target(target, settings=settings, cwd=None if remote else cwd, token=bearer)[1]
 
     name, _ = open_target(target, settings=settings, token=bearer)  # says now what is wrong with it
-    command, environment = command_of(target, settings)
+    command, environment = agent_command(target, settings)
     if command and not remote:
         need_program(command, cwd, path=environment.get("PATH"))
     return name, opened, remote, settings

@@ -255,7 +255,7 @@ def query(key: str, method: str, params: dict[str, Any] | None = None) -> dict[s
 
 
 def pid_of(key: str) -> int | None:
-    """The process that has a session, which may not answer; None if nobody says to have it."""
+    """The process id of a session's process, which may hang; None if no process has the session."""
     address = DaemonAddress.read(paths.daemons() / f"{key}.json")
     return None if address is None else address.pid
 

@@ -51,7 +51,7 @@ class Job:
         self.since: str = now()
         self.started = ""
         self.cancelled = False
-        self.deaf = False  # cancelled from outside: its client need not read on for the agent to go on
+        self.deaf = False  # cancelled by another command: the agent does not wait for this client to read
         self.background: bool = client.background
         self.ended: asyncio.Event = asyncio.Event()
         self.before: ReplayHistory | None = None  # what was known before a load tells it again

@@ -9,7 +9,7 @@ from acpella.client.targets import open_target
 from acpella.transport import UnixChannel
 
 from ..daemon import client as daemon
-from ..state.agents import with_builtin
+from ..state.agents import resolve_agent
 from .lookup import NoSession, settings_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ async def reached(entry: "SessionEntry", *, agent: str | None = None) -> AsyncGe
             raise NoSession(
                 f"the command of {entry.agent} held secrets, which are not kept; name it again with --agent"
             )
-        settings = with_builtin(settings_of(entry, ClientSettings()), target)
+        settings = resolve_agent(settings_of(entry, ClientSettings()), target)
         _, channel = open_target(target, settings=settings, cwd=entry.where or None)
     else:
         connected.setblocking(False)

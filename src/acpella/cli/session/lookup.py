@@ -10,7 +10,7 @@ import msgspec
 
 from ..daemon import client as daemon
 from ..state import paths
-from ..state.agents import agent_name, command_of, default_agent, keepable, with_builtin
+from ..state.agents import agent_command, agent_name, default_agent, keepable, resolve_agent
 from ..state.catalogue import Catalogue, SessionEntry, new_key
 from ..terminal.output import say
 
@@ -74,7 +74,7 @@ def find_settings(
         raise NoAgent(
             "the agent is an empty word; is a variable not set? Without --agent it is the default one"
         )
-    return with_builtin(find(path, cwd), agent, yes=yes)
+    return resolve_agent(find(path, cwd), agent, yes=yes)
 
 
 def named_session(
@@ -232,7 +232,7 @@ def daemon_config(
             f"the command of {entry.agent} held secrets, which are not kept; name it again with --agent"
         )
     entry_settings = settings_of(entry, settings)
-    command, env = command_of(target, entry_settings) if target else ([], {})
+    command, env = agent_command(target, entry_settings) if target else ([], {})
     server = entry_settings.agents.get(target) if isinstance(target, str) else None
     return daemon.Config(
         key=entry.key,
@@ -264,7 +264,7 @@ def settings_of(entry: SessionEntry, settings: "ClientSettings") -> "ClientSetti
 
     target = entry.target if isinstance(entry.target, str) else ""
     if not entry.settings:
-        return with_builtin(ClientSettings(), target)
+        return resolve_agent(ClientSettings(), target)
     path = Path(entry.settings)
     if origin(settings, target) == path:
         return settings

@@ -12,7 +12,7 @@ from .. import exits
 from ..terminal.output import say
 
 if TYPE_CHECKING:
-    from acpella.recording.hand import Hand
+    from acpella.recording.interceptor import Interceptor
     from acpella.recording.writer import Filters
 
 __all__ = ["place_for", "run_recorded", "started_as"]
@@ -25,10 +25,12 @@ def run_recorded(
     anonymize: bool = False,
     media: bool = True,
     raw: bool = False,
-    hand: "Hand | None" = None,
+    interceptor: "Interceptor | None" = None,
 ) -> int:
-    """Run the agent; gives its exit code. On a terminal, the file is named at the end. `hand` may hold and
-    change what passes."""
+    """Run the agent; gives its exit code. On a terminal, the file is named at the end.
+
+    `interceptor` may hold and change what passes.
+    """
     if sys.platform == "win32":
         say("recording an agent in its place needs Unix; use `acpella run --record FILE`, or WSL")
         return exits.REFUSED
@@ -47,7 +49,7 @@ def run_recorded(
     try:
         if raw:
             say(f"--raw: secrets are written to {path} as they are; do not share it")
-        status, problem = record_program(command, path, filters=filters, hand=hand)
+        status, problem = record_program(command, path, filters=filters, interceptor=interceptor)
     except TransportError as error:
         say(str(error))
         return exits.NOT_FOUND

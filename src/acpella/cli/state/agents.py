@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 __all__ = [
     "BUILT_IN",
     "agent_name",
-    "command_of",
+    "agent_command",
     "default_agent",
     "keepable",
     "need_program",
     "note_withheld",
     "startup_of",
-    "with_builtin",
+    "resolve_agent",
 ]
 
 BUILT_IN = "coder"
@@ -39,12 +39,12 @@ DOWNLOADED_WITHIN = 300.0
 """The same for an agent that may be downloaded first."""
 
 
-def with_builtin(
+def resolve_agent(
     settings: "ClientSettings", target: str | list[str] | None, *, yes: bool = False
 ) -> "ClientSettings":
     """The settings with the agent in them that is meant, if acpella brings it or knows it by name.
 
-    The built-in one is also meant for want of others. `yes` agrees to install one that is not there.
+    Without any agent in the settings, the built-in one is used. `yes` agrees to install a missing one.
 
     Raises:
         TransportError: a known agent is not installed; says what to do.
@@ -72,9 +72,9 @@ def _by_name(name: str, *, yes: bool) -> "AgentServer | None":
 
     agent = find_by_name(name)
     if agent is None:
-        from .installing import offer
+        from .installing import offer_install
 
-        return offer(name, yes=yes)
+        return offer_install(name, yes=yes)
     if sys.stderr.isatty():
         from shutil import which
 
@@ -103,7 +103,7 @@ def agent_name(target: str, settings: "ClientSettings") -> str:
     return name
 
 
-def command_of(target: str | list[str], settings: "ClientSettings") -> tuple[list[str], dict[str, str]]:
+def agent_command(target: str | list[str], settings: "ClientSettings") -> tuple[list[str], dict[str, str]]:
     """The command behind a target, and what it adds to the environment; an empty one for URLs and the like.
 
     Raises:
@@ -165,7 +165,7 @@ def note_withheld(target: str | None, settings: "ClientSettings") -> None:
     value = os.environ.get("ACPELLA_STORE", "")
     if name == BUILT_IN or not is_own_secret("ACPELLA_STORE", value):
         return
-    command, env = command_of(name, settings)
+    command, env = agent_command(name, settings)
     if "ACPELLA_STORE" not in env and any(word.endswith(".py") for word in command):
         say(
             "ACPELLA_STORE holds a password, so the agent does not get it and keeps its sessions elsewhere. "

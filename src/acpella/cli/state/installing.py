@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from acpella.registry.entries import RegistryEntry
     from acpella.registry.install import InstallPlan
 
-__all__ = ["can_ask", "confirm", "find_entry", "install_entry", "offer", "plan_rows"]
+__all__ = ["can_ask", "confirm", "find_entry", "install_entry", "offer_install", "plan_rows"]
 
 
 def can_ask() -> bool:
@@ -133,7 +133,7 @@ def find_entry(name: str, url: str, *, refresh: bool = False, offline: bool = Fa
     raise RegistryError(f"the registry lists no agent {name!r}; {why or hint}")
 
 
-def offer(name: str, *, yes: bool = False) -> "AgentServer | None":
+def offer_install(name: str, *, yes: bool = False) -> "AgentServer | None":
     """Install an agent that somebody named and that is not there, after one question.
 
     None if the registry does not have it, so that it may be a command.
@@ -155,7 +155,7 @@ def offer(name: str, *, yes: bool = False) -> "AgentServer | None":
     may_ask = yes or can_ask()
     entry = problem = None
     try:
-        # without anybody to ask the network is left alone: it would only be for the words of an error
+        # if nobody can be asked, the network is not used just to word an error
         entry = find_index(url, offline=not may_ask).index.entries.get(registry_id(name))
     except RegistryError as error:
         problem = error

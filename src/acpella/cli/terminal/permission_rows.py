@@ -87,7 +87,7 @@ def keys_for(options: Sequence[PermissionOption]) -> dict[str, int]:
     kinds = [option.kind for option in options]
     keys = {str(i + 1): i for i in range(len(options))} if len(options) <= 9 else {}
     for kind, letter in _LETTERS.items():
-        if kinds.count(kind) == 1:  # of two that allow for ever, no letter chooses one by chance
+        if kinds.count(kind) == 1:  # if two options are of the same kind, no letter chooses between them
             keys[letter] = kinds.index(kind)
     return keys
 

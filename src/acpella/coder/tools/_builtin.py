@@ -10,7 +10,7 @@ from ..models import Text, ToolSpec
 from ..tool import Danger, ToolError, ToolOutput
 
 if TYPE_CHECKING:
-    from ..bench import Bench
+    from ..session_tools import SessionTools
 
 __all__ = ["LARGEST", "BuiltIn", "clip", "number", "object_schema", "say", "string"]
 
@@ -31,8 +31,8 @@ class BuiltIn:
     confined: ClassVar[bool] = False
     """Whether it stays inside the sandbox when there is one."""
 
-    def __init__(self, bench: "Bench") -> None:
-        self.bench = bench
+    def __init__(self, session_tools: "SessionTools") -> None:
+        self.session_tools = session_tools
 
     async def preview(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> None:
         """Show on the call what it would change, before the user is asked.

@@ -13,7 +13,7 @@ from ..tool import Announcement, Danger, ToolError, ToolOutput
 from ._builtin import BuiltIn, object_schema, say, string
 
 if TYPE_CHECKING:
-    from ..bench import Bench
+    from ..session_tools import SessionTools
 
 __all__ = ["Delegate"]
 
@@ -31,8 +31,8 @@ class Delegate(BuiltIn):
     kind: ToolKind = "think"
     danger: Danger = "none"  # what the helper does is checked and asked for use by use
 
-    def __init__(self, bench: "Bench", worker: Worker) -> None:
-        super().__init__(bench)
+    def __init__(self, session_tools: "SessionTools", worker: Worker) -> None:
+        super().__init__(session_tools)
         self._worker = worker
 
     def announce(self, arguments: dict[str, Any], cwd: Path) -> Announcement:

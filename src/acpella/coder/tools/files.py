@@ -71,7 +71,7 @@ class ReadFile(BuiltIn):
     async def run(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> ToolOutput:
         path = string(arguments, "path")
         line, limit = number(arguments, "line") or 1, number(arguments, "limit") or READ_LINES
-        place = await self.bench.place(turn)
+        place = await self.session_tools.place(turn)
         if (mime := _IMAGES.get(Path(path).suffix.lower())) is not None:
             data = place.jail().read_bytes(place.locate(path), IMAGE_BYTES)
             image = Image(base64.b64encode(data).decode(), mime)
@@ -100,7 +100,7 @@ class ListFiles(BuiltIn):
         import asyncio
 
         path = string(arguments, "path", ".") or "."
-        place = await self.bench.place(turn)
+        place = await self.session_tools.place(turn)
         entries = await asyncio.to_thread(place.jail().list_dir, place.locate(path))
         marks = {"directory": "/", "link": "@", "other": "?"}
         names = [entry.name + marks.get(entry.kind, "") for entry in entries]
@@ -151,7 +151,7 @@ class _Changing(BuiltIn):
 
     async def run(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> ToolOutput:
         seen = self._previewed.get(call.id)
-        place = await self.bench.place(turn, changing=True)
+        place = await self.session_tools.place(turn, changing=True)
         if seen is not None and seen.old is None and await place.on_disk(seen.path) is False:
             change = seen  # editors show an error for each read of a file that is not there
         else:
@@ -173,7 +173,7 @@ class _Changing(BuiltIn):
         raise NotImplementedError
 
     async def _read(self, turn: Turn, path: str) -> str | None:
-        place = await self.bench.place(turn, changing=True)
+        place = await self.session_tools.place(turn, changing=True)
         try:
             return await place.read(path)
         except FileNotFoundError:
@@ -194,7 +194,7 @@ class WriteFile(_Changing):
         try:
             old = await self._read(turn, path)
         except RpcError as error:
-            place = await self.bench.place(turn, changing=True)
+            place = await self.session_tools.place(turn, changing=True)
             if isinstance(error, RequestCancelled) or await place.on_disk(path):
                 raise
             old = None  # editors have many errors for a missing file

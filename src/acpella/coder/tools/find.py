@@ -56,7 +56,7 @@ class FindFiles(BuiltIn):
     async def run(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> ToolOutput:
         pattern = string(arguments, "pattern")
         matches = glob_matcher(pattern)
-        place = await self.bench.place(turn)
+        place = await self.session_tools.place(turn)
         start, files, cut = await _files(place, string(arguments, "path", ".") or ".")
         paths = sorted(path for path in files if matches(path))
         paths = await asyncio.to_thread(_allowed, place.jail(), start, paths[: MAX_HITS * 2])
@@ -97,7 +97,7 @@ class Search(BuiltIn):
         if len(pattern) > PATTERN_CHARS:
             raise ToolError(f"the pattern is longer than {PATTERN_CHARS} characters")
         glob = string(arguments, "glob", "")
-        place = await self.bench.place(turn)
+        place = await self.session_tools.place(turn)
         hits, note = await _search(place, pattern, string(arguments, "path", ".") or ".", glob)
         text = "\n".join(hits) or f"nothing matches {pattern}"
         text += f"\n[{note}]" if note else ""

@@ -59,7 +59,9 @@ class Run(BuiltIn):
         command = arguments.get("command")
         if not isinstance(command, str) or not command.strip():
             return Announcement(title="Run a command", permission_key="run")
-        key = permission_key(command, cwd, self.bench.session.jail() if self.bench else Jail([cwd]))
+        key = permission_key(
+            command, cwd, self.session_tools.session.jail() if self.session_tools else Jail([cwd])
+        )
         exact = key == f"run:{command.strip()}"
         return Announcement(
             title=f"Run {_line(command)}",
@@ -85,7 +87,7 @@ class Run(BuiltIn):
 
     async def run(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> ToolOutput:
         command, timeout = string(arguments, "command"), number(arguments, "timeout")
-        place = await self.bench.place(turn, changing=True)
+        place = await self.session_tools.place(turn, changing=True)
         result = await place.run(call, command, timeout)
         call.output({"exitCode": result.exit_code, "signal": result.signal})
         if not result.ok:

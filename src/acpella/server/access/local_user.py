@@ -8,11 +8,11 @@ import struct
 import sys
 from typing import TypeAlias
 
-__all__ = ["NOBODY", "can_tell_users", "may_act_as_us", "user_of_peer"]
+__all__ = ["CLOSED_SOCKET", "can_tell_users", "may_act_as_us", "user_of_peer"]
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-NOBODY = -1
+CLOSED_SOCKET = -1
 """The client has closed its socket already, which then belongs to nobody."""
 
 _NETLINK_SOCK_DIAG = 4
@@ -25,7 +25,7 @@ End: TypeAlias = tuple[str, int]
 
 
 def user_of_peer(peer: End, own: End) -> int | None:
-    """The id of the user whose socket is at the other end; `NOBODY` if its program has closed it.
+    """The id of the user whose socket is at the other end; `CLOSED_SOCKET` if its program has closed it.
 
     None if this cannot be found out: the system is not Linux or does not tell, or the two addresses are not
     those of a connection to this program, as behind some ASGI servers.
@@ -40,7 +40,7 @@ def user_of_peer(peer: End, own: End) -> int | None:
     if user is not None:
         return user
     # Ours is still there when theirs is closed. Without it, nothing says that these addresses are real.
-    return NOBODY if _owner(ours, theirs) == os.getuid() else None
+    return CLOSED_SOCKET if _owner(ours, theirs) == os.getuid() else None
 
 
 def can_tell_users() -> bool:

@@ -81,7 +81,7 @@ class Liveness:
         self._greeted_at = now
 
     def greeting_answered(self) -> None:
-        """It did."""
+        """The agent answered `initialize`."""
         self._greeted_at = None
 
     def stalled(self, now: float) -> None:

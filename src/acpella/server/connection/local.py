@@ -224,7 +224,7 @@ class LocalConnection:
         self._table.forget(self.id)
 
     def leave(self, reason: str) -> None:
-        """End it here without a word to the agent's client but this: it may go on at another node."""
+        """Close it on this node; its client is told only this reason: it may go on at another node."""
         if self.closed is not None:
             return
         self._stays = True

@@ -133,7 +133,7 @@ class Outbox(Protocol):
     def attach(
         self, *, after: int | None = None, take_over: bool = False, abort: Callable[[], None] | None = None
     ) -> OutboxReader:
-        """Become the reader, from what nobody has taken on, or from the message after that number.
+        """Start to read at the first unread message, or at the one after that number.
 
         Raises:
             Taken: there is a reader, and it shall not be replaced.

@@ -157,7 +157,7 @@ class Connections:
             self._checking = asyncio.get_running_loop().create_task(self._check_all())
 
     def _make_room(self, principal: str) -> None:
-        """End the connection of this user's that is missed least: those of clients that are there stay."""
+        """Close the user's least useful connection; never one whose client is connected."""
         away = [c for c in self._connections.values() if not c.readers and c.principal == principal]
         if away:
             away.sort(key=lambda c: (not c.is_gone_for_good, c.pending.turns > 0, c.last_seen))
@@ -176,10 +176,10 @@ class Connections:
         return connection_id in self._connections
 
     async def reach(self, connection_id: str, credential: Credential) -> HostedConnection | None:
-        """A connection of this user's, with a credential that may do what it may.
+        """The user's connection of that id. The credential needs at least the scopes of the connection's own.
 
-        One that may less would take over its streams, or end its turns. Raises `Refusal`, and `StoreError` if
-        it cannot be told where it is.
+        With fewer, it could take over its streams, or end its turns. Raises `Refusal`, and `StoreError` if
+        it cannot be told where the connection is.
         """
         connection = self.find(connection_id, credential.principal)
         if connection is None and self.node is not None and not self.has(connection_id):

@@ -36,7 +36,7 @@ MEMORY = "acpella.memory"
 LET_IN = "let in"
 """In that dictionary: a request on this TCP connection was let in."""
 
-NOBODY = Credential("", frozenset())
+ANONYMOUS = Credential("", frozenset())
 """Who sent a request before that is known."""
 
 
@@ -63,7 +63,7 @@ class Request:
             text = value.decode("latin-1")
             self.headers[key] = f"{self.headers[key]}, {text}" if key in self.headers else text
         self.subprotocols: tuple[str, ...] = tuple(scope.get("subprotocols") or ())
-        self.credential = NOBODY
+        self.credential = ANONYMOUS
         self.http_1: bool = str(scope.get("http_version", "1.1")).startswith("1")
         self.body_read: bool = False
         self.status: int = 0

@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _list(arguments: argparse.Namespace) -> int:
 
     from ...session.lookup import find_settings
-    from ...state.agents import BUILT_IN, with_builtin
+    from ...state.agents import BUILT_IN, resolve_agent
     from ...state.settings import origin
 
     settings = find_settings(arguments.settings)
@@ -126,7 +126,7 @@ def _list(arguments: argparse.Namespace) -> int:
             "builtIn": name == BUILT_IN and origin(settings, name) is None,
             "settings": str(origin(settings, name) or "") or None,
         }
-        for number, (name, server) in enumerate(with_builtin(settings, BUILT_IN).agents.items())
+        for number, (name, server) in enumerate(resolve_agent(settings, BUILT_IN).agents.items())
     ]
     others = [other for other in _others() if other.name not in settings.agents]
     if arguments.json:

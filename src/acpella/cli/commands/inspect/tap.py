@@ -11,7 +11,7 @@ from ... import exits
 from ...terminal.output import say
 
 if TYPE_CHECKING:
-    from acpella.recording.hand import Hand
+    from acpella.recording.interceptor import Interceptor
 
 __all__ = ["stand_between"]
 
@@ -33,7 +33,7 @@ def stand_between(arguments: argparse.Namespace) -> int:
     if not command:
         command = [sys.executable, "-m", "acpella", "connect", arguments.what]
     path = Path(arguments.output).absolute() if arguments.output else place_for(command)
-    hand, socket = _control()
+    interceptor, socket = _control()
     tap = TappedProgram(os.getpid(), command, str(path), time.time(), socket)
     with registered(private(state() / "taps"), tap):
         return run_recorded(
@@ -42,11 +42,11 @@ def stand_between(arguments: argparse.Namespace) -> int:
             anonymize=arguments.anonymize,
             media=not arguments.no_media,
             raw=False,
-            hand=hand,
+            interceptor=interceptor,
         )
 
 
-def _control() -> "tuple[Hand | None, str]":
+def _control() -> "tuple[Interceptor | None, str]":
     """Lets the inspector hold messages, by the socket that is named; nothing where there can be none."""
     from ...state.paths import private, sockets
 

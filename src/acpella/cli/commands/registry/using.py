@@ -15,7 +15,7 @@ from acpella.client.settings import AgentServer
 
 from ... import exits
 from ...failures import guarded
-from ...state.installing import can_ask, confirm, offer
+from ...state.installing import can_ask, confirm, offer_install
 from ...terminal.output import one_line, say, show, show_json
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _server(name: str, *, yes: bool) -> AgentServer:
     agent = find_by_name(name)
     if agent is not None:
         return agent.server
-    server = offer(name, yes=yes)
+    server = offer_install(name, yes=yes)
     if server is None:
         raise ValueError(f"{name} is not installed, and the registry does not list it")
     return server
@@ -156,10 +156,10 @@ def _command(target: list[str]) -> tuple[str, list[str], dict[str, str]]:
         return redact(shlex.join(target[1:])), target[1:], {}
     from acpella.client.names import with_known
     from acpella.client.settings import ClientSettings
-    from acpella.client.targets import command_of
+    from acpella.client.targets import resolve_command
 
     if len(target) == 1:
-        _, command, env = command_of(target[0], with_known(ClientSettings(), target[0]))
+        _, command, env = resolve_command(target[0], with_known(ClientSettings(), target[0]))
     else:
         command, env = target, {}
     return redact(shlex.join(target)), command, env

@@ -12,13 +12,13 @@ from .modes import refusal
 from .places import Copy, Place, Project
 from .tool import CoderTool, ToolError
 
-__all__ = ["Bench", "BenchTally"]
+__all__ = ["SessionTools", "ToolTally"]
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class BenchTally:
+class ToolTally:
     """Tokens of a turn, helpers included."""
 
     input: int = 0
@@ -26,7 +26,7 @@ class BenchTally:
     cached: int = 0
 
 
-class Bench:
+class SessionTools:
     """One for each session in memory."""
 
     def __init__(self, session: Session, private: list[Path]) -> None:
@@ -37,7 +37,7 @@ class Bench:
         """The built-in ones."""
         self.tools_of_others: Callable[[Turn], Awaitable[list[CoderTool]]] | None = None
         """Gives those that come and go, such as an MCP server's."""
-        self.tally: BenchTally = BenchTally()
+        self.tally: ToolTally = ToolTally()
         """What the running turn has cost."""
         self.alone: asyncio.Lock = asyncio.Lock()
         """Held by whoever changes something, sub-agents included."""

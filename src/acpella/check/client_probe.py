@@ -8,10 +8,10 @@ from typing import Any
 from .conversation import Conversation, Frame, as_object
 from .link import Failed, Link, NotOffered
 
-__all__ = ["Lead"]
+__all__ = ["ClientProbe"]
 
 
-class Lead:
+class ClientProbe:
     """One connection to a client, from the agent's end."""
 
     def __init__(self, link: Link) -> None:

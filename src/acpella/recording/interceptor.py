@@ -7,10 +7,10 @@ from acpella.transport.pipe import PipeGate, Stream
 
 from .queue import Note
 
-__all__ = ["Hand"]
+__all__ = ["Interceptor"]
 
 
-class Hand(Protocol):
+class Interceptor(Protocol):
     """Decides what passes a program that is recorded."""
 
     @property
