@@ -1,4 +1,5 @@
-# Everything lives in .venv* and tests/peers/node_modules. Only `make system` touches the rest of the machine.
+# Everything lives in this folder: .venv*, build/, site/ and two node_modules. Only `make system` touches the rest
+# of the machine.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -142,4 +143,4 @@ $(WEB): web/package-lock.json $(VENV)/.installed
 	touch $@
 
 clean:
-	rm -rf web/node_modules site $(FRAMEWORKS) $(FRAMEWORKS)-floor $(VENV) $(VENV)-3.* $(NEXT) $(DEMO) tests/peers/node_modules .pytest_cache .ruff_cache .hypothesis
+	rm -rf web/node_modules build site $(FRAMEWORKS) $(FRAMEWORKS)-floor $(VENV) $(VENV)-3.* $(NEXT) $(DEMO) tests/peers/node_modules .pytest_cache .ruff_cache .hypothesis

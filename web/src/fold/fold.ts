@@ -177,8 +177,7 @@ function toolCall(talk: Conversation, update: Obj, at: number): void {
 
 export const isOpen = (call: ToolItem): boolean => call.status === "pending" || call.status === "in_progress";
 
-/** The command that a call runs; empty if its input names none. */
-/** The command that a call runs, as one recognizes it: without the shell around it. */
+/** The command that a call runs, without the shell around it; empty if its input names none. */
 export function commandOf(rawInput: Json | undefined): string {
   const words = commandField(rawInput)?.words ?? [];
   const isShell = words.length === 3 && /^(\/\S*\/)?(ba|da|z|fi)?sh$/.test(words[0]!) && (words[1] === "-c" || words[1] === "-lc");
