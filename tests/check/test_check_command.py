@@ -205,7 +205,7 @@ def test_an_agent_that_never_answers_did_not_start(tmp_path: Path) -> None:
 def test_an_agent_that_falls_silent_is_given_up(tmp_path: Path) -> None:
     """It answers nothing but `initialize`: each wait has an end, and what was not answered fails."""
     silent = ScriptedAgent().on_request("session/new", stall())
-    options = ["--timeout", "3", "--only", "sessions.new,messages.zero-id", "--json", "out.json"]
+    options = ["--timeout", "2", "--only", "sessions.new,messages.zero-id", "--json", "out.json"]
     ran = check(*options, "--", *silent.command, cwd=tmp_path)
     assert ran.returncode == 1, ran.stderr
     report = json.loads((tmp_path / "out.json").read_text())

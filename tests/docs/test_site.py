@@ -10,9 +10,24 @@ from typing import Any
 import pytest
 from doc_pages import ROOT
 
+BUILT = ROOT / "site"
+
+
+def is_fresh(built: Path) -> bool:
+    """Whether `make check` has built the site from what is here now."""
+    index = built / "index.html"
+    sources = [ROOT / "mkdocs.yml", *ROOT.glob("*.md")]
+    for folder in ("docs", "docs_src", "examples", "src"):
+        sources += [
+            path for path in (ROOT / folder).rglob("*") if path.suffix in {".md", ".py", ".svg", ".css"}
+        ]
+    return index.exists() and index.stat().st_mtime > max(path.stat().st_mtime for path in sources)
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if is_fresh(BUILT):  # it takes half a minute, and is the same
+        return BUILT
     target = tmp_path_factory.mktemp("site")
     subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(target)],
