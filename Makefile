@@ -78,7 +78,7 @@ test-all:  ## the tests on every Python from 3.11 to 3.14 that is here
 	[ -z "$$failed" ] || { echo "Failed on: Python$$failed"; exit 1; }
 
 unit: $(VENV)/.installed $(PEERS) $(WEB) $(NEXT)/.installed  ## the tests alone
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --durations 30 --durations-min 3
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 30 --durations-min 3
 
 # Frameworks warn about each other and about themselves; those are theirs to mend.
 FRAMEWORK_WARNINGS := -W ignore::DeprecationWarning -W ignore::UserWarning -W "ignore:Unclosed <Memory:ResourceWarning"

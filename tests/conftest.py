@@ -3,6 +3,7 @@
 import itertools
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -16,6 +17,31 @@ settings.load_profile("acpella")
 
 
 _schemas = itertools.count(1)
+
+HERE = Path(__file__).parent
+
+SLOW = (
+    "agent/test_durability.py",
+    "check",
+    "docs",
+    "cluster",
+    "web",
+    "inspector",
+    "testing",
+    "store",
+    "interop",
+)
+"""What takes long comes first: at the end of a run, no worker is left alone with a long file."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Order whole files; tests of a file stay in theirs."""
+
+    def rank(item: pytest.Item) -> int:
+        path = item.path.relative_to(HERE).as_posix()
+        return next((place for place, slow in enumerate(SLOW) if path.startswith(slow)), len(SLOW))
+
+    items.sort(key=rank)
 
 
 @pytest.fixture(scope="session")
