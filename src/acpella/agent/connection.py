@@ -1,12 +1,20 @@
 """The connection to one editor: each method goes to the service that answers it."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
 
 from acpella.errors import InternalError, InvalidParams, InvalidRequest, ResourceNotFound
 from acpella.rpc import Channel, Connection, Handler, Limits
-from acpella.sessions import InvalidCursor, InvalidDocument, SessionBusy, SessionNotFound, StoreError
+from acpella.sessions import (
+    InvalidCursor,
+    InvalidDocument,
+    SessionBusy,
+    SessionNotFound,
+    StoreError,
+    StoreUnavailable,
+)
 
 from .codec import CODECS, Codec, Negotiation, Route
 from .definition import Definition
@@ -34,7 +42,12 @@ from .running import RunningPrompts
 from .service import CURRENT_SERVICE, SessionService
 from .stored_sessions import StoredSessions
 
-__all__ = ["EditorConnection"]
+__all__ = ["UNAVAILABLE", "EditorConnection"]
+
+log: logging.Logger = logging.getLogger(__name__)
+
+UNAVAILABLE = "unavailable"
+"""The `reason` in the data of an error: the store is away, and the same request may work in a moment."""
 
 SHUTDOWN_GRACE = 1.2
 """Seconds for running turns to end when the agent is told to stop. All in all it has two."""
@@ -198,6 +211,10 @@ class EditorConnection:
                 raise InvalidRequest(str(error)) from None
             except (InvalidCursor, InvalidDocument) as error:
                 raise InvalidParams(str(error)) from None
+            except StoreUnavailable as error:  # where the store is, only our log says
+                log.warning("a request failed: %s", error)
+                why = "the store of sessions cannot be reached; try again in a moment"
+                raise InternalError(why, data={"reason": UNAVAILABLE}) from None
             except StoreError as error:
                 raise InternalError(str(error)) from error
 

@@ -13,6 +13,7 @@ from acpella.schema import (
     UserMessageChunk,
     encode,
 )
+from acpella.sessions import StoreUnavailable
 
 from .definition import Definition, PromptHandler
 from .handlers import drive
@@ -57,6 +58,8 @@ class Prompting:
                     return await self._run(running, session, request.content)
                 finally:
                     session.prompt = None
+        except StoreUnavailable as error:
+            raise _interrupted(session_id, error) from None
         finally:
             running.end()
 
@@ -118,6 +121,8 @@ class Prompting:
             request = core.refused(error)
             # the editor's answer to us does not answer what it asked
             return error if request is None else InternalError(f"{request} failed: {error.reason}")
+        if isinstance(error, StoreUnavailable):
+            return _interrupted(core.session.id, error)
         log.error("the prompt handler failed", exc_info=error)
         where = self._definition.log_file  # the text itself stays here
         return InternalError(data=None if where is None else f"the agent's log says why: {where}")
@@ -141,6 +146,15 @@ class Prompting:
             if not task.done():
                 log.warning("a prompt handler ignores its cancellation and is left behind")
                 task.add_done_callback(_left_behind)
+
+
+def _interrupted(session_id: str, error: StoreUnavailable) -> InternalError:
+    """The answer to a prompt whose turn the store could not keep. Where the store is, only our log says."""
+    log.warning("session %s: a turn was interrupted: %s", session_id, error)
+    return InternalError(
+        "the store of sessions is away, so this was interrupted; nothing of it runs again by itself",
+        data={"reason": "interrupted"},
+    )
 
 
 def accepted_content(

@@ -6,6 +6,7 @@ from contextlib import aclosing
 
 import msgspec
 
+from acpella.agent.connection import UNAVAILABLE
 from acpella.agent.interrupted import LOOK_BACK, missing_prompt
 from acpella.rpc.message import UNREADABLE, id_key, write_error, write_notification, write_request
 from acpella.rpc.relay import UPDATE_HEAD, Frame, read_frame
@@ -117,12 +118,33 @@ async def _reopen_sessions(home: ClusterHome) -> None:
             log.warning("connection %s: a session does not open again", connection.label)
             continue
         if response.is_error:
-            if home.is_lost:
-                raise StoreUnavailable("this node lost its lease meanwhile; try again in a moment")
+            if home.is_lost or _is_passing(response):
+                raise StoreUnavailable("the store is away, or the lease is lost; try again in a moment")
             log.warning(
                 "connection %s: a session was not opened again: %s", connection.label, response.data[:500]
             )
             del home.facts.sessions[session]
+
+
+class _Reason(msgspec.Struct):
+    reason: object = None
+
+
+class _Failure(msgspec.Struct):
+    data: _Reason | msgspec.UnsetType = msgspec.UNSET
+
+
+class _FailedResponse(msgspec.Struct):
+    error: _Failure
+
+
+def _is_passing(response: Frame) -> bool:
+    """Whether a session may open in a moment. If not, the client has to load it again."""
+    try:
+        data = msgspec.json.decode(response.data, type=_FailedResponse).error.data
+    except UNREADABLE:  # of another shape: not ours
+        return False
+    return isinstance(data, _Reason) and data.reason == UNAVAILABLE
 
 
 class _Prompt(msgspec.Struct):
