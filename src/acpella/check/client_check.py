@@ -101,9 +101,7 @@ class ClientCheck:
             text = f"the client was not led through it; send it the prompt `{words}`"
             by_id.setdefault(scenario.requirement.id, Result(scenario.requirement, "unproved", text))
         results = [by_id[r.id] for area in self._areas for r in area.requirements if r.id in by_id]
-        first = self._auditor.talk.initialize
-        info = as_object(first.params.get("clientInfo")) if first is not None else {}
-        peer = f"{info.get('name', '')} {info.get('version', '')}".strip()
+        peer = self._auditor.talk.client_name
         return Report("the client", "client", results, peer, seconds=time.monotonic() - self._began)
 
     # -- an agent of the plainest kind -----------------------------------------------------------

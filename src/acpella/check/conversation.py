@@ -226,6 +226,18 @@ class Conversation:
         """Whether the agent announced a capability, such as `sessionCapabilities.list`."""
         return _has(self.agent, path)
 
+    @property
+    def agent_name(self) -> str:
+        """How the agent calls itself, and its version; empty if it did not say."""
+        answer = as_object(self.initialized.result) if self.initialized else {}
+        return _name(as_object(answer.get("agentInfo")))
+
+    @property
+    def client_name(self) -> str:
+        """The same of the client."""
+        params = self.initialize.params if self.initialize else {}
+        return _name(as_object(params.get("clientInfo")))
+
     def is_creating(self) -> bool:
         """Whether a session may be there whose id is not yet known."""
         return any(f.method in ("session/new", "session/fork") for f in self.pending["out"].values())
@@ -442,6 +454,12 @@ class Conversation:
 def as_object(value: Any) -> dict[str, Any]:
     """The object that should stand here, or an empty one."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _name(info: dict[str, Any]) -> str:
+    """How a peer calls itself, and its version. An author who gave none gets 0, which says nothing."""
+    version = info.get("version", "")
+    return f"{info.get('name', '')} {'' if version == '0' else version}".strip()
 
 
 def as_list(value: Any) -> list[Any]:

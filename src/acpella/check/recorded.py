@@ -6,7 +6,7 @@ from collections.abc import Callable
 from acpella.recording import Begin, Damaged, Frame, read
 
 from .agent import AREAS as AGENT_AREAS
-from .auditor import Auditor, BothSides
+from .auditor import BothSides
 from .client import AREAS as CLIENT_AREAS
 from .requirement import Area, Audit, Side
 from .results import Report
@@ -58,17 +58,8 @@ def check_recording(
     for side, areas in sides.items():
         auditors = [connection.auditors[side] for connection in connections]
         by_id = {r.requirement.id: r for r in audit_results(audits[side], auditors)}
+        talk = auditors[-1].talk
+        name = talk.agent_name if side == "agent" else talk.client_name
         results = [by_id[r.id] for area in areas for r in area.requirements if r.id in by_id]
-        reports.append(Report(os.fspath(path), side, results, _name(auditors[-1], side), "recording"))
+        reports.append(Report(os.fspath(path), side, results, name, "recording"))
     return reports
-
-
-def _name(auditor: Auditor, side: Side) -> str:
-    from .conversation import as_object
-
-    talk = auditor.talk
-    if side == "agent":
-        info = as_object(as_object(talk.initialized.result).get("agentInfo")) if talk.initialized else {}
-    else:
-        info = as_object(talk.initialize.params.get("clientInfo")) if talk.initialize else {}
-    return f"{info.get('name', '')} {info.get('version', '')}".strip()

@@ -154,12 +154,7 @@ class AgentCheck:
         except Failed as failure:
             raise TransportError(f"the agent does not answer initialize: {failure.text}") from None
         try:
-            info = (
-                as_object(as_object(probe.talk.initialized.result).get("agentInfo"))
-                if probe.talk.initialized
-                else {}
-            )
-            self._peer = f"{info.get('name', '')} {info.get('version', '')}".strip()
+            self._peer = probe.talk.agent_name
             if probe.talk.version != 1:
                 raise CannotJudge(f"the agent speaks version {probe.talk.version} of the protocol, not 1")
             params: dict[str, Any] = {"cwd": probe.directory, "mcpServers": []}
