@@ -659,4 +659,4 @@ async def test_answers_that_an_agent_does_not_take_do_not_fill_the_memory(
         out, _ = await process.communicate()
     answers, most = out.decode().splitlines()
     assert answers == "100 {9000000}"
-    assert int(most) < 600  # MiB; without a bound all hundred answers are there, each more than once: 1,800
+    assert int(most) < 1000  # MiB; without a bound all hundred answers are there, each more than once: 1,800

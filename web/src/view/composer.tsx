@@ -32,7 +32,7 @@ export function Composer({ talk }: { talk: Talk | null }) {
   /** A key that completes, pressed before the files of what is typed were there. */
   const early = useRef<string | null>(null);
   const links = useRef(new Map<string, Obj>());
-  const escaped = useRef(0);
+  const escaped = useRef(-Infinity); // a page that is a moment old has seen no Esc yet
   const [hint, setHint] = useState("");
   const running = talk !== null && talk.conversation.turn !== null;
   const capabilities = asObj(connection.welcome.value?.agentCapabilities.promptCapabilities);
@@ -146,11 +146,12 @@ export function Composer({ talk }: { talk: Talk | null }) {
       if (event.timeStamp - escaped.current < TWICE) {
         stop();
         setHint("");
+        escaped.current = -Infinity; // the next turn wants two of its own
       } else {
         setHint("Press Esc again to stop the agent");
         setTimeout(() => setHint(""), TWICE);
+        escaped.current = event.timeStamp;
       }
-      escaped.current = event.timeStamp;
     } else if (event.key === "ArrowUp" && draft.text === "" && talk !== null) {
       const last = talk.conversation.items.findLast((item) => item.kind === "prompt");
       if (last?.kind === "prompt") {

@@ -296,7 +296,7 @@ cut grow",children:off.length===0?"can do everything":`without ${off.map(one=>on
 o."})]})]})}import{useEffect as useEffect3,useLayoutEffect as useLayoutEffect3,useRef as useRef4,useState as useState5}from"./libraries-c0a40985b0.js";import{Fragment as Fragment4,jsx as jsx7,jsxs as jsxs6}from"./libraries-c0a40985b0.js";var MOST_IMAGE=10*1024*1024,TWICE=1500;function Composer({talk}){talk?.version.
 value;let written=talk===null?firstDraft:talk.draft,draft=written.value,setDraft=next=>{written.value=next},area=useRef4(null),[chosen,setChosen]=useState5(0),[
 place,setPlace]=useState5(0),[closed,setClosed]=useState5(""),[files,setFiles]=useState5({query:null,found:[]}),wanted=useRef4(null),early=useRef4(null),links=useRef4(
-new Map),escaped=useRef4(0),[hint,setHint]=useState5(""),running=talk!==null&&talk.conversation.turn!==null,capabilities=asObj(connection.welcome.value?.agentCapabilities.
+new Map),escaped=useRef4(-1/0),[hint,setHint]=useState5(""),running=talk!==null&&talk.conversation.turn!==null,capabilities=asObj(connection.welcome.value?.agentCapabilities.
 promptCapabilities),canWrite=may("prompt")&&(talk===null||talk.role.value==="controller"),agent=plain(connection.welcome.value?.agent??"the agent");useLayoutEffect3(
 ()=>{let box=area.current;box!==null&&(box.style.blockSize="0",box.style.blockSize=`${Math.min(Math.max(box.scrollHeight,42),innerHeight*.4)}px`,wanted.current!==
 null&&(box.focus(),box.setSelectionRange(wanted.current,wanted.current),wanted.current=null))},[draft.text]),useLayoutEffect3(()=>{matchMedia("(pointer: coarse)").
@@ -315,10 +315,10 @@ key==="Enter"&&submit())},[files]);let onKey=event=>{if(!event.isComposing){if(s
 setChosen((picked+(event.key==="ArrowDown"?1:suggestions.length-1))%suggestions.length);return}if(event.key==="Tab"||event.key==="Enter"&&!event.shiftKey){event.
 preventDefault(),isLate?early.current=event.key:insert(suggestions[picked]);return}if(event.key==="Escape"){event.preventDefault(),event.stopPropagation(),setClosed(
 before);return}}if(isLate&&(event.key==="Tab"||event.key==="Enter")&&!event.shiftKey)event.preventDefault(),early.current=event.key;else if(event.key==="Enter"&&
-!event.shiftKey&&!event.altKey)event.preventDefault(),submit();else if(event.key==="Escape"&&running)event.timeStamp-escaped.current<TWICE?(stop(),setHint("")):
-(setHint("Press Esc again to stop the agent"),setTimeout(()=>setHint(""),TWICE)),escaped.current=event.timeStamp;else if(event.key==="ArrowUp"&&draft.text===""&&
-talk!==null){let last=talk.conversation.items.findLast(item=>item.kind==="prompt");last?.kind==="prompt"&&(event.preventDefault(),setDraft({...draft,text:last.blocks.
-filter(one=>one.type==="text").map(one=>asText(one.raw.text)).join(`
+!event.shiftKey&&!event.altKey)event.preventDefault(),submit();else if(event.key==="Escape"&&running)event.timeStamp-escaped.current<TWICE?(stop(),setHint(""),escaped.
+current=-1/0):(setHint("Press Esc again to stop the agent"),setTimeout(()=>setHint(""),TWICE),escaped.current=event.timeStamp);else if(event.key==="ArrowUp"&&draft.
+text===""&&talk!==null){let last=talk.conversation.items.findLast(item=>item.kind==="prompt");last?.kind==="prompt"&&(event.preventDefault(),setDraft({...draft,
+text:last.blocks.filter(one=>one.type==="text").map(one=>asText(one.raw.text)).join(`
 `)}))}}},attach=async list2=>{for(let file of list2){let kind=file.type.startsWith("image/")?"image":file.type.startsWith("audio/")?"audio":"";if(kind===""||capabilities[kind]!==
 !0)tell(new Error(kind===""?`${file.name} is neither a picture nor a sound`:`${agent} takes no ${kind==="image"?"pictures":"sound"}`));else if(file.size>MOST_IMAGE)
 tell(new Error(`${file.name} has ${bytes(file.size)}; at most ${bytes(MOST_IMAGE)} can be sent`));else{let data=await base64(file);setDraft({...written.value,attached:[
