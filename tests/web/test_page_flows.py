@@ -162,6 +162,22 @@ def test_a_prompt_waits_while_a_turn_runs_and_esc_twice_stops(open_page: OpenPag
     expect(driver.log).to_contain_text("You said: and then this [TextContent]")
 
 
+def test_what_was_not_sent_is_there_after_a_reload(open_page: OpenPage, shower: WebServer) -> None:
+    driver = open_page(shower)
+    driver.say("slow")
+    expect(driver.log).to_contain_text("I begin")
+    driver.say("and then this")
+    expect(driver.page.locator(".queue")).to_contain_text("Queued: and then this")
+    driver.composer.fill("half a thou")
+    driver.page.reload()
+    # not sent by itself: a copy of the tab would send it, too
+    expect(driver.composer).to_have_value("and then this\n\nhalf a thou")
+    driver.composer.fill("")
+    driver.page.reload()
+    expect(driver.log).to_contain_text("I begin")
+    expect(driver.composer).to_have_value("")
+
+
 def test_mode_option_and_switch(open_page: OpenPage, shower: WebServer) -> None:
     driver = open_page(shower)
     driver.say("hello")

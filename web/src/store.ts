@@ -1,7 +1,7 @@
 // What the page knows: its connection, the sessions, and the conversation of each one that was opened.
 import { empty, fold } from "./fold/fold";
 import type { Conversation } from "./fold/model";
-import { batch, computed, signal } from "./libraries";
+import { batch, computed, effect, signal, type Signal } from "./libraries";
 import { Connection, Lost, WireError, type Passed } from "./wire/connection";
 import { asList, asObj, asText, isObj, type Entry, type Json, type LogEvent, type Obj, type Person, type Switch } from "./wire/types";
 
@@ -28,6 +28,30 @@ const NOTHING: Draft = { text: "", attached: [] };
 /** What is being written before there is a session. */
 export const firstDraft = signal<Draft>(NOTHING);
 
+const UNSENT = "acpella.unsent.";
+
+/** What was written for a session and not sent when this tab was loaded again. */
+function unsent(id: string): Draft {
+  try {
+    return JSON.parse(sessionStorage.getItem(UNSENT + id)!) ?? NOTHING;
+  } catch {
+    return NOTHING;
+  }
+}
+
+/** What waits its turn is kept as a draft: if it were sent by itself, a copy of this tab would send it, too. */
+function keepUnsent(id: string, queue: Queued[], draft: Draft): void {
+  const blocks = queue.flatMap((one) => one.blocks);
+  const texts = [...blocks.filter((one) => one.type === "text").map((one) => asText(one.text)), draft.text].filter((text) => text !== "");
+  const attached = [...blocks.filter((one) => one.type === "image" || one.type === "audio"), ...draft.attached];
+  try {
+    if (texts.length + attached.length === 0) sessionStorage.removeItem(UNSENT + id);
+    else sessionStorage.setItem(UNSENT + id, JSON.stringify({ text: texts.join("\n\n"), attached }));
+  } catch {
+    // no room for large pictures: they are lost with the tab
+  }
+}
+
 export interface Queued {
   key: number;
   blocks: Obj[];
@@ -50,14 +74,17 @@ export class Talk {
   readonly failure = signal("");
   /** A prompt that went out when the connection broke: the log will tell whether it arrived. */
   unsure: { blocks: Obj[]; after: number } | null = null;
-  readonly draft = signal<Draft>(NOTHING);
+  readonly draft: Signal<Draft>;
   opening = false;
   /** The number of the last event that was there when the session was opened; until it is here, the session loads. */
   awaited = 0;
   #drawing = false;
   #pending: LogEvent[] = [];
 
-  constructor(readonly id: string) {}
+  constructor(readonly id: string) {
+    this.draft = signal(unsent(id));
+    effect(() => keepUnsent(id, this.queue.value, this.draft.value));
+  }
 
   take(epoch: string, events: LogEvent[]): void {
     if (epoch !== this.epoch) {

@@ -29,6 +29,10 @@ _NO_NUMBER = re.compile(r"(ms|size)[<>]")
 _SCALE = {"": 1, "k": 1000, "K": 1000, "M": 1_000_000}
 
 
+BADGES = {"std": "text", "log": "stderr", "sys": "event"}
+"""Kinds as the list of rows shortens them; both words count."""
+
+
 class FilterError(ValueError):
     """A word that means nothing here."""
 
@@ -65,8 +69,10 @@ class Filter:
             self.text_words.append((positive, word.lower()))
             return
         self.keys.add(key)
-        pattern = re.compile(translate(value.lower()))
-        self._tests.append(_key_test(key, value.lower(), pattern, positive=positive))
+        value = value.lower()
+        if key == "kind":
+            value = BADGES.get(value, value)
+        self._tests.append(_key_test(key, value, re.compile(translate(value)), positive=positive))
 
     def matches(self, row: Row, rules: list[str], body: Callable[[], str]) -> bool:
         """Whether a row is wanted. `rules` are those that it breaks; `body` gives its text in lower case."""

@@ -12,6 +12,9 @@ const NUMBER = /^(ms|size)([<>])(\d+(?:\.\d+)?)([kKM]?)$/;
 const NO_NUMBER = /^(ms|size)[<>]/;
 const SCALE: Record<string, number> = { "": 1, k: 1000, K: 1000, M: 1_000_000 };
 
+/** Kinds as the list of rows shortens them; both words count. */
+const BADGES: Record<string, string | undefined> = { std: "text", log: "stderr", sys: "event" };
+
 /** The words of a filter as they were written. */
 export function wordsOf(text: string): string[] {
   return [...text.matchAll(WORD)].map(([word]) => word);
@@ -31,7 +34,7 @@ export function parseFilter(text: string): Filter {
     const value = word.slice(colon + 1);
     if (number) filter.tests.push(numberTest(number[1]!, number[2]!, Number(number[3]) * SCALE[number[4]!]!, wanted));
     else if (NO_NUMBER.test(word)) filter.error ||= `${NO_NUMBER.exec(word)![0]} wants a number after it, such as ${NO_NUMBER.exec(word)![0]}500`;
-    else if ((KEYS as readonly string[]).includes(key)) filter.tests.push(keyTest(key as Key, value.toLowerCase(), wanted));
+    else if ((KEYS as readonly string[]).includes(key)) filter.tests.push(keyTest(key as Key, (key === "kind" && BADGES[value.toLowerCase()]) || value.toLowerCase(), wanted));
     else if (/^[a-z]+$/.test(key) && !value.startsWith("//")) filter.error ||= `${key}: is not a filter; there are ${KEYS.join(", ")}, ms>N, size>N, and text`;
     else filter.words.push({ wanted, text: word.toLowerCase() });
   }

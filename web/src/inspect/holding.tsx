@@ -27,7 +27,7 @@ function Start() {
   const [then, setThen] = useState<Then>("hold");
   const [seconds, setSeconds] = useState(DELAY);
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.focus(), []);
+  useEffect(() => input.current?.select(), []); // and the focus with it
   const start = async (): Promise<void> => {
     if (await order({ do: "start", filter: words, then, seconds })) setting.value = false;
   };

@@ -55,7 +55,7 @@ export function Start({ talk }: { talk: Talk | null }) {
     <div class="log">
       <div class="hello">
         <h1>{talk === null ? `Start a session in ${plain(folder)}` : "What should be done?"}</h1>
-        <p>{plain(welcome.agent)} works in <span class="mono">{plain(homely(welcome.cwd))}</span>. Its mode says what it may do without asking.</p>
+        <p>{plain(welcome.agent)} works in <span class="mono">{plain(homely(welcome.cwd))}</span>.</p>
         <div class="hello-cols">
           <div>
             <h2>{welcome.others.length > 0 ? "Agents" : "Agent"}</h2>

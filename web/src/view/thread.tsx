@@ -10,7 +10,7 @@ import { asNumber, asText } from "../wire/types";
 import { ContentBlock, Raw } from "./content";
 import { Icon } from "./icons";
 import { Markdown } from "./markdown";
-import { Avatar, CopyButton, StateGlyph, useNow } from "./parts";
+import { Avatar, CopyButton, StateGlyph, Visible, useNow } from "./parts";
 import { PlusMinus, ToolCard } from "./tool";
 
 const TURNS_SHOWN = 50;
@@ -190,7 +190,7 @@ function PromptEntry({ item }: { item: PromptItem }) {
 
 function Mentions({ text }: { text: string }) {
   const pieces = text.split(/((?:^|(?<=\s))@[^\s,;:!?)]+)/);
-  return <p>{pieces.map((piece, index) => (piece.startsWith("@") && piece.length > 1 ? <span key={index} class="mention">{plain(piece)}</span> : piece))}</p>;
+  return <p>{pieces.map((piece, index) => (piece.startsWith("@") && piece.length > 1 ? <span key={index} class="mention">{plain(piece)}</span> : <Visible key={index} text={piece} />))}</p>;
 }
 
 function Thought({ item }: { item: TextItem }) {

@@ -161,12 +161,13 @@ def _times(path: Path, arguments: argparse.Namespace) -> int:
 
 def _findings(path: Path, arguments: argparse.Namespace) -> int:
     from acpella.inspector.findings import Findings
-    from acpella.recording import Frame
+    from acpella.recording import Damaged, Frame
 
     findings = Findings()
-    messages = 0
+    messages = damaged = 0
     for row, item in _lines(path):
         messages += isinstance(item, Frame)
+        damaged += isinstance(item, Damaged)
         findings.take(row, item)
     if not messages:
         raise ValueError(f"{path.name} holds no conversation; {RECORDING}")
@@ -179,7 +180,7 @@ def _findings(path: Path, arguments: argparse.Namespace) -> int:
             show(f"    {one_line(finding.text, 300)}")
     left = findings.count - len(findings.findings)
     say(f"{findings.count} findings" + (f", {left} of them not shown" if left else ""))
-    return FOUND if findings.count else exits.DONE
+    return FOUND if findings.count or damaged else exits.DONE  # what cannot be read was not judged
 
 
 def _python(path: Path, arguments: argparse.Namespace) -> int:

@@ -75,7 +75,7 @@ for(let call of talk.calls.values())call.content.some(one=>one.type==="terminal"
 another=!1;for(let item of items){if(item.kind==="tool"&&(another=!0),item.kind!=="text")continue;if(another||=item.messageId!==null&&id!==null&&item.messageId!==
 id,id=item.messageId??id,!another){whole+=item.text;continue}another=!1;let ends=whole===""?2:/\n*$/.exec(whole)[0].length,starts=/^\n*/.exec(item.text)[0].length;
 whole+=`
-`.repeat(Math.max(0,2-ends-starts))+item.text}return whole}import{batch,computed,signal as signal2}from"./libraries-c0a40985b0.js";import{signal}from"./libraries-c0a40985b0.js";var offset=Date.now()-performance.now(),now=()=>performance.now()+offset;function setNow(server){offset=server-performance.now()}function duration(ms){return ms<95?`${Math.max(1,Math.round(ms))} ms`:ms<59500?`${(ms/1e3).toFixed(1)} s`:ms<357e4?`${Math.round(ms/6e4)} min`:`${(ms/36e5).toFixed(
+`.repeat(Math.max(0,2-ends-starts))+item.text}return whole}import{batch,computed,effect,signal as signal2}from"./libraries-c0a40985b0.js";import{signal}from"./libraries-c0a40985b0.js";var offset=Date.now()-performance.now(),now=()=>performance.now()+offset;function setNow(server){offset=server-performance.now()}function duration(ms){return ms<95?`${Math.max(1,Math.round(ms))} ms`:ms<59500?`${(ms/1e3).toFixed(1)} s`:ms<357e4?`${Math.round(ms/6e4)} min`:`${(ms/36e5).toFixed(
 1)} h`}function ago(at,now2){let seconds=(now2-at)/1e3;if(seconds<60)return"now";if(seconds<3600)return`${Math.floor(seconds/60)} m`;let date=new Date(at);return new Date(
 now2).toDateString()===date.toDateString()?clock(at):seconds<6*86400?date.toLocaleDateString(void 0,{weekday:"short"}):date.toLocaleDateString(void 0,{day:"nume\
 ric",month:"short"})}var clock=at=>new Date(at).toLocaleTimeString(void 0,{hour:"2-digit",minute:"2-digit",hour12:!1}),day=at=>new Date(at).toLocaleDateString(void 0,
@@ -118,58 +118,64 @@ parse(text)}catch{return}if(!isObj(message))return;if(this.onFrame({out:!1,at:pe
 this.onNotification(message.method,asObj(message.params)):this.#send({jsonrpc:"2.0",id:message.id,error:{code:-32601,message:"pages answer through the log"}});return}
 let waiting=typeof message.id=="number"?this.#waiting.get(message.id):void 0;if(waiting!==void 0)if(this.#waiting.delete(message.id),message.error!==void 0){let error=asObj(
 message.error);waiting.failed(new WireError(Number(error.code??0),asText(error.message),error.data??null))}else waiting.done(message.result??null)}};var connection=new Connection,entries=signal2(new Map),current=signal2(null),problem=signal2(""),wire=signal2([]),WIRE_KEPT=100,WIRE_EVERY=250,NOTHING={text:"",
-attached:[]},firstDraft=signal2(NOTHING),FRAME_CHARACTERS=24e3,EVENT_CHARACTERS=20,Talk=class{constructor(id){this.id=id}id;conversation=empty();epoch="";version=signal2(
-0);people=signal2([]);role=signal2("controller");queue=signal2([]);loading=signal2(!1);failure=signal2("");unsure=null;draft=signal2(NOTHING);opening=!1;awaited=0;#drawing=!1;#pending=[];take(epoch,events){
-epoch!==this.epoch&&(this.epoch=epoch,this.conversation=empty(),this.#pending=[]);for(let event of events)this.#pending.push(event);this.draw()}#foldSome(){let room=document.
-hidden?1/0:FRAME_CHARACTERS,at=0;for(;at<this.#pending.length&&room>0;){let event=this.#pending[at++];fold(this.conversation,event),room-=EVENT_CHARACTERS+asText(
-asObj(asObj(event.update).content).text).length}this.#pending=at===this.#pending.length?[]:this.#pending.slice(at),this.loading.value&&this.conversation.n>=this.
-awaited&&(this.loading.value=!1)}draw(){if(this.#drawing)return;this.#drawing=!0;let now2=()=>{this.#drawing=!1,batch(()=>{this.#foldSome(),this.version.value++}),
-this.#pending.length>0?this.draw():this.#sendNext()};document.hidden?setTimeout(now2,100):requestAnimationFrame(now2)}get isBusy(){return this.conversation.turn!==
-null||this.unsure!==null||this.opening}#sendNext(){let next=this.queue.value[0];next!==void 0&&!this.isBusy&&connection.link.value.state==="live"&&(this.queue.value=
-this.queue.value.slice(1),send(this,next.blocks))}},talks=new Map;function talkOf(id){let talk=talks.get(id);return talk===void 0&&(talk=new Talk(id),talks.set(
-id,talk)),talk}var currentTalk=computed(()=>current.value===null?null:talkOf(current.value)),may=scope=>connection.welcome.value?.scopes.includes(scope)??!1;connection.
-onNotification=(method,params)=>{if(method==="_acpella/session/events")talkOf(asText(params.sessionId)).take(asText(params.epoch),asList(params.events));else if(method===
-"_acpella/session/people")talkOf(asText(params.sessionId)).people.value=asList(params.people);else if(method==="_acpella/sessions_changed"){let next=new Map(entries.
-value);for(let one of asList(params.sessions)){let entry=asObj(one),before=next.get(entry.sessionId);next.set(entry.sessionId,{...entry,title:entry.title??before?.
-title??null})}for(let id of asList(params.deleted))forget(next,asText(id));entries.value=next}else method==="_acpella/client_changed"&&connection.welcome.value!==
-null&&(connection.welcome.value={...connection.welcome.value,switches:asList(params.switches)})};function forget(from,id){from.delete(id),talks.delete(id),current.
-value===id&&show(null)}var lines=[],wireDue=!1;connection.onFrame=frame=>{for(let name2 of namesOf(frame)){let last=lines.at(-1);last!==void 0&&last.name===name2&&
-last.out===frame.out?(last.count++,last.at=frame.at):lines.push({out:frame.out,name:name2,count:1,at:frame.at})}lines.length>WIRE_KEPT&&lines.splice(0,lines.length-
-WIRE_KEPT),wireDue||(wireDue=!0,setTimeout(()=>{wireDue=!1,wire.value=[...lines]},WIRE_EVERY))};function namesOf(frame){let method=asText(frame.message.method);
-return method!=="_acpella/session/events"?method===""||method.startsWith("_acpella/")?[]:[method]:asList(asObj(frame.message.params).events).map(one=>{let event=asObj(
-one);return event.k==="update"?asText(asObj(event.update).sessionUpdate)||"session/update":event.k==="ask"?asText(event.method):event.k==="end"?"session/prompt \
-answered":""}).filter(name2=>name2!=="")}connection.onReady=()=>{refresh();let id=current.value??new URLSearchParams(location.hash.slice(1)).get("session");id!==
-null&&open(id)};async function refresh(){try{let next=new Map;if(isObj(asObj(connection.welcome.value?.agentCapabilities.sessionCapabilities).list)){let known=asObj(
-await connection.request("session/list",{}));for(let one of asList(known.sessions).filter(isObj))typeof one.sessionId=="string"&&next.set(one.sessionId,{...one,
-cwd:asText(one.cwd),state:"idle",owner:connection.welcome.value?.user})}let opened=asObj(await connection.request("_acpella/sessions",{}));for(let[id,name2]of Object.
-entries(asObj(opened.names))){let entry=next.get(id);entry!==void 0&&next.set(id,{...entry,title:asText(name2)})}for(let one of asList(opened.sessions)){let entry=asObj(
-one);next.set(entry.sessionId,{...entry,title:entry.title??next.get(entry.sessionId)?.title??null})}for(let[id,entry]of entries.value)!next.has(id)&&talks.has(id)&&
-talks.get(id).epoch&&next.set(id,entry);entries.value=next}catch(error){tell(error)}}function tell(error){error instanceof Lost||(problem.value=error instanceof
-Error?error.message:String(error))}function show(id){current.value=id,history.replaceState(null,"",id===null?location.pathname:`#session=${encodeURIComponent(id)}`)}
-async function open(id){let talk=talkOf(id);if(show(id),connection.link.value.state==="live"){talk.loading.value=talk.epoch==="",talk.failure.value="",talk.opening=
-!0;try{await watch(talk)}catch(error){talk.loading.value=!1,error instanceof WireError&&(talk.failure.value=error.message)}finally{talk.opening=!1,talk.draw()}}}
-async function watch(talk){let ask=async()=>{let result=asObj(await connection.request("_acpella/session/watch",{sessionId:talk.id,epoch:talk.epoch,after:talk.conversation.
-n}));talk.awaited=Number(result.last),talk.role.value=result.role==="observer"?"observer":"controller",settleUnsure(talk,asText(result.epoch),Number(result.last))};
-try{await ask()}catch(error){if(!(error instanceof WireError)||error.code!==-32002)throw error;let cwd=entries.value.get(talk.id)?.cwd??connection.welcome.value?.
-cwd??"/";await connection.request("session/load",{sessionId:talk.id,cwd,mcpServers:[]}),await ask()}}function giveBack(talk,blocks2){talk.draft.value.text===""&&
-(talk.draft.value={text:blocks2.map(one=>asText(one.text)).join(""),attached:blocks2.filter(one=>one.type!=="text")})}function settleUnsure(talk,epoch,last){let unsure=talk.
-unsure;if(talk.unsure=null,unsure===null)return;let settle2=()=>{let words=JSON.stringify(unsure.blocks);talk.conversation.items.some(item=>item.kind==="prompt"&&
-(epoch!==talk.epoch||Number(item.key.slice(1))>unsure.after)&&JSON.stringify(item.blocks.map(one=>one.raw))===words)||giveBack(talk,unsure.blocks)},wait=setInterval(
-()=>{talk.epoch===epoch&&talk.conversation.n>=last&&(clearInterval(wait),settle2())},50);setTimeout(()=>clearInterval(wait),5e3)}async function begin(cwd){try{let result=asObj(
-await connection.request("session/new",{cwd:cwd??connection.welcome.value?.cwd??"/",mcpServers:[]})),talk=talkOf(asText(result.sessionId));return await watch(talk),
-batch(()=>{talk.draft.value=firstDraft.value,firstDraft.value=NOTHING,show(talk.id)}),talk}catch(error){return tell(error),null}}var queued=0,beginning=null;async function prompt(blocks2){
-let talk=currentTalk.value??await(beginning??=begin().finally(()=>beginning=null));talk!==null&&(talk.isBusy||talk.queue.value.length>0?talk.queue.value=[...talk.
-queue.value,{key:++queued,blocks:blocks2}]:await send(talk,blocks2))}async function send(talk,blocks2){talk.unsure={blocks:blocks2,after:talk.conversation.n};try{
-await connection.request("session/prompt",{sessionId:talk.id,prompt:blocks2}),talk.unsure=null}catch(error){error instanceof WireError&&(talk.unsure=null,(error.
-code===-32002||error.code===-32003)&&(tell(error),giveBack(talk,blocks2)))}talk.draw()}function stop(){let talk=currentTalk.value;talk!==null&&connection.notify(
-"session/cancel",{sessionId:talk.id})}async function answer(talk,question,result){try{await connection.request("_acpella/session/answer",{sessionId:talk.id,question,
-result})}catch(error){tell(error)}}async function change(method,params){let talk=currentTalk.value;if(talk===null)return null;try{return await connection.request(
-method,{sessionId:talk.id,...params})}catch(error){return tell(error),null}}async function fork(id){try{let cwd=entries.value.get(id)?.cwd??connection.welcome.value?.
-cwd??"/",result=asObj(await connection.request("session/fork",{sessionId:id,cwd,mcpServers:[]}));await refresh(),await open(asText(result.sessionId))}catch(error){
-tell(error)}}async function remove(id){try{await connection.request("session/delete",{sessionId:id}),batch(()=>{let next=new Map(entries.value);forget(next,id),
-entries.value=next})}catch(error){tell(error)}}async function switchClient(name2,on){let off=(connection.welcome.value?.switches??[]).filter(one=>one.name===name2?
-!on:!one.on).map(one=>one.name);try{connection.takeWelcome(await connection.request("_acpella/client",{off}))}catch(error){tell(error)}}async function rename(id,title){
-try{await connection.request("_acpella/session/rename",{sessionId:id,title})}catch(error){tell(error)}}var PICTURE="[\\p{So}\\p{Sk}\\p{Extended_Pictographic}]",HIDDEN=new RegExp(["(?<blanks>[ \\t]{40,})","(?<lines>\\n(?:[ \\t]*\\n){4,})","(?![ \\t\\n\\u200d]|\\r\\n)[\\\
+attached:[]},firstDraft=signal2(NOTHING),UNSENT="acpella.unsent.";function unsent(id){try{return JSON.parse(sessionStorage.getItem(UNSENT+id))??NOTHING}catch{return NOTHING}}
+function keepUnsent(id,queue,draft){let blocks2=queue.flatMap(one=>one.blocks),texts=[...blocks2.filter(one=>one.type==="text").map(one=>asText(one.text)),draft.
+text].filter(text=>text!==""),attached=[...blocks2.filter(one=>one.type==="image"||one.type==="audio"),...draft.attached];try{texts.length+attached.length===0?sessionStorage.
+removeItem(UNSENT+id):sessionStorage.setItem(UNSENT+id,JSON.stringify({text:texts.join(`
+
+`),attached}))}catch{}}var FRAME_CHARACTERS=24e3,EVENT_CHARACTERS=20,Talk=class{constructor(id){this.id=id;this.draft=signal2(unsent(id)),effect(()=>keepUnsent(
+id,this.queue.value,this.draft.value))}id;conversation=empty();epoch="";version=signal2(0);people=signal2([]);role=signal2("controller");queue=signal2([]);loading=signal2(
+!1);failure=signal2("");unsure=null;draft;opening=!1;awaited=0;#drawing=!1;#pending=[];take(epoch,events){epoch!==this.epoch&&(this.epoch=epoch,this.conversation=
+empty(),this.#pending=[]);for(let event of events)this.#pending.push(event);this.draw()}#foldSome(){let room=document.hidden?1/0:FRAME_CHARACTERS,at=0;for(;at<this.#pending.
+length&&room>0;){let event=this.#pending[at++];fold(this.conversation,event),room-=EVENT_CHARACTERS+asText(asObj(asObj(event.update).content).text).length}this.#pending=
+at===this.#pending.length?[]:this.#pending.slice(at),this.loading.value&&this.conversation.n>=this.awaited&&(this.loading.value=!1)}draw(){if(this.#drawing)return;
+this.#drawing=!0;let now2=()=>{this.#drawing=!1,batch(()=>{this.#foldSome(),this.version.value++}),this.#pending.length>0?this.draw():this.#sendNext()};document.
+hidden?setTimeout(now2,100):requestAnimationFrame(now2)}get isBusy(){return this.conversation.turn!==null||this.unsure!==null||this.opening}#sendNext(){let next=this.
+queue.value[0];next!==void 0&&!this.isBusy&&connection.link.value.state==="live"&&(this.queue.value=this.queue.value.slice(1),send(this,next.blocks))}},talks=new Map;
+function talkOf(id){let talk=talks.get(id);return talk===void 0&&(talk=new Talk(id),talks.set(id,talk)),talk}var currentTalk=computed(()=>current.value===null?null:
+talkOf(current.value)),may=scope=>connection.welcome.value?.scopes.includes(scope)??!1;connection.onNotification=(method,params)=>{if(method==="_acpella/session\
+/events")talkOf(asText(params.sessionId)).take(asText(params.epoch),asList(params.events));else if(method==="_acpella/session/people")talkOf(asText(params.sessionId)).
+people.value=asList(params.people);else if(method==="_acpella/sessions_changed"){let next=new Map(entries.value);for(let one of asList(params.sessions)){let entry=asObj(
+one),before=next.get(entry.sessionId);next.set(entry.sessionId,{...entry,title:entry.title??before?.title??null})}for(let id of asList(params.deleted))forget(next,
+asText(id));entries.value=next}else method==="_acpella/client_changed"&&connection.welcome.value!==null&&(connection.welcome.value={...connection.welcome.value,
+switches:asList(params.switches)})};function forget(from,id){from.delete(id),talks.delete(id),current.value===id&&show(null)}var lines=[],wireDue=!1;connection.
+onFrame=frame=>{for(let name2 of namesOf(frame)){let last=lines.at(-1);last!==void 0&&last.name===name2&&last.out===frame.out?(last.count++,last.at=frame.at):lines.
+push({out:frame.out,name:name2,count:1,at:frame.at})}lines.length>WIRE_KEPT&&lines.splice(0,lines.length-WIRE_KEPT),wireDue||(wireDue=!0,setTimeout(()=>{wireDue=
+!1,wire.value=[...lines]},WIRE_EVERY))};function namesOf(frame){let method=asText(frame.message.method);return method!=="_acpella/session/events"?method===""||method.
+startsWith("_acpella/")?[]:[method]:asList(asObj(frame.message.params).events).map(one=>{let event=asObj(one);return event.k==="update"?asText(asObj(event.update).
+sessionUpdate)||"session/update":event.k==="ask"?asText(event.method):event.k==="end"?"session/prompt answered":""}).filter(name2=>name2!=="")}connection.onReady=
+()=>{refresh();let id=current.value??new URLSearchParams(location.hash.slice(1)).get("session");id!==null&&open(id)};async function refresh(){try{let next=new Map;
+if(isObj(asObj(connection.welcome.value?.agentCapabilities.sessionCapabilities).list)){let known=asObj(await connection.request("session/list",{}));for(let one of asList(
+known.sessions).filter(isObj))typeof one.sessionId=="string"&&next.set(one.sessionId,{...one,cwd:asText(one.cwd),state:"idle",owner:connection.welcome.value?.user})}
+let opened=asObj(await connection.request("_acpella/sessions",{}));for(let[id,name2]of Object.entries(asObj(opened.names))){let entry=next.get(id);entry!==void 0&&
+next.set(id,{...entry,title:asText(name2)})}for(let one of asList(opened.sessions)){let entry=asObj(one);next.set(entry.sessionId,{...entry,title:entry.title??next.
+get(entry.sessionId)?.title??null})}for(let[id,entry]of entries.value)!next.has(id)&&talks.has(id)&&talks.get(id).epoch&&next.set(id,entry);entries.value=next}catch(error){
+tell(error)}}function tell(error){error instanceof Lost||(problem.value=error instanceof Error?error.message:String(error))}function show(id){current.value=id,history.
+replaceState(null,"",id===null?location.pathname:`#session=${encodeURIComponent(id)}`)}async function open(id){let talk=talkOf(id);if(show(id),connection.link.value.
+state==="live"){talk.loading.value=talk.epoch==="",talk.failure.value="",talk.opening=!0;try{await watch(talk)}catch(error){talk.loading.value=!1,error instanceof
+WireError&&(talk.failure.value=error.message)}finally{talk.opening=!1,talk.draw()}}}async function watch(talk){let ask=async()=>{let result=asObj(await connection.
+request("_acpella/session/watch",{sessionId:talk.id,epoch:talk.epoch,after:talk.conversation.n}));talk.awaited=Number(result.last),talk.role.value=result.role===
+"observer"?"observer":"controller",settleUnsure(talk,asText(result.epoch),Number(result.last))};try{await ask()}catch(error){if(!(error instanceof WireError)||error.
+code!==-32002)throw error;let cwd=entries.value.get(talk.id)?.cwd??connection.welcome.value?.cwd??"/";await connection.request("session/load",{sessionId:talk.id,
+cwd,mcpServers:[]}),await ask()}}function giveBack(talk,blocks2){talk.draft.value.text===""&&(talk.draft.value={text:blocks2.map(one=>asText(one.text)).join(""),
+attached:blocks2.filter(one=>one.type!=="text")})}function settleUnsure(talk,epoch,last){let unsure=talk.unsure;if(talk.unsure=null,unsure===null)return;let settle2=()=>{
+let words=JSON.stringify(unsure.blocks);talk.conversation.items.some(item=>item.kind==="prompt"&&(epoch!==talk.epoch||Number(item.key.slice(1))>unsure.after)&&JSON.
+stringify(item.blocks.map(one=>one.raw))===words)||giveBack(talk,unsure.blocks)},wait=setInterval(()=>{talk.epoch===epoch&&talk.conversation.n>=last&&(clearInterval(
+wait),settle2())},50);setTimeout(()=>clearInterval(wait),5e3)}async function begin(cwd){try{let result=asObj(await connection.request("session/new",{cwd:cwd??connection.
+welcome.value?.cwd??"/",mcpServers:[]})),talk=talkOf(asText(result.sessionId));return await watch(talk),batch(()=>{talk.draft.value=firstDraft.value,firstDraft.
+value=NOTHING,show(talk.id)}),talk}catch(error){return tell(error),null}}var queued=0,beginning=null;async function prompt(blocks2){let talk=currentTalk.value??
+await(beginning??=begin().finally(()=>beginning=null));talk!==null&&(talk.isBusy||talk.queue.value.length>0?talk.queue.value=[...talk.queue.value,{key:++queued,
+blocks:blocks2}]:await send(talk,blocks2))}async function send(talk,blocks2){talk.unsure={blocks:blocks2,after:talk.conversation.n};try{await connection.request(
+"session/prompt",{sessionId:talk.id,prompt:blocks2}),talk.unsure=null}catch(error){error instanceof WireError&&(talk.unsure=null,(error.code===-32002||error.code===
+-32003)&&(tell(error),giveBack(talk,blocks2)))}talk.draw()}function stop(){let talk=currentTalk.value;talk!==null&&connection.notify("session/cancel",{sessionId:talk.
+id})}async function answer(talk,question,result){try{await connection.request("_acpella/session/answer",{sessionId:talk.id,question,result})}catch(error){tell(error)}}
+async function change(method,params){let talk=currentTalk.value;if(talk===null)return null;try{return await connection.request(method,{sessionId:talk.id,...params})}catch(error){
+return tell(error),null}}async function fork(id){try{let cwd=entries.value.get(id)?.cwd??connection.welcome.value?.cwd??"/",result=asObj(await connection.request(
+"session/fork",{sessionId:id,cwd,mcpServers:[]}));await refresh(),await open(asText(result.sessionId))}catch(error){tell(error)}}async function remove(id){try{await connection.
+request("session/delete",{sessionId:id}),batch(()=>{let next=new Map(entries.value);forget(next,id),entries.value=next})}catch(error){tell(error)}}async function switchClient(name2,on){
+let off=(connection.welcome.value?.switches??[]).filter(one=>one.name===name2?!on:!one.on).map(one=>one.name);try{connection.takeWelcome(await connection.request(
+"_acpella/client",{off}))}catch(error){tell(error)}}async function rename(id,title){try{await connection.request("_acpella/session/rename",{sessionId:id,title})}catch(error){
+tell(error)}}var PICTURE="[\\p{So}\\p{Sk}\\p{Extended_Pictographic}]",HIDDEN=new RegExp(["(?<blanks>[ \\t]{40,})","(?<lines>\\n(?:[ \\t]*\\n){4,})","(?![ \\t\\n\\u200d]|\\r\\n)[\\\
 p{C}\\p{Z}]",`(?<!${PICTURE}\\ufe0f?)\\u200d|\\u200d(?!${PICTURE})`,`(?<!${PICTURE})\\ufe0f`,"[\\u0334-\\u0338\\u034f\\u0488\\u0489\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u1\
 80f\\u1abe\\u20d0-\\u20ff\\u2800\\u3164\\ua670-\\ua672\\ufe00-\\ufe0e\\uffa0]","[\\u{16fe4}\\u{1d159}\\u{e0100}-\\u{e01ef}]","(?<=\\p{Mn}{4})\\p{Mn}"].join("|"),
 "gu");function parts(text){let all=[],at=0;for(let match of text.matchAll(HIDDEN))match.index>at&&all.push({text:text.slice(at,match.index),hidden:!1}),match.groups?.
@@ -454,7 +460,7 @@ his session",class:"wide",onClose:close,children:[jsxs9("header",{class:"dialog-
 jsx10("button",{type:"button","aria-pressed":sides,onClick:()=>setSides(!0),children:"Split"})]}),jsx10("button",{type:"button",class:"icon","aria-label":"Close",
 onClick:close,children:jsx10(Icon,{name:"cross"})})]}),jsxs9("div",{class:"dialog-body",children:[diffs.length===0&&jsx10("p",{class:"dim",children:"Nothing was\
  changed through the agent's edits."}),diffs.map((diff,index)=>jsxs9("div",{class:"what",children:[jsx10("div",{class:"file-head mono",children:shortPath(asText(
-diff.path),cwd)}),jsx10(Diff,{path:asText(diff.path),before:asText(diff.oldText),after:asText(diff.newText),sides})]},index))]})]})}import{effect,useEffect as useEffect4}from"./libraries-c0a40985b0.js";function useNotices(){useEffect4(()=>{let told=new Set;return effect(()=>{let all=[...entries.value.values()],waiting=all.filter(one=>one.state==="waiting"),shown=entries.
+diff.path),cwd)}),jsx10(Diff,{path:asText(diff.path),before:asText(diff.oldText),after:asText(diff.newText),sides})]},index))]})]})}import{effect as effect2,useEffect as useEffect4}from"./libraries-c0a40985b0.js";function useNotices(){useEffect4(()=>{let told=new Set;return effect2(()=>{let all=[...entries.value.values()],waiting=all.filter(one=>one.state==="waiting"),shown=entries.
 value.get(current.value??""),mark=waiting.length>0?"(!) ":shown?.state==="running"?"● ":"";document.title=`${mark}${shown===void 0?"acpella":`${titleOf(shown)}\
  · acpella`}`;for(let entry of all)if(entry.state!=="waiting")told.delete(entry.sessionId);else if(!told.has(entry.sessionId)&&(told.add(entry.sessionId),document.
 hidden&&"Notification"in window&&Notification.permission==="granted")){let notice=new Notification(`${titleOf(entry)} waits for you`,{body:connection.welcome.value?.
@@ -766,34 +772,34 @@ block3=>block3.type==="text"),others=item.blocks.filter(block3=>block3.type!=="t
 children:[jsx17(Avatar,{name:name2}),jsx17("b",{children:name2}),jsx17("time",{dateTime:new Date(item.at).toISOString(),children:clock(item.at)})]}),text.map((block3,index)=>jsx17(
 "div",{class:"prose said",children:jsx17(Mentions,{text:asText(block3.raw.text)})},index)),others.length>0&&jsx17("div",{class:"attach",children:others.map((block3,index)=>jsx17(
 ContentBlock,{block:block3},index))})]})}function Mentions({text}){let pieces2=text.split(/((?:^|(?<=\s))@[^\s,;:!?)]+)/);return jsx17("p",{children:pieces2.map(
-(piece,index)=>piece.startsWith("@")&&piece.length>1?jsx17("span",{class:"mention",children:plain(piece)},index):piece)})}function Thought({item}){let[open2,setOpen]=useState13(
-!1),now2=useNow(500,!item.done),ms=(item.done?item.until:now2)-item.at,took=ms<95?"":` for ${duration(ms)}`;return jsxs16("details",{class:"fold thought",open:open2,
-onToggle:event=>setOpen(event.currentTarget.open),children:[jsxs16("summary",{children:[jsx17(Icon,{name:"chevron",size:12,class:"chev"}),jsxs16("span",{children:[
-item.done?"Thought":"Thinking",took]})]}),open2&&jsx17("div",{class:"thought-text prose",children:jsx17(Markdown,{text:item.text,done:item.done})})]})}function GroupEntry({
-group,conversation,cwd}){let[open2,setOpen]=useState13(!1),reads=group.calls.filter(call=>call.tool==="read"),searches=group.calls.length-reads.length,names=[...new Set(
-reads.map(call=>shortPath(asText(call.locations[0]?.path),cwd).split("/").at(-1)??""))].filter(name2=>name2!==""),files=names.length||reads.length,words=[reads.
-length>0?`Read ${files} ${files===1?"file":"files"}`:"",searches>0?`${reads.length>0?"searched":"Searched"} ${searches===1?"once":`${searches} times`}`:""].filter(
-one=>one!==""),took=Math.max(...group.calls.map(call=>call.until))-group.at;return jsxs16("details",{class:"fold",open:open2,onToggle:event=>setOpen(event.currentTarget.
-open),children:[jsxs16("summary",{children:[jsx17(Icon,{name:"chevron",size:12,class:"chev"}),jsxs16("span",{class:"cut",children:[words.join(", ")," ",jsx17("s\
-pan",{class:"mono",children:plain(names.join(", "))})]}),jsx17("span",{class:"tool-end num",children:duration(took)})]}),open2&&jsx17("div",{class:"group-list",
-children:group.calls.map(call=>jsx17(ToolCard,{call,version:call.version,cwd,terminals:conversation.terminals,compact:!0},call.key))})]})}var causeOf=reason=>plain(
-reason).replace(/^the agent is gone: /,"").replace(/(^|\s)\/\S*\/(?=\S)/g,"$1").replace(/SIGKILL$/,"SIGKILL (was memory short?)");function GoneEntry({item,children}){
-return jsxs16("article",{class:"note-card err",children:[jsxs16("header",{children:[jsx17(Icon,{name:"alert"}),jsxs16("span",{children:["The agent stopped: ",causeOf(
-item.reason)]})]}),jsx17("p",{children:"The conversation is kept. The next prompt starts the agent again, in the same session."}),item.stderr!==""&&jsxs16("deta\
-ils",{class:"fold inset",children:[jsxs16("summary",{children:[jsx17(Icon,{name:"chevron",size:12,class:"chev"}),"Its last lines"]}),jsx17("pre",{class:"raw",tabIndex:0,
-children:item.stderr})]}),children]})}function ErrorEntry({item,items}){let at=items.indexOf(item),asked=items.slice(0,at).findLast(one=>one.kind==="prompt"),again=asked?.
-kind==="prompt"&&may("prompt")&&jsx17("footer",{children:jsxs16("button",{type:"button",class:"btn small",onClick:()=>{prompt(asked.blocks.map(one=>one.raw))},children:[
-jsx17(Icon,{name:"retry",size:14}),"Send it again"]})}),before=items[at-1];return before?.kind==="gone"?jsx17(GoneEntry,{item:before,children:again}):jsxs16("ar\
-ticle",{class:"note-card err",children:[jsxs16("header",{children:[jsx17(Icon,{name:"cross"}),jsx17("span",{children:"The prompt failed"}),jsx17("span",{class:"\
-grow"}),jsx17("span",{class:"badge err",children:item.code})]}),jsxs16("p",{children:[plain(item.message),typeof item.data=="string"&&`: ${plain(item.data)}`]}),
-item.data!==null&&typeof item.data!="string"&&jsx17(Raw,{value:item.data}),again]})}var STOPS={cancelled:"stopped",max_tokens:"the answer was too long",max_turn_requests:"\
-too many steps",refusal:"refused"};function EndEntry({item,conversation,onReview}){let index=conversation.items.indexOf(item),start=index;for(;start>0&&conversation.
-items[start].kind!=="prompt";)start--;let turn=conversation.items.slice(start,index),changes=changesOf(turn),tokens=asNumber(item.usage.totalTokens);return jsxs16(
-"footer",{class:"turn-end",children:[item.stop!=="end_turn"&&jsx17("span",{class:"badge warn",children:STOPS[item.stop]??plain(item.stop)}),jsx17("span",{class:"\
-num",children:duration(item.ms)}),item.calls>0&&jsxs16("span",{class:"num",children:[item.calls," tool ",item.calls===1?"call":"calls"]}),tokens!==null&&jsxs16(
-"span",{class:"num",children:[amount(tokens)," tokens"]}),jsx17("span",{class:"grow"}),changes.length>0&&jsxs16("button",{type:"button",class:"btn small",onClick:onReview,
-children:[changes.length," ",changes.length===1?"file":"files"," ",jsx17(PlusMinus,{added:changes.reduce((sum,one)=>sum+one.added,0),removed:changes.reduce((sum,one)=>sum+
-one.removed,0)})]}),jsx17(CopyButton,{text:()=>textOf(turn),label:"Copy the answer"})]})}import{Fragment as Fragment14,jsx as jsx18,jsxs as jsxs17}from"./libraries-c0a40985b0.js";function Login({why}){let[token,setToken]=useState14("");return jsx18(
+(piece,index)=>piece.startsWith("@")&&piece.length>1?jsx17("span",{class:"mention",children:plain(piece)},index):jsx17(Visible,{text:piece},index))})}function Thought({
+item}){let[open2,setOpen]=useState13(!1),now2=useNow(500,!item.done),ms=(item.done?item.until:now2)-item.at,took=ms<95?"":` for ${duration(ms)}`;return jsxs16("\
+details",{class:"fold thought",open:open2,onToggle:event=>setOpen(event.currentTarget.open),children:[jsxs16("summary",{children:[jsx17(Icon,{name:"chevron",size:12,
+class:"chev"}),jsxs16("span",{children:[item.done?"Thought":"Thinking",took]})]}),open2&&jsx17("div",{class:"thought-text prose",children:jsx17(Markdown,{text:item.
+text,done:item.done})})]})}function GroupEntry({group,conversation,cwd}){let[open2,setOpen]=useState13(!1),reads=group.calls.filter(call=>call.tool==="read"),searches=group.
+calls.length-reads.length,names=[...new Set(reads.map(call=>shortPath(asText(call.locations[0]?.path),cwd).split("/").at(-1)??""))].filter(name2=>name2!==""),files=names.
+length||reads.length,words=[reads.length>0?`Read ${files} ${files===1?"file":"files"}`:"",searches>0?`${reads.length>0?"searched":"Searched"} ${searches===1?"on\
+ce":`${searches} times`}`:""].filter(one=>one!==""),took=Math.max(...group.calls.map(call=>call.until))-group.at;return jsxs16("details",{class:"fold",open:open2,
+onToggle:event=>setOpen(event.currentTarget.open),children:[jsxs16("summary",{children:[jsx17(Icon,{name:"chevron",size:12,class:"chev"}),jsxs16("span",{class:"\
+cut",children:[words.join(", ")," ",jsx17("span",{class:"mono",children:plain(names.join(", "))})]}),jsx17("span",{class:"tool-end num",children:duration(took)})]}),
+open2&&jsx17("div",{class:"group-list",children:group.calls.map(call=>jsx17(ToolCard,{call,version:call.version,cwd,terminals:conversation.terminals,compact:!0},
+call.key))})]})}var causeOf=reason=>plain(reason).replace(/^the agent is gone: /,"").replace(/(^|\s)\/\S*\/(?=\S)/g,"$1").replace(/SIGKILL$/,"SIGKILL (was memor\
+y short?)");function GoneEntry({item,children}){return jsxs16("article",{class:"note-card err",children:[jsxs16("header",{children:[jsx17(Icon,{name:"alert"}),jsxs16(
+"span",{children:["The agent stopped: ",causeOf(item.reason)]})]}),jsx17("p",{children:"The conversation is kept. The next prompt starts the agent again, in the\
+ same session."}),item.stderr!==""&&jsxs16("details",{class:"fold inset",children:[jsxs16("summary",{children:[jsx17(Icon,{name:"chevron",size:12,class:"chev"}),
+"Its last lines"]}),jsx17("pre",{class:"raw",tabIndex:0,children:item.stderr})]}),children]})}function ErrorEntry({item,items}){let at=items.indexOf(item),asked=items.
+slice(0,at).findLast(one=>one.kind==="prompt"),again=asked?.kind==="prompt"&&may("prompt")&&jsx17("footer",{children:jsxs16("button",{type:"button",class:"btn s\
+mall",onClick:()=>{prompt(asked.blocks.map(one=>one.raw))},children:[jsx17(Icon,{name:"retry",size:14}),"Send it again"]})}),before=items[at-1];return before?.kind===
+"gone"?jsx17(GoneEntry,{item:before,children:again}):jsxs16("article",{class:"note-card err",children:[jsxs16("header",{children:[jsx17(Icon,{name:"cross"}),jsx17(
+"span",{children:"The prompt failed"}),jsx17("span",{class:"grow"}),jsx17("span",{class:"badge err",children:item.code})]}),jsxs16("p",{children:[plain(item.message),
+typeof item.data=="string"&&`: ${plain(item.data)}`]}),item.data!==null&&typeof item.data!="string"&&jsx17(Raw,{value:item.data}),again]})}var STOPS={cancelled:"\
+stopped",max_tokens:"the answer was too long",max_turn_requests:"too many steps",refusal:"refused"};function EndEntry({item,conversation,onReview}){let index=conversation.
+items.indexOf(item),start=index;for(;start>0&&conversation.items[start].kind!=="prompt";)start--;let turn=conversation.items.slice(start,index),changes=changesOf(
+turn),tokens=asNumber(item.usage.totalTokens);return jsxs16("footer",{class:"turn-end",children:[item.stop!=="end_turn"&&jsx17("span",{class:"badge warn",children:STOPS[item.
+stop]??plain(item.stop)}),jsx17("span",{class:"num",children:duration(item.ms)}),item.calls>0&&jsxs16("span",{class:"num",children:[item.calls," tool ",item.calls===
+1?"call":"calls"]}),tokens!==null&&jsxs16("span",{class:"num",children:[amount(tokens)," tokens"]}),jsx17("span",{class:"grow"}),changes.length>0&&jsxs16("butto\
+n",{type:"button",class:"btn small",onClick:onReview,children:[changes.length," ",changes.length===1?"file":"files"," ",jsx17(PlusMinus,{added:changes.reduce((sum,one)=>sum+
+one.added,0),removed:changes.reduce((sum,one)=>sum+one.removed,0)})]}),jsx17(CopyButton,{text:()=>textOf(turn),label:"Copy the answer"})]})}import{Fragment as Fragment14,jsx as jsx18,jsxs as jsxs17}from"./libraries-c0a40985b0.js";function Login({why}){let[token,setToken]=useState14("");return jsx18(
 "main",{class:"login",children:jsxs17("form",{class:"login-box",onSubmit:event=>{event.preventDefault(),token.trim()!==""&&connection.logIn(token)},children:[jsxs17(
 "span",{class:"brand",children:[jsx18(Icon,{name:"logo",size:22}),"acpella"]}),jsx18("h1",{children:"Log in"}),why!==""&&jsxs17("p",{class:"note warn",role:"ale\
 rt",children:[jsx18(Icon,{name:"alert",size:14}),jsx18("span",{children:plain(why)})]}),jsx18("label",{for:"token",children:"Your token for this server"}),jsx18(
@@ -807,32 +813,32 @@ agentInfo,folder=welcome.cwd.split("/").at(-1)||welcome.cwd||"this directory",is
 agentCapabilities,images=asObj(capabilities.promptCapabilities).image===!0,offers=[images&&"Pictures",asObj(capabilities.promptCapabilities).audio===!0&&"Sound",
 capabilities.loadSession===!0&&"Sessions open again",asObj(capabilities.sessionCapabilities).fork!==void 0&&"Forks"].filter(one=>one!==!1),name2=plain(asText(info.
 title)||welcome.agent);return jsx18("div",{class:"log",children:jsxs17("div",{class:"hello",children:[jsx18("h1",{children:talk===null?`Start a session in ${plain(
-folder)}`:"What should be done?"}),jsxs17("p",{children:[plain(welcome.agent)," works in ",jsx18("span",{class:"mono",children:plain(homely(welcome.cwd))}),". I\
-ts mode says what it may do without asking."]}),jsxs17("div",{class:"hello-cols",children:[jsxs17("div",{children:[jsx18("h2",{children:welcome.others.length>0?
-"Agents":"Agent"}),jsxs17("ul",{class:"agents",children:[jsxs17("li",{class:"agent","aria-current":"true",children:[jsx18("span",{class:"tile accent",children:jsx18(
-Icon,{name:isBuiltIn?"logo":"execute",size:20})}),jsxs17("span",{children:[jsx18("b",{children:name2}),asText(info.version)!==""&&jsxs17("span",{class:"dim",children:[
-" ",plain(asText(info.version))]}),jsx18("small",{children:isBuiltIn?"Built in. Reads, searches, edits and runs.":offers.join(" · ")||"Ready to talk."})]}),jsx18(
-"span",{class:"badge add",children:"ready"})]}),welcome.others.map(one=>jsx18(Other,{name:one.name,state:one.state},one.name))]}),isBuiltIn&&may("prompt")&&jsxs17(
-Fragment14,{children:[jsx18("h2",{class:"gap-t",children:"Try it now, without a key"}),jsx18("div",{class:"try",children:TRIES.map(one=>jsx18("button",{type:"bu\
-tton",class:"btn",onClick:()=>{prompt([{type:"text",text:one}])},children:one},one))})]}),jsx18(Recent,{}),!may("prompt")&&jsxs17("p",{class:"note gap-t",children:[
-jsx18(Icon,{name:"eye",size:14}),jsx18("span",{children:"Your token lets you watch. Choose a session in the list."})]})]}),isBuiltIn?jsx18(Models,{keys:welcome.
-keys}):jsx18(Hints,{images})]})]})})}function NotYet({why,stderr}){return jsxs17("article",{class:"note-card err",children:[jsxs17("header",{children:[jsx18(Icon,
-{name:"alert"}),jsx18("span",{children:"The agent does not start"})]}),jsx18("p",{children:causeOf(why)}),stderr!==""&&jsx18("pre",{class:"raw",tabIndex:0,children:stderr.
-trimEnd()}),jsx18("p",{class:"after",children:"Mend what it says, then try again. The page itself tries now and then, too."}),jsx18("footer",{children:jsxs17("b\
-utton",{type:"button",class:"btn",onClick:()=>connection.retry(),children:[jsx18(Icon,{name:"retry",size:14}),"Try again"]})})]})}var STATES={settings:"of your \
-settings",installed:"installed",missing:"not installed"};function Other({name:name2,state}){let command=`acpella web -a ${plain(name2)}`;return jsxs17("li",{class:"\
-agent",children:[jsx18("span",{class:"tile plain",children:jsx18(Icon,{name:"execute",size:18})}),jsxs17("span",{children:[jsx18("b",{children:plain(name2)}),jsx18(
-"small",{children:jsx18("code",{children:command})})]}),jsxs17("span",{class:"do-copy",children:[jsx18("span",{class:state==="missing"?"badge":"badge add",children:STATES[state]}),
-jsx18(CopyButton,{text:()=>command,label:`Copy ${command}`})]})]})}function Hints({images}){let hints=[["/","commands of the agent"],["@","a file of the directo\
-ry"],["↵","send; ⇧ ↵ begins a new line"],["Esc Esc","stop the agent"],[`${MOD} K`,"everything else"]];return jsxs17("div",{class:"models-box",children:[jsx18(
-"h2",{children:"Good to know"}),jsx18("dl",{class:"hints",children:hints.map(([key,words])=>jsxs17("div",{children:[jsx18("dt",{children:key.split(" ").map((one,index)=>jsx18(
-"kbd",{children:one},index))}),jsx18("dd",{children:words})]},key))}),jsxs17("p",{class:"dim",children:[images&&"Paste or drop a picture to send it along. ","A \
-prompt that you write while the agent works waits its turn. Other people can watch a session, or work along: ",jsx18("b",{children:"Invite"})," beside it."]})]})}
-function Recent(){let recent=sorted(entries.value.values()).slice(0,4);return recent.length===0?null:jsxs17(Fragment14,{children:[jsx18("h2",{class:"gap-t",children:"\
-Go on with"}),jsx18("div",{class:"agents recent",children:recent.map(entry=>jsxs17("button",{type:"button",class:"session",onClick:()=>{open(entry.sessionId)},children:[
-jsx18(StateGlyph,{state:entry.state}),jsx18("b",{children:titleOf(entry)}),jsx18("time",{children:timeOf(entry)===0?"":ago(timeOf(entry),now())})]},entry.sessionId))})]})}
-var KEYS2=[["Anthropic","ANTHROPIC_API_KEY"],["OpenAI","OPENAI_API_KEY"],["Google","GEMINI_API_KEY"],["OpenRouter","OPENROUTER_API_KEY"]],COMMANDS=[["then start\
- again",`export ANTHROPIC_API_KEY=…
+folder)}`:"What should be done?"}),jsxs17("p",{children:[plain(welcome.agent)," works in ",jsx18("span",{class:"mono",children:plain(homely(welcome.cwd))}),"."]}),
+jsxs17("div",{class:"hello-cols",children:[jsxs17("div",{children:[jsx18("h2",{children:welcome.others.length>0?"Agents":"Agent"}),jsxs17("ul",{class:"agents",children:[
+jsxs17("li",{class:"agent","aria-current":"true",children:[jsx18("span",{class:"tile accent",children:jsx18(Icon,{name:isBuiltIn?"logo":"execute",size:20})}),jsxs17(
+"span",{children:[jsx18("b",{children:name2}),asText(info.version)!==""&&jsxs17("span",{class:"dim",children:[" ",plain(asText(info.version))]}),jsx18("small",{
+children:isBuiltIn?"Built in. Reads, searches, edits and runs.":offers.join(" · ")||"Ready to talk."})]}),jsx18("span",{class:"badge add",children:"ready"})]}),
+welcome.others.map(one=>jsx18(Other,{name:one.name,state:one.state},one.name))]}),isBuiltIn&&may("prompt")&&jsxs17(Fragment14,{children:[jsx18("h2",{class:"gap-\
+t",children:"Try it now, without a key"}),jsx18("div",{class:"try",children:TRIES.map(one=>jsx18("button",{type:"button",class:"btn",onClick:()=>{prompt([{type:"\
+text",text:one}])},children:one},one))})]}),jsx18(Recent,{}),!may("prompt")&&jsxs17("p",{class:"note gap-t",children:[jsx18(Icon,{name:"eye",size:14}),jsx18("sp\
+an",{children:"Your token lets you watch. Choose a session in the list."})]})]}),isBuiltIn?jsx18(Models,{keys:welcome.keys}):jsx18(Hints,{images})]})]})})}function NotYet({
+why,stderr}){return jsxs17("article",{class:"note-card err",children:[jsxs17("header",{children:[jsx18(Icon,{name:"alert"}),jsx18("span",{children:"The agent do\
+es not start"})]}),jsx18("p",{children:causeOf(why)}),stderr!==""&&jsx18("pre",{class:"raw",tabIndex:0,children:stderr.trimEnd()}),jsx18("p",{class:"after",children:"\
+Mend what it says, then try again. The page itself tries now and then, too."}),jsx18("footer",{children:jsxs17("button",{type:"button",class:"btn",onClick:()=>connection.
+retry(),children:[jsx18(Icon,{name:"retry",size:14}),"Try again"]})})]})}var STATES={settings:"of your settings",installed:"installed",missing:"not installed"};
+function Other({name:name2,state}){let command=`acpella web -a ${plain(name2)}`;return jsxs17("li",{class:"agent",children:[jsx18("span",{class:"tile plain",children:jsx18(
+Icon,{name:"execute",size:18})}),jsxs17("span",{children:[jsx18("b",{children:plain(name2)}),jsx18("small",{children:jsx18("code",{children:command})})]}),jsxs17(
+"span",{class:"do-copy",children:[jsx18("span",{class:state==="missing"?"badge":"badge add",children:STATES[state]}),jsx18(CopyButton,{text:()=>command,label:`C\
+opy ${command}`})]})]})}function Hints({images}){let hints=[["/","commands of the agent"],["@","a file of the directory"],["↵","send; ⇧ ↵ begins a new line"],
+["Esc Esc","stop the agent"],[`${MOD} K`,"everything else"]];return jsxs17("div",{class:"models-box",children:[jsx18("h2",{children:"Good to know"}),jsx18("dl",
+{class:"hints",children:hints.map(([key,words])=>jsxs17("div",{children:[jsx18("dt",{children:key.split(" ").map((one,index)=>jsx18("kbd",{children:one},index))}),
+jsx18("dd",{children:words})]},key))}),jsxs17("p",{class:"dim",children:[images&&"Paste or drop a picture to send it along. ","A prompt that you write while the\
+ agent works waits its turn. Other people can watch a session, or work along: ",jsx18("b",{children:"Invite"})," beside it."]})]})}function Recent(){let recent=sorted(
+entries.value.values()).slice(0,4);return recent.length===0?null:jsxs17(Fragment14,{children:[jsx18("h2",{class:"gap-t",children:"Go on with"}),jsx18("div",{class:"\
+agents recent",children:recent.map(entry=>jsxs17("button",{type:"button",class:"session",onClick:()=>{open(entry.sessionId)},children:[jsx18(StateGlyph,{state:entry.
+state}),jsx18("b",{children:titleOf(entry)}),jsx18("time",{children:timeOf(entry)===0?"":ago(timeOf(entry),now())})]},entry.sessionId))})]})}var KEYS2=[["Anthro\
+pic","ANTHROPIC_API_KEY"],["OpenAI","OPENAI_API_KEY"],["Google","GEMINI_API_KEY"],["OpenRouter","OPENROUTER_API_KEY"]],COMMANDS=[["then start again",`export ANT\
+HROPIC_API_KEY=…
 acpella web`],["or a model on this machine","ACPELLA_MODEL=ollama:qwen3 acpella web"]];function Models({keys}){return jsxs17("div",{class:"models-box",children:[
 jsx18("h2",{children:"Connect a real model"}),jsx18("p",{class:"dim",children:"The agent takes its key from the environment when acpella starts. Keys are never \
 asked for here, and never stored."}),jsx18("table",{class:"models",children:jsx18("tbody",{children:KEYS2.map(([name2,variable])=>jsxs17("tr",{children:[jsx18("\
