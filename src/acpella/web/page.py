@@ -139,10 +139,8 @@ class Page:
             await self._tokens.until_known(token)
         credential = auth.credential_of(token) if token is not None and isinstance(auth, Tokens) else None
         if token is None or credential is None:
-            raise Refusal(
-                401,
-                "this link was used already, or is too old; the terminal gives another one (`acpella web`: press Enter there)",
-            )
+            why = "this link was used already, or is too old; the terminal gives another one"
+            raise Refusal(401, f"{why} (`acpella web`: press Enter there)")
         body = msgspec.json.encode({"token": token, "user": credential.principal})
         headers = [*HEADERS, (b"cache-control", b"no-store")]
         await request.reply(200, body, kind=b"application/json", headers=headers)

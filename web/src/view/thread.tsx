@@ -6,7 +6,7 @@ import type { Conversation, Item, PromptItem, TextItem, ToolItem } from "../fold
 import { connection, entries, may, open as openSession, prompt, type Talk } from "../store";
 import { amount, clock, day, duration, shortPath } from "../text/times";
 import { plain } from "../text/visible";
-import { asNumber, asText } from "../wire/types";
+import { asNumber, asObj, asText } from "../wire/types";
 import { ContentBlock, Raw } from "./content";
 import { Icon } from "./icons";
 import { Markdown } from "./markdown";
@@ -233,12 +233,14 @@ type ErrorItem = Extract<Item, { kind: "error" }>;
 export const causeOf = (reason: string): string => plain(reason).replace(/^the agent is gone: /, "").replace(/(^|\s)\/\S*\/(?=\S)/g, "$1").replace(/SIGKILL$/, "SIGKILL (was memory short?)");
 
 function GoneEntry({ item, children }: { item: GoneItem; children?: ComponentChildren }) {
+  const capabilities = connection.welcome.value?.agentCapabilities ?? {};
+  const opensAgain = capabilities.loadSession === true || asObj(capabilities.sessionCapabilities).resume !== undefined;
   return (
     <article class="note-card err">
       <header><Icon name="alert" /><span>The agent stopped: {causeOf(item.reason)}</span></header>
-      <p>The conversation is kept. The next prompt starts the agent again, in the same session.</p>
+      <p>{opensAgain ? "The conversation is kept. The next prompt starts the agent again, in the same session." : "This agent cannot open a session again. What was said can be read here; go on in a new session."}</p>
       {item.stderr !== "" && <details class="fold inset"><summary><Icon name="chevron" size={12} class="chev" />Its last lines</summary><pre class="raw" tabIndex={0}>{item.stderr}</pre></details>}
-      {children}
+      {opensAgain && children}
     </article>
   );
 }

@@ -784,21 +784,23 @@ onToggle:event=>setOpen(event.currentTarget.open),children:[jsxs16("summary",{ch
 cut",children:[words.join(", ")," ",jsx17("span",{class:"mono",children:plain(names.join(", "))})]}),jsx17("span",{class:"tool-end num",children:duration(took)})]}),
 open2&&jsx17("div",{class:"group-list",children:group.calls.map(call=>jsx17(ToolCard,{call,version:call.version,cwd,terminals:conversation.terminals,compact:!0},
 call.key))})]})}var causeOf=reason=>plain(reason).replace(/^the agent is gone: /,"").replace(/(^|\s)\/\S*\/(?=\S)/g,"$1").replace(/SIGKILL$/,"SIGKILL (was memor\
-y short?)");function GoneEntry({item,children}){return jsxs16("article",{class:"note-card err",children:[jsxs16("header",{children:[jsx17(Icon,{name:"alert"}),jsxs16(
-"span",{children:["The agent stopped: ",causeOf(item.reason)]})]}),jsx17("p",{children:"The conversation is kept. The next prompt starts the agent again, in the\
- same session."}),item.stderr!==""&&jsxs16("details",{class:"fold inset",children:[jsxs16("summary",{children:[jsx17(Icon,{name:"chevron",size:12,class:"chev"}),
-"Its last lines"]}),jsx17("pre",{class:"raw",tabIndex:0,children:item.stderr})]}),children]})}function ErrorEntry({item,items}){let at=items.indexOf(item),asked=items.
-slice(0,at).findLast(one=>one.kind==="prompt"),again=asked?.kind==="prompt"&&may("prompt")&&jsx17("footer",{children:jsxs16("button",{type:"button",class:"btn s\
-mall",onClick:()=>{prompt(asked.blocks.map(one=>one.raw))},children:[jsx17(Icon,{name:"retry",size:14}),"Send it again"]})}),before=items[at-1];return before?.kind===
-"gone"?jsx17(GoneEntry,{item:before,children:again}):jsxs16("article",{class:"note-card err",children:[jsxs16("header",{children:[jsx17(Icon,{name:"cross"}),jsx17(
-"span",{children:"The prompt failed"}),jsx17("span",{class:"grow"}),jsx17("span",{class:"badge err",children:item.code})]}),jsxs16("p",{children:[plain(item.message),
-typeof item.data=="string"&&`: ${plain(item.data)}`]}),item.data!==null&&typeof item.data!="string"&&jsx17(Raw,{value:item.data}),again]})}var STOPS={cancelled:"\
-stopped",max_tokens:"the answer was too long",max_turn_requests:"too many steps",refusal:"refused"};function EndEntry({item,conversation,onReview}){let index=conversation.
-items.indexOf(item),start=index;for(;start>0&&conversation.items[start].kind!=="prompt";)start--;let turn=conversation.items.slice(start,index),changes=changesOf(
-turn),tokens=asNumber(item.usage.totalTokens);return jsxs16("footer",{class:"turn-end",children:[item.stop!=="end_turn"&&jsx17("span",{class:"badge warn",children:STOPS[item.
-stop]??plain(item.stop)}),jsx17("span",{class:"num",children:duration(item.ms)}),item.calls>0&&jsxs16("span",{class:"num",children:[item.calls," tool ",item.calls===
-1?"call":"calls"]}),tokens!==null&&jsxs16("span",{class:"num",children:[amount(tokens)," tokens"]}),jsx17("span",{class:"grow"}),changes.length>0&&jsxs16("butto\
-n",{type:"button",class:"btn small",onClick:onReview,children:[changes.length," ",changes.length===1?"file":"files"," ",jsx17(PlusMinus,{added:changes.reduce((sum,one)=>sum+
+y short?)");function GoneEntry({item,children}){let capabilities=connection.welcome.value?.agentCapabilities??{},opensAgain=capabilities.loadSession===!0||asObj(
+capabilities.sessionCapabilities).resume!==void 0;return jsxs16("article",{class:"note-card err",children:[jsxs16("header",{children:[jsx17(Icon,{name:"alert"}),
+jsxs16("span",{children:["The agent stopped: ",causeOf(item.reason)]})]}),jsx17("p",{children:opensAgain?"The conversation is kept. The next prompt starts the a\
+gent again, in the same session.":"This agent cannot open a session again. What was said can be read here; go on in a new session."}),item.stderr!==""&&jsxs16("\
+details",{class:"fold inset",children:[jsxs16("summary",{children:[jsx17(Icon,{name:"chevron",size:12,class:"chev"}),"Its last lines"]}),jsx17("pre",{class:"raw",
+tabIndex:0,children:item.stderr})]}),opensAgain&&children]})}function ErrorEntry({item,items}){let at=items.indexOf(item),asked=items.slice(0,at).findLast(one=>one.
+kind==="prompt"),again=asked?.kind==="prompt"&&may("prompt")&&jsx17("footer",{children:jsxs16("button",{type:"button",class:"btn small",onClick:()=>{prompt(asked.
+blocks.map(one=>one.raw))},children:[jsx17(Icon,{name:"retry",size:14}),"Send it again"]})}),before=items[at-1];return before?.kind==="gone"?jsx17(GoneEntry,{item:before,
+children:again}):jsxs16("article",{class:"note-card err",children:[jsxs16("header",{children:[jsx17(Icon,{name:"cross"}),jsx17("span",{children:"The prompt fail\
+ed"}),jsx17("span",{class:"grow"}),jsx17("span",{class:"badge err",children:item.code})]}),jsxs16("p",{children:[plain(item.message),typeof item.data=="string"&&
+`: ${plain(item.data)}`]}),item.data!==null&&typeof item.data!="string"&&jsx17(Raw,{value:item.data}),again]})}var STOPS={cancelled:"stopped",max_tokens:"the an\
+swer was too long",max_turn_requests:"too many steps",refusal:"refused"};function EndEntry({item,conversation,onReview}){let index=conversation.items.indexOf(item),
+start=index;for(;start>0&&conversation.items[start].kind!=="prompt";)start--;let turn=conversation.items.slice(start,index),changes=changesOf(turn),tokens=asNumber(
+item.usage.totalTokens);return jsxs16("footer",{class:"turn-end",children:[item.stop!=="end_turn"&&jsx17("span",{class:"badge warn",children:STOPS[item.stop]??plain(
+item.stop)}),jsx17("span",{class:"num",children:duration(item.ms)}),item.calls>0&&jsxs16("span",{class:"num",children:[item.calls," tool ",item.calls===1?"call":
+"calls"]}),tokens!==null&&jsxs16("span",{class:"num",children:[amount(tokens)," tokens"]}),jsx17("span",{class:"grow"}),changes.length>0&&jsxs16("button",{type:"\
+button",class:"btn small",onClick:onReview,children:[changes.length," ",changes.length===1?"file":"files"," ",jsx17(PlusMinus,{added:changes.reduce((sum,one)=>sum+
 one.added,0),removed:changes.reduce((sum,one)=>sum+one.removed,0)})]}),jsx17(CopyButton,{text:()=>textOf(turn),label:"Copy the answer"})]})}import{Fragment as Fragment14,jsx as jsx18,jsxs as jsxs17}from"./libraries-c0a40985b0.js";function Login({why}){let[token,setToken]=useState14("");return jsx18(
 "main",{class:"login",children:jsxs17("form",{class:"login-box",onSubmit:event=>{event.preventDefault(),token.trim()!==""&&connection.logIn(token)},children:[jsxs17(
 "span",{class:"brand",children:[jsx18(Icon,{name:"logo",size:22}),"acpella"]}),jsx18("h1",{children:"Log in"}),why!==""&&jsxs17("p",{class:"note warn",role:"ale\
