@@ -1,12 +1,13 @@
 """What people do on the page, with agents of three kinds."""
 
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from page_driver import PageDriver
 from playwright.sync_api import expect
-from web_server import WebServer
+from web_server import WebServer, running
 
 OpenPage = Callable[..., PageDriver]
 
@@ -249,6 +250,19 @@ def test_an_agent_that_dies_is_told_and_goes_on(open_page: OpenPage, shower: Web
     expect(card).to_contain_text("The agent stopped")
     driver.say("are you back")
     expect(driver.log.locator(".says").last).to_have_text(re.compile("You said: are you back"))
+
+
+def test_an_agent_that_opens_no_session_again_gets_a_new_one(open_page: OpenPage, tmp_path: Path) -> None:
+    lines = (
+        "import os, acpella\nasync def reply(turn):\n    yield 'half'\n    os._exit(3)\nacpella.run(reply)\n"
+    )
+    (tmp_path / "die.py").write_text(lines, encoding="utf-8")
+    with running(WebServer(["--", sys.executable, str(tmp_path / "die.py")], tmp_path)) as server:
+        driver = open_page(server)
+        driver.say("hi")
+        card = driver.log.locator(".note-card.err")
+        expect(card).to_contain_text("cannot open a session again")
+        expect(card.get_by_role("button", name="Send it again")).to_have_count(0)
 
 
 def test_the_built_in_agent_edits_and_runs(open_page: OpenPage, coder: WebServer) -> None:
