@@ -16,6 +16,9 @@ DRAFT = 2
 MOST_KINDS = 500
 """Kinds of frames whose audits are remembered. A peer can make up as many methods as it likes."""
 
+LONG_NAME = 200
+"""Characters of names that are not remembered: a method can be as long as a message."""
+
 KEPT_FINDINGS = 3
 """Of each requirement. An agent that is wrong once is mostly wrong a thousand times."""
 
@@ -88,7 +91,7 @@ class Auditor:
                 audit.requirement.id: audit for key in frame.keys() for audit in self._by_key.get(key, ())
             }
             audits = [(audit, self.tallies[id]) for id, audit in wanted.items()]
-            if len(self._chosen) < MOST_KINDS:
+            if len(self._chosen) < MOST_KINDS and len(frame.method) + len(frame.update_kind) < LONG_NAME:
                 self._chosen[kind] = audits
         return audits
 

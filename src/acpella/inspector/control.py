@@ -45,7 +45,7 @@ class _Command(msgspec.Struct):
 
 
 class ControlServer:
-    """Listens for whoever wants to hold messages (a `Interceptor` of `record_program`)."""
+    """Listens for whoever wants to hold messages (an `Interceptor` of `record_program`)."""
 
     def __init__(self, path: Path) -> None:
         """Raises OSError: there can be no socket."""

@@ -57,13 +57,13 @@ class Findings:
             return self._finish() if item.name == "end" else []
         if not isinstance(item, RecordedFrame) or item.direction == "err":
             return []
-        judge = self._judge
-        if judge is None:
-            judge = self._judge = BothSides(self._audits)
+        if self._judge is None:
+            self._begin()
+        assert self._judge is not None
         self._row_of.append(row.n)
         data = item.raw.encode() if item.raw is not None else item.message
         findings: list[tuple[int, str]] = []
-        for side, finding in judge.see(item.direction, data, item.time):
+        for side, finding in self._judge.see(item.direction, data, item.time):
             findings += self._keep(side, finding, row.n)
         return findings
 
