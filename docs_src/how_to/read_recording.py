@@ -1,7 +1,7 @@
 import asyncio
 
 import acpella
-from acpella.recording import Frame, read
+from acpella.recording import RecordedFrame, read
 
 
 async def main() -> None:
@@ -16,7 +16,7 @@ async def main() -> None:
         await session.prompt("hello")
 
     for item in read("echo.jsonl"):
-        if isinstance(item, Frame):
+        if isinstance(item, RecordedFrame):
             print(item.time, item.direction, item.message)
 
 

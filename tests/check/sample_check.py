@@ -2,14 +2,14 @@
 
 from sample_agent import SampleAgent
 
-from acpella.check import FAKE_MODEL, AgentCheck, CheckSelection, Profile, Report
+from acpella.check import FAKE_MODEL, AgentCheck, CheckSelection, PromptProfile, Report
 from acpella.client.targets import InProcess
 
-PROFILE = Profile({**FAKE_MODEL, "plan": "!plan", "elicit": "!elicit"})
+PROFILE = PromptProfile({**FAKE_MODEL, "plan": "!plan", "elicit": "!elicit"})
 
 
 async def check_sample(
-    defect: str = "", *only: str, patience: float = 2.0, profile: Profile = PROFILE
+    defect: str = "", *only: str, patience: float = 2.0, profile: PromptProfile = PROFILE
 ) -> Report:
     """Check the sample agent with one defect, over channels in memory."""
     kept: dict[str, dict[str, object]] = {}

@@ -9,7 +9,7 @@ from agent_defects import READ
 from sample_agent import SampleAgent
 from sample_check import check_sample
 
-from acpella.check import AGENT_AREAS, AgentCheck, Area, Auditor, CheckSelection, Result
+from acpella.check import AGENT_AREAS, AgentCheck, Area, Auditor, CheckSelection, RequirementResult
 from acpella.client.targets import InProcess
 from acpella.testing import FaultyChannel, faults
 from acpella.transport import ProcessChannel
@@ -81,7 +81,7 @@ async def test_each_defect_is_found_by_its_requirement_and_no_other_must(area: A
     assert [problem for problem in found if problem is not None] == []
 
 
-async def run_process(defect: str) -> Result:
+async def run_process(defect: str) -> RequirementResult:
     check = AgentCheck(
         lambda directory: ProcessChannel([sys.executable, str(SAMPLE), defect]),
         "sample",

@@ -12,7 +12,7 @@ from cli_shell import Shell
 from test_replay_command import HELLO, ask, choose, prompt, say, stop, written
 
 from acpella.cli import command_parser, main
-from acpella.recording import Begin, Frame, Item, read
+from acpella.recording import Begin, Item, RecordedFrame, read
 from acpella.recording.convert import EXPORTS, IMPORTS, guess, reader_of, writer_of
 from acpella.testing import ScriptedAgent, stderr
 from acpella.testing import say as scripted_say
@@ -206,7 +206,7 @@ def said(path: Path, name: str) -> list[tuple[str, Any]]:
     return [
         (i.direction, i.message)
         for i in reader_of(name)(path)
-        if isinstance(i, Frame) and i.direction != "err"
+        if isinstance(i, RecordedFrame) and i.direction != "err"
     ]
 
 
@@ -254,7 +254,11 @@ def test_files_of_other_tools_become_recordings(
     assert guess(path) == name and output(capsys, "convert", str(path), "-o", str(ours))[0] == 0
     begin, frame = list(read(ours))
     assert isinstance(begin, Begin) and begin.version == 2 and begin.info["point"] == "converted"
-    assert isinstance(frame, Frame) and frame.direction == "out" and frame.message["method"] == "initialize"
+    assert (
+        isinstance(frame, RecordedFrame)
+        and frame.direction == "out"
+        and frame.message["method"] == "initialize"
+    )
     assert "abc" not in ours.read_text(encoding="utf-8")
 
 
@@ -345,7 +349,7 @@ def test_run_records_what_it_says(tmp_path: Path) -> None:
     echo = Path(__file__).parents[2] / "examples" / "echo.py"
     command = [sys.executable, "-m", "acpella", "run", "--record", str(path), "-a", str(echo), "hello"]
     assert subprocess.run(command, capture_output=True, text=True, timeout=60).stdout == "You said: hello\n"
-    frames = [item.message for item in read(path) if isinstance(item, Frame)]
+    frames = [item.message for item in read(path) if isinstance(item, RecordedFrame)]
     assert [m["method"] for m in frames if "method" in m][:3] == [
         "initialize",
         "session/new",
@@ -368,5 +372,5 @@ def test_run_records_what_the_agent_writes_to_stderr(shell: Shell, tmp_path: Pat
     ran = shell("run", *session, "--record", str(path), "-a", shlex.join(agent.command), "hello")
     assert ran.returncode == 0, ran.stderr
     assert "there" in ran.stdout and "fuel" not in ran.stderr
-    frames = [item for item in read(path) if isinstance(item, Frame)]
+    frames = [item for item in read(path) if isinstance(item, RecordedFrame)]
     assert [frame.message for frame in frames if frame.direction == "err"] == ["low on fuel"]

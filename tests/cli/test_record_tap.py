@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import acpella
-from acpella.recording import Damaged, Event, Frame, read
+from acpella.recording import Damaged, RecordedEvent, RecordedFrame, read
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PATIENCE = 30
@@ -48,12 +48,12 @@ def run(command: list[str], data: bytes = b"") -> "subprocess.CompletedProcess[b
 
 def end_of(path: Path) -> dict[str, Any]:
     item = list(read(path))[-1]
-    assert isinstance(item, Event) and item.name == "end"
+    assert isinstance(item, RecordedEvent) and item.name == "end"
     return item.info
 
 
 def frames_of(path: Path, direction: str) -> list[Any]:
-    return [i.message for i in read(path) if isinstance(i, Frame) and i.direction == direction]
+    return [i.message for i in read(path) if isinstance(i, RecordedFrame) and i.direction == direction]
 
 
 def gone(pid: int) -> bool:

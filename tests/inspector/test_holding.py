@@ -16,7 +16,7 @@ import acpella
 from acpella.inspector.control_client import Control
 from acpella.inspector.holding import ActionError, HoldRule
 from acpella.inspector.taps import TappedProgram, live_taps
-from acpella.recording import Event, Frame, read
+from acpella.recording import RecordedEvent, RecordedFrame, read
 
 pytestmark = pytest.mark.anyio
 
@@ -117,7 +117,7 @@ async def test_a_held_request_waits_while_others_pass_and_can_be_edited(wire: Wi
     assert (await wire.line())["result"]["heard"] == "<img src=x onerror=alert(1)>\u202e"
     await wire.control.stop()
     items = await wire.end()
-    (change,) = [item.info for item in items if isinstance(item, Event) and item.name == "changed"]
+    (change,) = [item.info for item in items if isinstance(item, RecordedEvent) and item.name == "changed"]
     assert (change["how"], change["dir"], change["was"]["method"]) == ("edit", "out", "slow")
 
 
@@ -143,9 +143,11 @@ async def test_what_can_be_done_to_a_message(wire: Wire) -> None:
     with pytest.raises(ActionError, match="bad: is known when"):
         await wire.control.start(HoldRule("bad:"))
     items = await wire.end()
-    ways = [item.info["how"] for item in items if isinstance(item, Event) and item.name == "changed"]
+    ways = [item.info["how"] for item in items if isinstance(item, RecordedEvent) and item.name == "changed"]
     assert ways == ["drop", "duplicate", "delay", "answer", "answered", "answer", "answered", "sent"]
-    outs = [item.message["id"] for item in items if isinstance(item, Frame) and item.direction == "out"]
+    outs = [
+        item.message["id"] for item in items if isinstance(item, RecordedFrame) and item.direction == "out"
+    ]
     assert outs == [0, 2, 2, 3]  # what reached the agent
 
 

@@ -15,7 +15,7 @@ from inspector_pages import OpenPage, check_access
 from acpella.inspector.page import View
 from acpella.inspector.sources import Source
 from acpella.server.access.gate import Refusal
-from acpella.server.http.requests import Request
+from acpella.server.http.requests import HttpRequest
 
 ECHO = """
 import json, sys
@@ -143,7 +143,7 @@ async def test_the_end_of_a_conversation_is_no_error(tmp_path: Path) -> None:
         "query_string": b"after=3",
     }
     try:
-        assert await view.hold(Request(scope, never, never)) == {
+        assert await view.hold(HttpRequest(scope, never, never)) == {
             "rule": None,
             "held": [],
             "last": None,
@@ -151,7 +151,7 @@ async def test_the_end_of_a_conversation_is_no_error(tmp_path: Path) -> None:
             "ended": True,
         }
         with pytest.raises(Refusal):
-            await view.hold(Request({**scope, "method": "POST"}, never, never))
+            await view.hold(HttpRequest({**scope, "method": "POST"}, never, never))
     finally:
         view.close()
 

@@ -8,7 +8,7 @@ import pytest
 
 from acpella.inspector import Row, Rows, Spans, Stats
 from acpella.inspector.spans import turn_times
-from acpella.recording import Frame, read
+from acpella.recording import RecordedFrame, read
 
 
 def write(path: Path, *entries: dict[str, Any]) -> Path:
@@ -61,7 +61,7 @@ def spans_of(path: Path) -> Spans:
     made, spans = Rows(), Spans()
     for item in read(path):
         row = made.take(item)
-        if isinstance(item, Frame):
+        if isinstance(item, RecordedFrame):
             spans.take(row, item.message)
     return spans
 

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from acpella.recording import Damaged, Event, read
+from acpella.recording import Damaged, RecordedEvent, read
 from interop.conftest import ROOT, Drive, Events
 
 ACPELLA = [sys.executable, "-m", "acpella"]
@@ -37,4 +37,4 @@ def test_an_official_client_sees_the_same_of_an_agent_its_recording_and_the_reco
     for path in (first, second):
         items = list(read(path))
         assert not any(isinstance(item, Damaged) for item in items)
-        assert isinstance(items[-1], Event) and items[-1].info["dropped"] == 0
+        assert isinstance(items[-1], RecordedEvent) and items[-1].info["dropped"] == 0

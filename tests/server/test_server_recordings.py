@@ -7,7 +7,7 @@ import pytest
 from serving import Talker, serving
 
 import acpella
-from acpella.recording import Begin, Event, Frame, read
+from acpella.recording import Begin, RecordedEvent, RecordedFrame, read
 from acpella.testing import ScriptedAgent, say, stderr
 
 pytestmark = pytest.mark.anyio
@@ -24,8 +24,8 @@ async def test_each_connection_has_a_recording_of_its_own(tmp_path: Path) -> Non
     for path, said in zip(files, (2, 3), strict=True):
         begin, *items, end = list(read(path))
         assert isinstance(begin, Begin) and begin.info["point"] == "server"
-        assert isinstance(end, Event) and end.name == "end" and end.info["dropped"] == 0
-        frames = [item for item in items if isinstance(item, Frame)]
+        assert isinstance(end, RecordedEvent) and end.name == "end" and end.info["dropped"] == 0
+        frames = [item for item in items if isinstance(item, RecordedFrame)]
         assert [f.message["method"] for f in frames if f.direction == "out"][:2] == [
             "initialize",
             "session/new",
@@ -42,7 +42,7 @@ async def test_the_stderr_of_a_command_is_recorded(tmp_path: Path) -> None:
         async with acpella.connect(server.url) as client:
             await (await client.new_session(tmp_path)).prompt("hi")
     (path,) = (tmp_path / "recordings").iterdir()
-    (written,) = [item for item in read(path) if isinstance(item, Frame) and item.direction == "err"]
+    (written,) = [item for item in read(path) if isinstance(item, RecordedFrame) and item.direction == "err"]
     assert written.message.startswith("warming up") and "abcdefghij" not in path.read_text(encoding="utf-8")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from acpella.sessions import (
     Cluster,
-    Command,
+    ClusterCommand,
     Cursor,
     Fenced,
     Resync,
@@ -51,8 +51,8 @@ def numbered(first: int, last: int) -> Entries:
     return [("update", b"%d" % n) for n in range(first, last + 1)]
 
 
-def command(name: str, body: bytes = b"{}") -> Command:
-    return Command(id=name, kind="prompt", body=body, trace=b"00-1-2-01")
+def command(name: str, body: bytes = b"{}") -> ClusterCommand:
+    return ClusterCommand(id=name, kind="prompt", body=body, trace=b"00-1-2-01")
 
 
 async def collect(pieces: AsyncIterator[list[Any]], count: int) -> list[tuple[int, bytes]]:

@@ -8,7 +8,7 @@ import pytest
 
 from acpella.sessions import (
     Cluster,
-    Command,
+    ClusterCommand,
     Cursor,
     Fenced,
     PostgresStore,
@@ -105,7 +105,10 @@ async def test_duplicate_submit_two_nodes(first: Cluster, second: Cluster) -> No
     lease = await first.open_stream(STREAM, b"")
     for n in range(10):
         results = await asyncio.gather(
-            *(each.submit(STREAM, Command(id=f"cmd{n}", kind="prompt")) for each in (first, second) * 3)
+            *(
+                each.submit(STREAM, ClusterCommand(id=f"cmd{n}", kind="prompt"))
+                for each in (first, second) * 3
+            )
         )
         assert sorted(results) == [False] * 5 + [True]
     waiting = await first.pending(lease)
@@ -120,7 +123,7 @@ async def test_a_command_reaches_the_home_from_another_node(first: Cluster, seco
     async with asyncio.timeout(20):
         waiting = asyncio.ensure_future(anext(commands))
         await asyncio.sleep(0.05)
-        await second.submit(STREAM, Command(id="a", kind="cancel", body=b"now"))
+        await second.submit(STREAM, ClusterCommand(id="a", kind="cancel", body=b"now"))
         assert (await waiting).body == b"now"
 
 
@@ -128,7 +131,7 @@ async def test_the_work_of_a_dead_node_is_found_and_taken(first: Cluster, second
     lease = await first.open_stream(STREAM, b"facts")
     await first.put(lease, 0, numbered(1, 3))
     for name in ("ran", "waits"):
-        await first.submit(STREAM, Command(id=name, kind="prompt"))
+        await first.submit(STREAM, ClusterCommand(id=name, kind="prompt"))
     await first.begin(lease, "ran")
     assert await second.orphans() == []
     await die(sql, "one")
@@ -207,7 +210,7 @@ async def test_a_deleted_session_takes_its_commands_along(
     one: PostgresStore, first: Cluster, sql: Any
 ) -> None:
     await one.create(SessionRecord(id="s", cwd="/x"))
-    await first.submit("s", Command(id="a", kind="prompt"))
+    await first.submit("s", ClusterCommand(id="a", kind="prompt"))
     await one.delete("s")
     assert await sql.fetchval("SELECT count(*) FROM commands") == 0
 
@@ -251,7 +254,7 @@ async def test_connections_of_dead_nodes_are_cleared_away_when_nobody_came_back(
         lease = await first.open_stream(name, b"facts")
         await first.put(lease, 0, numbered(1, 3))
         if name == "c:busy":
-            await first.submit(name, Command(id="waits", kind="prompt"))
+            await first.submit(name, ClusterCommand(id="waits", kind="prompt"))
         if name == "c:left":
             await first.give_back(lease)
     await second.put(await second.open_stream("c:alive", b"facts"), 0, numbered(1, 3))

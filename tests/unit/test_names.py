@@ -32,26 +32,12 @@ SAY_NOTHING = frozenset(
 """Participles that would fit every value. A noun says what is there."""
 
 SAME_THING = {
-    "Codec": "one version of the protocol, as each side speaks it",
-    "CodecV1": "likewise",
-    "Conversation": "everything that two peers say: as it is scripted, checked, or held by a framework",
-    "Event": "what happened, in a recording and in a store",
-    "Finding": "of the check; the inspector shows the same",
-    "Frame": "one message: on its way, in a recording, in a check",
     "Messages": "of a result; and a provider's interface, which is called that",
     "Method": "of JSON-RPC, and one of ACP",
     "ModelRequest": "what a model is asked; the test server receives the same",
     "ProcessTree": "one for each family of systems, of which one is loaded",
-    "Request": "of HTTP, and of JSON-RPC",
-    "Result": "of a turn, and of a requirement",
-    "Rule": "of permissions, and of a script",
-    "Terminal": "of the protocol, and the one behind it on this machine",
     "ToolUse": "what a model wants to be run; the test server answers with the same",
-    "Usage": "of a prompt, and of a model's answer",
     "Vocabulary": "the methods that a connection knows; rpc says what it needs of them",
-    "Command": "of an agent for its user, and of a cluster",
-    "Page": "of the browser, and of a list",
-    "Profile": "what a server speaks, and what is checked",
 }
 """Names without underscore that stand in several modules, and why they may."""
 

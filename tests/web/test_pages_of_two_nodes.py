@@ -7,7 +7,7 @@ import pytest
 from msgspec import Raw
 
 import acpella
-from acpella.server.targets import AgentTarget
+from acpella.server.agent_factories import InProcessFactory
 from acpella.sessions import MemoryStore
 from acpella.web.shared.about import About
 from acpella.web.shared.agent_host import AgentHost
@@ -47,7 +47,7 @@ async def test_a_question_that_is_answered_at_one_node_is_asked_at_the_other_no_
 
     changes = Changes()
     hosts = [
-        AgentHost(AgentTarget(agent), "ann", About(cwd="/"), records=SessionRecords(), on_change=changes)
+        AgentHost(InProcessFactory(agent), "ann", About(cwd="/"), records=SessionRecords(), on_change=changes)
         for _ in range(2)
     ]
     here, there = hosts

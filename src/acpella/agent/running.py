@@ -15,7 +15,7 @@ SAVE_GRACE = 0.5
 class RunningPrompt:
     """The place of a session's one running prompt, there before anything is awaited."""
 
-    def __init__(self, session_id: str, home: "RunningPrompts") -> None:
+    def __init__(self, session_id: str, table: "RunningPrompts") -> None:
         self.session_id = session_id
         self.task: asyncio.Task[None] | None = None
         """What runs the author's handler."""
@@ -23,7 +23,7 @@ class RunningPrompt:
         self.cancelled: bool = False
         self.given_up: asyncio.Event = asyncio.Event()
         self.done: asyncio.Event = asyncio.Event()
-        self._home = home
+        self._table = table
 
     def cancel(self) -> None:
         if self.cancelled:
@@ -39,15 +39,15 @@ class RunningPrompt:
         """Answer without the handler."""
         self.given_up.set()
 
-    def move_to(self, home: "RunningPrompts") -> None:
+    def move_to(self, table: "RunningPrompts") -> None:
         """The editor of this prompt is on another connection now, which may cancel it."""
-        self._home.remove(self)
-        self._home = home
-        home.add(self)
+        self._table.remove(self)
+        self._table = table
+        table.add(self)
 
     def end(self) -> None:
         """The prompt is answered."""
-        self._home.remove(self)
+        self._table.remove(self)
         self.done.set()
 
 

@@ -12,7 +12,7 @@ from acpella.errors import InvalidParams, InvalidRequest
 from acpella.schema import ListSessionsResponse, SessionInfo
 from acpella.sessions import (
     Cluster,
-    Command,
+    ClusterCommand,
     Lease,
     SessionBusy,
     SessionNotFound,
@@ -291,7 +291,7 @@ class SessionService:
                 if holder != busy.node:
                     holder = busy.node
                     name, life = f"release-{secrets.token_hex(8)}", self._cluster.life
-                    command = Command(id=name, kind="release", body=life.encode())
+                    command = ClusterCommand(id=name, kind="release", body=life.encode())
                     await self._cluster.submit(session_id, command, principal=self.editor.principal)
             await asyncio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)

@@ -5,7 +5,7 @@ import logging
 
 import msgspec
 
-from acpella.sessions import Cluster, Command, StoreError
+from acpella.sessions import Cluster, ClusterCommand, StoreError
 
 from .open_questions import Answered
 from .open_sessions import OpenSessions
@@ -39,7 +39,7 @@ class SessionInbox:
                 log.info("commands of sessions cannot be read just now: %s", error)
             await asyncio.sleep(RETRY_SECONDS)
 
-    def _do(self, session: SessionCore, command: Command) -> None:
+    def _do(self, session: SessionCore, command: ClusterCommand) -> None:
         if command.kind == "cancel":
             if session.prompt is not None:
                 session.prompt.cancel()

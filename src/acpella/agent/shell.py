@@ -198,7 +198,7 @@ async def _run_locally(
     env: Mapping[str, str],
     limit: int | None,
 ) -> ShellResult:
-    from acpella.local import Terminal as LocalTerminal
+    from acpella.local import LocalTerminal
 
     argv = ["sh", "-c", command] if isinstance(command, str) else list(command)
     live = _LiveOutput(turn, call, cwd)

@@ -22,7 +22,7 @@ from acpella.schema import (
     SelectedPermissionOutcome,
     SessionInfoUpdate,
 )
-from acpella.sessions import Cluster, Command, Cursor, Event, Store, StoreError, StoreUnavailable
+from acpella.sessions import Cluster, ClusterCommand, Cursor, Event, Store, StoreError, StoreUnavailable
 
 from .editor import Editor, Parked
 from .log_writer import encoded
@@ -192,7 +192,7 @@ class Watch:
 
     async def submit(self, kind: str, body: bytes = b"{}") -> None:
         """Let the owner of the session do something. Raises `StoreError`."""
-        command = Command(id=f"{kind}-{secrets.token_hex(8)}", kind=kind, body=body)
+        command = ClusterCommand(id=f"{kind}-{secrets.token_hex(8)}", kind=kind, body=body)
         await self._cluster.submit(self.session_id, command, principal=self._editor.principal)
 
     # -- questions -----------------------------------------------------------------------

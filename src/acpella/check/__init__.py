@@ -11,10 +11,10 @@ from .auditor import Auditor, BothSides, Finding, Tally
 from .baseline import Baseline, Judgement, judge, read_baseline, write_baseline
 from .client import AREAS as CLIENT_AREAS
 from .client_check import ClientCheck
-from .profile import FAKE_MODEL, NEEDS, Profile
+from .profile import FAKE_MODEL, NEEDS, PromptProfile
 from .recorded import check_recording
 from .requirement import Area, Audit, Requirement, Side
-from .results import CannotJudge, Report, Result
+from .results import CannotJudge, Report, RequirementResult
 from .runner import AgentCheck, CheckSelection
 from .sets import frozen_set, set_names
 
@@ -34,10 +34,10 @@ __all__ = [
     "Finding",
     "Judgement",
     "NewerFormat",
-    "Profile",
+    "PromptProfile",
     "Report",
     "Requirement",
-    "Result",
+    "RequirementResult",
     "CheckSelection",
     "Side",
     "Tally",

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .conversation import Conversation, Frame, Way, as_object
+from .conversation import CheckedConversation, CheckedFrame, Way, as_object
 from .requirement import OK, Audit, Problem, Side, Verdict
 
 __all__ = ["Auditor", "BothSides", "Finding", "Tally"]
@@ -29,7 +29,7 @@ class Finding:
 
     id: str
     text: str
-    frames: tuple[Frame, ...]
+    frames: tuple[CheckedFrame, ...]
     during: str = ""
     """What the peer was led through then."""
 
@@ -46,8 +46,10 @@ class Tally:
 class Auditor:
     """One connection, judged by the audits of one side as it goes on. Pure: nothing is sent or awaited."""
 
-    def __init__(self, audits: Iterable[Audit], side: Side, *, talk: Conversation | None = None) -> None:
-        self.talk: Conversation = talk or Conversation()
+    def __init__(
+        self, audits: Iterable[Audit], side: Side, *, talk: CheckedConversation | None = None
+    ) -> None:
+        self.talk: CheckedConversation = talk or CheckedConversation()
         self.label = ""
         """What the peer is led through now."""
         self.tallies: dict[str, Tally] = {}
@@ -62,14 +64,14 @@ class Auditor:
             if not audit.on:
                 self._at_end.append(audit)
 
-    def see(self, way: Way, data: bytes | Any, time: float = 0.0) -> tuple[Frame, list[Finding]]:
+    def see(self, way: Way, data: bytes | Any, time: float = 0.0) -> tuple[CheckedFrame, list[Finding]]:
         """Take a frame, and say what is wrong with it. Audits see the state before the frame."""
         frame = self.talk.read(way, data, time)
         findings = self.judge(frame)
         self.talk.take(frame)
         return frame, findings
 
-    def judge(self, frame: Frame) -> list[Finding]:
+    def judge(self, frame: CheckedFrame) -> list[Finding]:
         """What is wrong with a frame that was read and not yet taken."""
         findings: list[Finding] = []
         if frame.way != self._way or self._is_draft(frame):
@@ -82,7 +84,7 @@ class Auditor:
                 self._note(audit, verdict, (frame,), findings)
         return findings
 
-    def _audits_for(self, frame: Frame) -> list[tuple[Audit, Tally]]:
+    def _audits_for(self, frame: CheckedFrame) -> list[tuple[Audit, Tally]]:
         """The same for all frames of a kind, so it is looked up once for each."""
         kind = (frame.kind, frame.method, frame.update_kind, frame.is_error)
         audits = self._chosen.get(kind)
@@ -95,7 +97,7 @@ class Auditor:
                 self._chosen[kind] = audits
         return audits
 
-    def _is_draft(self, frame: Frame) -> bool:
+    def _is_draft(self, frame: CheckedFrame) -> bool:
         """Whether the two speak version 2 of the protocol, whose messages look otherwise."""
         is_greeting = frame.method == "initialize" and frame.kind == "response"
         version = as_object(frame.result).get("protocolVersion") if is_greeting else self.talk.version
@@ -110,7 +112,7 @@ class Auditor:
         return findings
 
     def _note(
-        self, audit: Audit, verdict: Verdict, frames: tuple[Frame, ...], findings: list[Finding]
+        self, audit: Audit, verdict: Verdict, frames: tuple[CheckedFrame, ...], findings: list[Finding]
     ) -> None:
         if verdict is None:
             return
@@ -132,7 +134,7 @@ class BothSides:
     """One connection, judged by the audits of either side."""
 
     def __init__(self, audits: Mapping[Side, Iterable[Audit]]) -> None:
-        self._talk = Conversation()
+        self._talk = CheckedConversation()
         self.auditors: dict[Side, Auditor] = {
             side: Auditor(some, side, talk=self._talk) for side, some in audits.items()
         }

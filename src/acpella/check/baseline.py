@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from .profile import NEEDS
-from .results import Report, Result, counts
+from .results import Report, RequirementResult, counts
 
 __all__ = ["BASELINE", "Baseline", "Judgement", "judge", "read_baseline", "write_baseline"]
 
@@ -39,9 +39,9 @@ class Baseline:
 class Judgement:
     """A report in the light of a baseline."""
 
-    regressions: list[Result]
+    regressions: list[RequirementResult]
     """What counts and was not expected."""
-    expected: list[Result]
+    expected: list[RequirementResult]
     stale: list[str]
     """Sentences about entries that are no longer true."""
 
@@ -84,8 +84,8 @@ def read_baseline(path: Path, requirement_ids: Iterable[str]) -> Baseline:
 
 def judge(report: Report, baseline: Baseline) -> Judgement:
     """Compare what came out with what was expected."""
-    regressions: list[Result] = []
-    expected: list[Result] = []
+    regressions: list[RequirementResult] = []
+    expected: list[RequirementResult] = []
     stale: list[str] = []
     for result in report.results:
         id = result.requirement.id

@@ -13,10 +13,10 @@ from acpella.transport import StdioChannel
 from .auditor import Auditor
 from .client import AREAS
 from .client_probe import ClientProbe
-from .conversation import Frame, as_list, as_object
+from .conversation import CheckedFrame, as_list, as_object
 from .link import Failed, Gone, Link, LinkRefusal, NotOffered, Unproved
 from .requirement import Area, Scenario
-from .results import Outcome, Report, Result, shown_frames
+from .results import Outcome, Report, RequirementResult, shown_frames
 from .runner import CheckSelection, audit_results
 
 __all__ = ["ClientCheck"]
@@ -62,7 +62,7 @@ class ClientCheck:
         self._scenarios = everything if self._audits else self._reported  # audits need something to see
         self._version = version
         self._patience = patience
-        self._results: dict[str, Result] = {}
+        self._results: dict[str, RequirementResult] = {}
         self._told: dict[str, list[dict[str, Any]]] = {}
         self._cwds: dict[str, str] = {}
         self._began = time.monotonic()
@@ -99,14 +99,16 @@ class ClientCheck:
         for scenario in self._reported:
             words = scenario.requirement.id.removeprefix("client.") if scenario.requirement.needs else "all"
             text = f"the client was not led through it; send it the prompt `{words}`"
-            by_id.setdefault(scenario.requirement.id, Result(scenario.requirement, "unproved", text))
+            by_id.setdefault(
+                scenario.requirement.id, RequirementResult(scenario.requirement, "unproved", text)
+            )
         results = [by_id[r.id] for area in self._areas for r in area.requirements if r.id in by_id]
         peer = self._auditor.talk.client_name
         return Report("the client", "client", results, peer, seconds=time.monotonic() - self._began)
 
     # -- an agent of the plainest kind -----------------------------------------------------------
 
-    async def _initialize(self, frame: Frame) -> Any:
+    async def _initialize(self, frame: CheckedFrame) -> Any:
         capabilities: dict[str, Any] = {"loadSession": True, "sessionCapabilities": {"list": {}, "close": {}}}
         return {
             "protocolVersion": self._version or 1,
@@ -115,16 +117,16 @@ class ClientCheck:
             "agentInfo": {"name": "acpella-check", "title": "acpella check", "version": __version__},
         }
 
-    async def _nothing(self, frame: Frame) -> Any:
+    async def _nothing(self, frame: CheckedFrame) -> Any:
         return {}
 
-    async def _new(self, frame: Frame) -> Any:
+    async def _new(self, frame: CheckedFrame) -> Any:
         id = f"check-{os.urandom(6).hex()}"
         self._cwds[id] = str(frame.params.get("cwd", ""))
         self._told[id] = []
         return {"sessionId": id, "modes": MODES, "configOptions": OPTIONS}
 
-    async def _load(self, frame: Frame) -> Any:
+    async def _load(self, frame: CheckedFrame) -> Any:
         id = frame.session or ""
         if id not in self._told:
             raise LinkRefusal(-32002, "Resource not found")
@@ -132,21 +134,21 @@ class ClientCheck:
             self._link.notify("session/update", {"sessionId": id, "update": update})
         return {"modes": MODES, "configOptions": OPTIONS}
 
-    async def _list(self, frame: Frame) -> Any:
+    async def _list(self, frame: CheckedFrame) -> Any:
         directory = frame.params.get("cwd")
         sessions = [(id, cwd) for id, cwd in self._cwds.items() if directory in (None, cwd)]
         return {"sessions": [{"sessionId": id, "cwd": cwd} for id, cwd in sessions]}
 
-    async def _set_option(self, frame: Frame) -> Any:
+    async def _set_option(self, frame: CheckedFrame) -> Any:
         return {"configOptions": [{**OPTIONS[0], "currentValue": frame.params.get("value")}]}
 
-    def _notified(self, frame: Frame) -> None:
+    def _notified(self, frame: CheckedFrame) -> None:
         if frame.method == "session/cancel" and frame.session == self._probe.session:
             self._probe.cancelled.set()
 
     # -- scenarios -------------------------------------------------------------------------------
 
-    async def _prompt(self, frame: Frame) -> Any:
+    async def _prompt(self, frame: CheckedFrame) -> Any:
         probe = self._probe
         probe.session = frame.session or ""
         probe.cwd = self._cwds.get(probe.session, "")
@@ -192,7 +194,7 @@ class ClientCheck:
         except Exception as error:
             outcome, text = "error", f"{error!r}\n{traceback.format_exc(limit=-4)}"
         self._auditor.label = ""
-        self._results[requirement.id] = Result(requirement, outcome, text, frames)
+        self._results[requirement.id] = RequirementResult(requirement, outcome, text, frames)
         probe.say(f"{outcome}: {requirement.id.removeprefix('client.')}{f' ({text})' if text else ''}\n")
 
     def _summary(self, chosen: Sequence[Scenario]) -> str:

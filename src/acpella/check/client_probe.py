@@ -5,7 +5,7 @@ import itertools
 import os
 from typing import Any
 
-from .conversation import Conversation, Frame, as_object
+from .conversation import CheckedConversation, CheckedFrame, as_object
 from .link import Failed, Link, NotOffered
 
 __all__ = ["ClientProbe"]
@@ -16,7 +16,7 @@ class ClientProbe:
 
     def __init__(self, link: Link) -> None:
         self.link = link
-        self.talk: Conversation = link.talk
+        self.talk: CheckedConversation = link.talk
         self.session = ""
         self.cwd = ""
         self.cancelled: asyncio.Event = asyncio.Event()
@@ -31,7 +31,7 @@ class ClientProbe:
         if not self.talk.client_can(path):
             raise NotOffered(f"the client does not offer clientCapabilities.{path}")
 
-    async def call(self, method: str, within: float | None = None, **params: Any) -> Frame:
+    async def call(self, method: str, within: float | None = None, **params: Any) -> CheckedFrame:
         """Ask the client in the session of the prompt; gives its answer."""
         return await self.link.call(method, {"sessionId": self.session, **params}, within=within)
 
@@ -42,14 +42,14 @@ class ClientProbe:
             raise Failed(f"{method} failed", reply.request, reply)
         return as_object(reply.result)
 
-    async def refused(self, method: str, **params: Any) -> Frame:
+    async def refused(self, method: str, **params: Any) -> CheckedFrame:
         """Ask the client; the answer must be an error."""
         reply = await self.call(method, **params)
         if not reply.is_error:
             raise Failed(f"{method} succeeded", reply.request, reply)
         return reply
 
-    def update(self, name: str, /, *, session: str | None = None, **fields: Any) -> Frame:
+    def update(self, name: str, /, *, session: str | None = None, **fields: Any) -> CheckedFrame:
         """Send an update."""
         update = {"sessionUpdate": name, **fields}
         return self.link.notify("session/update", {"sessionId": session or self.session, "update": update})
@@ -69,7 +69,7 @@ class ClientProbe:
         """A path in the directory of the session where nothing is."""
         return os.path.join(self.cwd, f"acpella-check-{next(self._numbers)}-{os.urandom(3).hex()}{ending}")
 
-    async def ask(self, *kinds: str, title: str = "Allow the check to go on?") -> Frame:
+    async def ask(self, *kinds: str, title: str = "Allow the check to go on?") -> CheckedFrame:
         """A question with one option for each kind; gives the answer."""
         call = f"call-{next(self._numbers)}"
         self.update("tool_call", toolCallId=call, title=title, kind="other", status="pending")

@@ -12,9 +12,9 @@ from typing import Any, Literal, TypeAlias, cast
 import msgspec
 
 __all__ = [
-    "Conversation",
+    "CheckedConversation",
     "Elicitation",
-    "Frame",
+    "CheckedFrame",
     "Kind",
     "ObservedSession",
     "ObservedToolCall",
@@ -40,7 +40,7 @@ SETUP_METHODS = ("session/new", "session/load", "session/resume", "session/fork"
 
 
 @dataclass(slots=True, eq=False)
-class Frame:
+class CheckedFrame:
     """One message, or one line that is none."""
 
     number: int
@@ -54,7 +54,7 @@ class Frame:
     id: Any = None
     method: str = ""
     """Of a response: the method that it answers; empty if it answers nothing."""
-    request: "Frame | None" = None
+    request: "CheckedFrame | None" = None
     """What a response answers."""
     answered_before: bool = False
     """A response to a request that had been answered."""
@@ -126,12 +126,12 @@ class ObservedToolCall:
     """A tool call as far as it was told."""
 
     id: str
-    first: Frame | None
+    first: CheckedFrame | None
     """None if many others came later, as `last`."""
     announced: bool
     """By `tool_call`, not by an update or a question alone."""
     status: str = "pending"
-    last: Frame | None = None
+    last: CheckedFrame | None = None
     repeated: bool = False
     """By a replay."""
 
@@ -149,18 +149,18 @@ class ObservedSession:
     """A session as far as it was told."""
 
     id: str
-    setup: Frame | None
+    setup: CheckedFrame | None
     """The request that made it; None if it was never made on this connection."""
     cwd: str = ""
-    prompt: Frame | None = None
+    prompt: CheckedFrame | None = None
     """The turn that runs."""
-    cancel: Frame | None = None
+    cancel: CheckedFrame | None = None
     """The cancel of the turn that runs."""
-    answer: Frame | None = None
+    answer: CheckedFrame | None = None
     """How the last turn ended."""
     was_cancelled: bool = False
     """The last turn."""
-    loading: Frame | None = None
+    loading: CheckedFrame | None = None
     turns: int = 0
     closed: bool = False
     modes: dict[str, Any] | None = None
@@ -186,17 +186,17 @@ class ObservedSession:
         return None
 
 
-class Conversation:
+class CheckedConversation:
     """One connection. `take` each frame in order; the state is that after the last one."""
 
     def __init__(self) -> None:
-        self.frames: deque[Frame] = deque(maxlen=KEPT_FRAMES)
+        self.frames: deque[CheckedFrame] = deque(maxlen=KEPT_FRAMES)
         self.count: int = 0
-        self.pending: dict[Way, dict[Any, Frame]] = {"in": {}, "out": {}}
+        self.pending: dict[Way, dict[Any, CheckedFrame]] = {"in": {}, "out": {}}
         """Requests without an answer, by who sent them."""
         self._answered: dict[Way, dict[Any, None]] = {"in": {}, "out": {}}
-        self.initialize: Frame | None = None
-        self.initialized: Frame | None = None
+        self.initialize: CheckedFrame | None = None
+        self.initialized: CheckedFrame | None = None
         """The answer to it."""
         self.version: int | None = None
         self.client: dict[str, Any] = {}
@@ -242,7 +242,7 @@ class Conversation:
         """Whether a session may be there whose id is not yet known."""
         return any(f.method in ("session/new", "session/fork") for f in self.pending["out"].values())
 
-    def session_of(self, frame: Frame) -> ObservedSession | None:
+    def session_of(self, frame: CheckedFrame) -> ObservedSession | None:
         """The session that a frame is about, if it is known."""
         return self.sessions.get(frame.session or "")
 
@@ -252,7 +252,7 @@ class Conversation:
 
     # -- frames --------------------------------------------------------------------------------
 
-    def read(self, way: Way, data: bytes | Any, time: float = 0.0) -> Frame:
+    def read(self, way: Way, data: bytes | Any, time: float = 0.0) -> CheckedFrame:
         """What a line or a message is, before it counts. Bytes are read as JSON; other values are it."""
         self.count += 1
         raw = data if isinstance(data, bytes) else None
@@ -261,33 +261,33 @@ class Conversation:
             try:
                 raw.decode("utf-8")
             except UnicodeDecodeError as error:
-                return Frame(self.count, time, way, "noise", None, raw, f"not UTF-8: {error.reason}")
+                return CheckedFrame(self.count, time, way, "noise", None, raw, f"not UTF-8: {error.reason}")
             try:
                 message = msgspec.json.decode(raw)
             except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-                return Frame(self.count, time, way, "noise", None, raw, f"not JSON: {error}")
+                return CheckedFrame(self.count, time, way, "noise", None, raw, f"not JSON: {error}")
         elif isinstance(data, str):
-            return Frame(self.count, time, way, "noise", None, data.encode(), "not JSON")
+            return CheckedFrame(self.count, time, way, "noise", None, data.encode(), "not JSON")
         if not isinstance(message, dict):
             what = (
                 "an array, and batches do not exist in ACP" if isinstance(message, list) else "not an object"
             )
-            return Frame(self.count, time, way, "noise", message, raw, what)
+            return CheckedFrame(self.count, time, way, "noise", message, raw, what)
         table = cast("dict[str, Any]", message)
         id, method = table.get("id"), table.get("method")
         if isinstance(method, str):
             kind = "request" if "id" in table else "notification"
-            return Frame(self.count, time, way, kind, table, raw, "", id, method)
+            return CheckedFrame(self.count, time, way, kind, table, raw, "", id, method)
         if "result" not in table and "error" not in table:
             what = "neither a request, a notification nor a response"
-            return Frame(self.count, time, way, "noise", table, raw, what)
+            return CheckedFrame(self.count, time, way, "noise", table, raw, what)
         other: Way = "out" if way == "in" else "in"
         request = self.pending[other].get(id_key(id))
         method = request.method if request is not None else ""
         before = request is None and id_key(id) in self._answered[other]
-        return Frame(self.count, time, way, "response", table, raw, "", id, method, request, before)
+        return CheckedFrame(self.count, time, way, "response", table, raw, "", id, method, request, before)
 
-    def take(self, frame: Frame) -> None:
+    def take(self, frame: CheckedFrame) -> None:
         """The frame counts from now on."""
         self.frames.append(frame)
         if frame.kind == "noise":
@@ -306,7 +306,7 @@ class Conversation:
                 del answered_ids[next(iter(answered_ids))]
             self._answer(frame, frame.request)
 
-    def _begin(self, frame: Frame) -> None:
+    def _begin(self, frame: CheckedFrame) -> None:
         """A request was sent."""
         session = self.session_of(frame)
         if frame.method == "initialize" and frame.way == "out":
@@ -333,7 +333,7 @@ class Conversation:
             id = frame.params["elicitationId"]
             self.elicitations[id] = Elicitation(id)
 
-    def _hear(self, frame: Frame) -> None:
+    def _hear(self, frame: CheckedFrame) -> None:
         """A notification was sent."""
         session = self.session_of(frame)
         if frame.method == "session/cancel" and session is not None and session.prompt is not None:
@@ -348,7 +348,7 @@ class Conversation:
             if elicitation is not None:
                 elicitation.open = False
 
-    def _update(self, session: ObservedSession, frame: Frame) -> None:
+    def _update(self, session: ObservedSession, frame: CheckedFrame) -> None:
         update = frame.update
         match frame.update_kind:
             case "tool_call":
@@ -371,7 +371,7 @@ class Conversation:
                 pass
 
     def _tell_tool(
-        self, session: ObservedSession, update: dict[str, Any], frame: Frame, *, announced: bool
+        self, session: ObservedSession, update: dict[str, Any], frame: CheckedFrame, *, announced: bool
     ) -> None:
         id = update.get("toolCallId")
         if not isinstance(id, str):
@@ -393,7 +393,7 @@ class Conversation:
         if call.first is not None:
             call.last = frame
 
-    def _answer(self, frame: Frame, request: Frame) -> None:
+    def _answer(self, frame: CheckedFrame, request: CheckedFrame) -> None:
         """A request was answered."""
         result = as_object(frame.result)
         session = self.sessions.get(request.session or "")
@@ -443,7 +443,7 @@ class Conversation:
             case _:
                 pass
 
-    def _set_up(self, session: ObservedSession, request: Frame, result: dict[str, Any]) -> None:
+    def _set_up(self, session: ObservedSession, request: CheckedFrame, result: dict[str, Any]) -> None:
         session.cwd = str(request.params.get("cwd", ""))
         if isinstance(result.get("modes"), dict):
             session.modes = result["modes"]

@@ -14,7 +14,7 @@ from acpella.rpc import Channel
 from acpella.rpc.framing import Broken, Framer
 
 from .auditor import Auditor
-from .conversation import Conversation, Frame, Way
+from .conversation import CheckedConversation, CheckedFrame, Way
 
 __all__ = ["Answer", "Failed", "Gone", "Link", "NotOffered", "LinkRefusal", "TimedOut", "Unproved"]
 
@@ -32,17 +32,17 @@ FIRST_SHARE = 3
 
 WRITE_HIGH = 4 * 1024 * 1024
 
-Answer = Callable[[Frame], Awaitable[Any]]
+Answer = Callable[[CheckedFrame], Awaitable[Any]]
 """Answers a request of the peer with a result; raises `LinkRefusal` for an error."""
 
 
 class Failed(AcpellaError):
     """The requirement does not hold."""
 
-    def __init__(self, text: str, *frames: "Frame | None", timing: bool = False) -> None:
+    def __init__(self, text: str, *frames: "CheckedFrame | None", timing: bool = False) -> None:
         super().__init__(text)
         self.text = text
-        self.frames: tuple[Frame, ...] = tuple(frame for frame in frames if frame is not None)
+        self.frames: tuple[CheckedFrame, ...] = tuple(frame for frame in frames if frame is not None)
         self.timing = timing
         """It was a matter of time, so a busy machine may be to blame."""
 
@@ -50,7 +50,7 @@ class Failed(AcpellaError):
 class TimedOut(Failed):
     """Something that had to come did not come."""
 
-    def __init__(self, text: str, *frames: "Frame | None") -> None:
+    def __init__(self, text: str, *frames: "CheckedFrame | None") -> None:
         super().__init__(text, *frames, timing=True)
 
 
@@ -89,17 +89,17 @@ class Link:
     ) -> None:
         self.channel = channel
         self.auditor = auditor
-        self.talk: Conversation = auditor.talk
+        self.talk: CheckedConversation = auditor.talk
         self.patience = patience
         self._misses: Counter[str] = Counter() if misses is None else misses
         """How often a method was not answered in time, on all connections that share it."""
         self.gone: ConnectionClosed | None = None
         self.answers: dict[str, Answer] = {}
         """How requests of the peer are answered, by method."""
-        self.on_notification: Callable[[Frame], None] | None = None
-        self.heard: list[Frame] = []
+        self.on_notification: Callable[[CheckedFrame], None] | None = None
+        self.heard: list[CheckedFrame] = []
         """What the peer sent, in order."""
-        self.sent: list[Frame] = []
+        self.sent: list[CheckedFrame] = []
         self._way: Way = way
         self._framer = Framer(framing="lines", max_frame=MAX_FRAME)
         self._ids = itertools.count(1)
@@ -132,11 +132,11 @@ class Link:
 
     # -- sending -------------------------------------------------------------------------------
 
-    def send(self, message: Any) -> Frame:
+    def send(self, message: Any) -> CheckedFrame:
         """Send JSON values as one message."""
         return self.send_bytes(msgspec.json.encode(message))
 
-    def send_bytes(self, data: bytes, *, end: bytes = b"\n") -> Frame:
+    def send_bytes(self, data: bytes, *, end: bytes = b"\n") -> CheckedFrame:
         """Send a line, whatever it is."""
         frame = self.note(data)
         self.channel.write(data + end)
@@ -146,13 +146,13 @@ class Link:
         """Send bytes that are noted by `note`."""
         self.channel.write(data)
 
-    def note(self, data: bytes) -> Frame:
+    def note(self, data: bytes) -> CheckedFrame:
         """Something is being sent in pieces: this is the whole of it."""
         frame, _ = self.auditor.see(self._way, data, self._now())
         self.sent.append(frame)
         return frame
 
-    def begin(self, method: str, params: Any = None, *, id: Any = None) -> Frame:
+    def begin(self, method: str, params: Any = None, *, id: Any = None) -> CheckedFrame:
         """Send a request; `reply_to` waits for its answer."""
         return self.send(self.request_message(method, params, id=id))
 
@@ -161,15 +161,15 @@ class Link:
         message = {"jsonrpc": "2.0", "id": next(self._ids) if id is None else id, "method": method}
         return message if params is None else {**message, "params": params}
 
-    def notify(self, method: str, params: Any = None) -> Frame:
+    def notify(self, method: str, params: Any = None) -> CheckedFrame:
         message = {"jsonrpc": "2.0", "method": method}
         return self.send(message if params is None else {**message, "params": params})
 
-    async def call(self, method: str, params: Any = None, *, within: float | None = None) -> Frame:
+    async def call(self, method: str, params: Any = None, *, within: float | None = None) -> CheckedFrame:
         """Send a request and wait for its answer, a result or an error."""
         return await self.reply_to(self.begin(method, params), within=within)
 
-    async def reply_to(self, request: Frame, *, within: float | None = None) -> Frame:
+    async def reply_to(self, request: CheckedFrame, *, within: float | None = None) -> CheckedFrame:
         """The answer to a request."""
         if within is not None:
             limit = within
@@ -196,18 +196,18 @@ class Link:
         """A place in what was heard, for `since`."""
         return len(self.heard)
 
-    def since(self, mark: int) -> list[Frame]:
+    def since(self, mark: int) -> list[CheckedFrame]:
         return self.heard[mark:]
 
     async def find(
         self,
-        matches: Callable[[Frame], bool],
+        matches: Callable[[CheckedFrame], bool],
         what: str,
         *,
         since: int = 0,
         within: float | None = None,
-        about: tuple[Frame, ...] = (),
-    ) -> Frame:
+        about: tuple[CheckedFrame, ...] = (),
+    ) -> CheckedFrame:
         """The first frame of the peer that matches, from a mark on.
 
         Raises:
@@ -286,7 +286,7 @@ class Link:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _reply(self, frame: Frame) -> None:
+    async def _reply(self, frame: CheckedFrame) -> None:
         answer = self.answers.get(frame.method)
         reply: dict[str, Any] = {"jsonrpc": "2.0", "id": frame.id}
         try:

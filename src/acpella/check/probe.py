@@ -15,12 +15,12 @@ from acpella._version import __version__
 from acpella.rpc import Channel
 
 from .auditor import Auditor
-from .conversation import Conversation, Frame, as_list, as_object
+from .conversation import CheckedConversation, CheckedFrame, as_list, as_object
 from .link import Failed, Link, LinkRefusal, NotOffered, Unproved
-from .profile import Profile
+from .profile import PromptProfile
 
 if TYPE_CHECKING:
-    from acpella.local import Terminal
+    from acpella.local import LocalTerminal
 
 __all__ = ["CANCEL_TIMES", "FULL", "Probe", "ProbedTurn", "exists", "message_text"]
 
@@ -45,19 +45,19 @@ CANCEL_TIMES = (0.0, 0.02, 0.3)
 class ProbedTurn:
     """A prompt and what came of it."""
 
-    def __init__(self, probe: "Probe", request: Frame, mark: int) -> None:
+    def __init__(self, probe: "Probe", request: CheckedFrame, mark: int) -> None:
         self.probe = probe
         self.request = request
         self.mark = mark
-        self.answer: Frame | None = None
+        self.answer: CheckedFrame | None = None
 
     @property
-    def frames(self) -> list[Frame]:
+    def frames(self) -> list[CheckedFrame]:
         """What the agent sent since the prompt."""
         return self.probe.link.since(self.mark)
 
     @property
-    def updates(self) -> list[Frame]:
+    def updates(self) -> list[CheckedFrame]:
         session = self.request.session
         return [f for f in self.frames if f.method == "session/update" and f.session == session]
 
@@ -66,7 +66,7 @@ class ProbedTurn:
         """What the agent said."""
         return message_text(self.updates, "agent_message_chunk")
 
-    async def end(self, *, within: float | None = None) -> Frame:
+    async def end(self, *, within: float | None = None) -> CheckedFrame:
         """The answer to the prompt."""
         self.answer = await self.probe.link.reply_to(self.request, within=within)
         return self.answer
@@ -76,7 +76,7 @@ class ProbedTurn:
         return None if self.answer is None else as_object(self.answer.result).get("stopReason")
 
 
-def message_text(updates: list[Frame], kind: str) -> str:
+def message_text(updates: list[CheckedFrame], kind: str) -> str:
     """The text of the chunks of one kind."""
     chunks = [as_object(f.update.get("content")) for f in updates if f.update_kind == kind]
     return "".join(str(chunk.get("text", "")) for chunk in chunks)
@@ -90,13 +90,13 @@ class Probe:
         channel: Channel,
         auditor: Auditor,
         *,
-        profile: Profile,
+        profile: PromptProfile,
         patience: float,
         directory: str,
         misses: "Counter[str] | None" = None,
     ) -> None:
         self.link: Link = Link(channel, auditor, way="out", patience=patience, misses=misses)
-        self.talk: Conversation = auditor.talk
+        self.talk: CheckedConversation = auditor.talk
         self.profile = profile
         self.channel = channel
         self.directory = directory
@@ -108,7 +108,7 @@ class Probe:
         """Opens another connection, which ends with the scenario."""
         self.files: dict[str, str] = {}
         """Files that differ from those on disk, as unsaved changes in an editor do."""
-        self._terminals: dict[str, Terminal] = {}
+        self._terminals: dict[str, LocalTerminal] = {}
         self._numbers = itertools.count(1)
         self._turns: list[ProbedTurn] = []
         answers = self.link.answers
@@ -133,7 +133,7 @@ class Probe:
 
     async def initialize(
         self, capabilities: dict[str, Any] | None = None, *, version: int = 1, within: float | None = None
-    ) -> Frame:
+    ) -> CheckedFrame:
         """The first exchange; gives the answer."""
         info = {"name": "acpella-check", "title": "acpella check", "version": __version__}
         params: dict[str, Any] = {"protocolVersion": version, "clientInfo": info}
@@ -146,7 +146,7 @@ class Probe:
         reply = await self.link.call("session/new", params)
         return self.session_id(reply)
 
-    def session_id(self, reply: Frame) -> str:
+    def session_id(self, reply: CheckedFrame) -> str:
         """The id in the answer to a request that makes a session."""
         id = as_object(reply.result).get("sessionId")
         if reply.is_error or not isinstance(id, str):
@@ -203,7 +203,7 @@ class Probe:
             raise Unproved(f"no prompt makes this agent {need}; the profile has none for {need!r}")
         return self.profile.text(need, cwd=self.directory, **values)
 
-    async def fence(self) -> Frame:
+    async def fence(self) -> CheckedFrame:
         """Ask for a method that does not exist: what was sent before has been read when the answer comes."""
         return await self.link.call("_acpella.check/fence", {})
 
@@ -237,7 +237,7 @@ class Probe:
         if [f for f in turn.frames if f.request is turn.request]:
             raise Unproved("the turn had ended before anything could be done with it")
 
-    async def asked(self, turn: ProbedTurn) -> Frame:
+    async def asked(self, turn: ProbedTurn) -> CheckedFrame:
         """The agent asks for permission in a turn.
 
         Raises:
@@ -295,7 +295,7 @@ class Probe:
 
     # -- what the agent asks for ---------------------------------------------------------------
 
-    async def _permit(self, frame: Frame) -> Any:
+    async def _permit(self, frame: CheckedFrame) -> Any:
         options = [as_object(option) for option in as_list(frame.params.get("options"))]
         if self.permission == "wait":
             session = self.talk.sessions.get(frame.session or "")
@@ -315,7 +315,7 @@ class Probe:
                     return {"outcome": {"outcome": "selected", "optionId": option.get("optionId")}}
         return {"outcome": {"outcome": "cancelled"}}
 
-    async def _read(self, frame: Frame) -> Any:
+    async def _read(self, frame: CheckedFrame) -> Any:
         path = str(frame.params.get("path", ""))
         if path in self.files:
             text = self.files[path]
@@ -326,20 +326,20 @@ class Probe:
         start = line - 1 if isinstance(line, int) and line > 0 else 0
         return {"content": "".join(lines[start : start + limit if isinstance(limit, int) else None])}
 
-    async def _write(self, frame: Frame) -> Any:
+    async def _write(self, frame: CheckedFrame) -> Any:
         path = Path(str(frame.params.get("path", "")))
         if not path.is_relative_to(self.directory):
             raise LinkRefusal(-32602, f"{path} is outside of the session's directory")
         _write_file(path, str(frame.params.get("content", "")))
         return {}
 
-    async def _create_terminal(self, frame: Frame) -> Any:
-        from acpella.local import CommandError, Terminal
+    async def _create_terminal(self, frame: CheckedFrame) -> Any:
+        from acpella.local import CommandError, LocalTerminal
 
         params, limit = frame.params, frame.params.get("outputByteLimit")
         env = {str(e.get("name")): str(e.get("value")) for e in map(as_object, as_list(params.get("env")))}
         try:
-            terminal = await Terminal.start(
+            terminal = await LocalTerminal.start(
                 str(params.get("command", "")),
                 [str(word) for word in as_list(params.get("args"))],
                 cwd=str(params.get("cwd") or self.directory),
@@ -352,34 +352,34 @@ class Probe:
         self._terminals[id] = terminal
         return {"terminalId": id}
 
-    def _terminal(self, frame: Frame) -> "Terminal":
+    def _terminal(self, frame: CheckedFrame) -> "LocalTerminal":
         terminal = self._terminals.get(str(frame.params.get("terminalId")))
         if terminal is None:
             raise LinkRefusal(-32002, "Resource not found: no such terminal")
         return terminal
 
-    async def _terminal_output(self, frame: Frame) -> Any:
+    async def _terminal_output(self, frame: CheckedFrame) -> Any:
         terminal = self._terminal(frame)
         output: dict[str, Any] = {"output": terminal.output, "truncated": terminal.truncated}
         if terminal.exit_status is not None:
             output["exitStatus"] = _exit(terminal)
         return output
 
-    async def _wait_for_exit(self, frame: Frame) -> Any:
+    async def _wait_for_exit(self, frame: CheckedFrame) -> Any:
         terminal = self._terminal(frame)
         await terminal.wait()
         return _exit(terminal)
 
-    async def _kill(self, frame: Frame) -> Any:
+    async def _kill(self, frame: CheckedFrame) -> Any:
         await self._terminal(frame).kill()
         return {}
 
-    async def _release(self, frame: Frame) -> Any:
+    async def _release(self, frame: CheckedFrame) -> Any:
         await self._terminal(frame).release()
         self._terminals.pop(str(frame.params.get("terminalId")), None)
         return {}
 
-    async def _elicit(self, frame: Frame) -> Any:
+    async def _elicit(self, frame: CheckedFrame) -> Any:
         if self.elicitation == "error":
             raise LinkRefusal(-32603, "Internal error")
         return {"action": self.elicitation}
@@ -402,7 +402,7 @@ def _write_file(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def _exit(terminal: "Terminal") -> dict[str, Any]:
+def _exit(terminal: "LocalTerminal") -> dict[str, Any]:
     status = terminal.exit_status
     assert status is not None
     return {"exitCode": status.exit_code, "signal": status.signal}

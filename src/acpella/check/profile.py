@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["FAKE_MODEL", "NEEDS", "Profile"]
+__all__ = ["FAKE_MODEL", "NEEDS", "PromptProfile"]
 
 NEEDS = {
     "hello": "say anything",
@@ -34,7 +34,7 @@ FAKE_MODEL = {
 
 
 @dataclass(frozen=True)
-class Profile:
+class PromptProfile:
     """The prompts for one agent."""
 
     prompts: Mapping[str, str] = field(default_factory=dict[str, str])

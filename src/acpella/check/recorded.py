@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 
-from acpella.recording import Begin, Damaged, Frame, read
+from acpella.recording import Begin, Damaged, RecordedFrame, read
 
 from .agent import AREAS as AGENT_AREAS
 from .auditor import BothSides
@@ -42,7 +42,7 @@ def check_recording(
                 damaged(item)
         elif isinstance(item, Begin):
             connections.append(BothSides(audits))
-        elif isinstance(item, Frame):
+        elif isinstance(item, RecordedFrame):
             if item.direction == "err":
                 continue
             if not connections:

@@ -5,7 +5,7 @@ An `Area` is a topic. Its decorators declare a requirement; the docstring of the
     AREA = Area("cancel", "agent", "Cancelling", page="prompt-turn")
 
     @AREA.audit("no-late-updates", rule="R-212", level="must", on=("update",))
-    def late(frame: Frame, talk: Conversation) -> Verdict: ...
+    def late(frame: CheckedFrame, talk: Conversation) -> Verdict: ...
 
 An *audit* looks at each frame of a conversation, live or recorded, and has no side effects. A *scenario*
 drives the peer.
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from .conversation import Frame
+    from .conversation import CheckedFrame
 
 __all__ = [
     "LEVELS",
@@ -59,7 +59,7 @@ class Problem:
     """What is wrong, with the frames that show it; the frame in hand is one of them anyway."""
 
     text: str
-    frames: tuple["Frame", ...] = ()
+    frames: tuple["CheckedFrame", ...] = ()
 
 
 Verdict: TypeAlias = "Literal[True] | str | Problem | None"
@@ -94,7 +94,7 @@ class Audit:
 
     requirement: Requirement
     on: tuple[str, ...]
-    """Which frames it looks at; `Frame.keys` lists the words. Empty: the end of the conversation."""
+    """Which frames it looks at; `CheckedFrame.keys` lists the words. Empty: the end of the conversation."""
     judge: Callable[..., Verdict]
 
 

@@ -9,10 +9,19 @@ import msgspec
 
 from acpella._redact import redact
 
-from .conversation import Frame
+from .conversation import CheckedFrame
 from .requirement import Level, Requirement
 
-__all__ = ["COUNTED", "OUTCOMES", "CannotJudge", "Outcome", "Report", "Result", "counts", "shown_frames"]
+__all__ = [
+    "COUNTED",
+    "OUTCOMES",
+    "CannotJudge",
+    "Outcome",
+    "Report",
+    "RequirementResult",
+    "counts",
+    "shown_frames",
+]
 
 Outcome: TypeAlias = Literal["pass", "fail", "not-applicable", "unproved", "unstable", "error"]
 
@@ -37,7 +46,7 @@ class CannotJudge(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class RequirementResult:
     """What came of one requirement."""
 
     requirement: Requirement
@@ -57,7 +66,7 @@ class Report:
 
     target: str
     side: str
-    results: list[Result]
+    results: list[RequirementResult]
     peer: str = ""
     """Name and version, as the peer says them."""
     transport: str = "stdio"
@@ -80,7 +89,7 @@ class Report:
             if self.is_scored(result.requirement) and (chosen is None or result.requirement.level in chosen)
         )
 
-    def against(self) -> list[Result]:
+    def against(self) -> list[RequirementResult]:
         """What keeps the peer from conforming."""
         return [result for result in self.results if self.is_scored(result.requirement) and counts(result)]
 
@@ -90,18 +99,18 @@ class Report:
         return not self.against()
 
 
-def counts(result: Result) -> bool:
+def counts(result: RequirementResult) -> bool:
     """Whether a result keeps a peer from conforming."""
     level, outcome = result.requirement.level, result.outcome
     return (level in COUNTED and outcome == "fail") or (level == "must" and outcome in ("unproved", "error"))
 
 
-def shown_frames(frames: Sequence[Frame]) -> tuple[str, ...]:
+def shown_frames(frames: Sequence[CheckedFrame]) -> tuple[str, ...]:
     """Frames as people read them: the direction, and the message without secrets, shortened."""
     return tuple(_shown(frame) for frame in sorted(frames, key=lambda frame: frame.number))
 
 
-def _shown(frame: Frame) -> str:
+def _shown(frame: CheckedFrame) -> str:
     if frame.raw is not None and len(frame.raw) < 4 * FRAME_LIMIT:
         text = frame.raw.decode("utf-8", "replace")
     elif frame.message is not None:

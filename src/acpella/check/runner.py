@@ -18,9 +18,9 @@ from .auditor import Auditor
 from .conversation import as_object
 from .link import Failed, Gone, NotOffered, Unproved
 from .probe import Probe
-from .profile import Profile
+from .profile import PromptProfile
 from .requirement import Area, Audit, Requirement, Scenario, Transport
-from .results import CannotJudge, Report, Result, shown_frames
+from .results import CannotJudge, Report, RequirementResult, shown_frames
 
 __all__ = ["AgentCheck", "Progress", "CheckSelection", "audit_results"]
 
@@ -65,7 +65,7 @@ class AgentCheck:
     """Gets the directory to start it in."""
     target: str
     transport: Transport = "stdio"
-    profile: Profile = field(default_factory=Profile)
+    profile: PromptProfile = field(default_factory=PromptProfile)
     selection: CheckSelection = field(default_factory=CheckSelection)
     patience: float = 20.0
     jobs: int = 2
@@ -74,7 +74,7 @@ class AgentCheck:
     areas: Sequence[Area] = AREAS
 
     def __post_init__(self) -> None:
-        self._results: dict[str, Result] = {}
+        self._results: dict[str, RequirementResult] = {}
         self._auditors: list[Auditor] = []
         self._late: list[Scenario] = []
         self._late_tours: list[dict[str, Any] | None] = []
@@ -280,7 +280,7 @@ class AgentCheck:
         frames = shown_frames(failure.frames) if failure is not None else ()
         if (failure is not None and failure.timing) or timing:
             self._late.append(scenario)
-        self._results[scenario.requirement.id] = Result(
+        self._results[scenario.requirement.id] = RequirementResult(
             scenario.requirement, outcome, text, frames, seconds=seconds
         )
 
@@ -296,7 +296,7 @@ class AgentCheck:
             first = self._results[scenario.requirement.id]
             await self._run_alone(scenario)
             if self._results[scenario.requirement.id].outcome == "pass":
-                self._results[scenario.requirement.id] = Result(
+                self._results[scenario.requirement.id] = RequirementResult(
                     scenario.requirement, "unstable", f"it passed alone; first: {first.text}", first.frames
                 )
 
@@ -369,20 +369,20 @@ class AgentCheck:
 
     # -- results ---------------------------------------------------------------------------------
 
-    def _all_results(self) -> list[Result]:
+    def _all_results(self) -> list[RequirementResult]:
         audits = audit_results(self._audits, self._auditors)
         by_id = {result.requirement.id: result for result in audits} | self._results
         for scenario in self._elsewhere:
             where = " and ".join(scenario.requirement.transports)
-            by_id[scenario.requirement.id] = Result(
+            by_id[scenario.requirement.id] = RequirementResult(
                 scenario.requirement, "not-applicable", f"only over {where}"
             )
         return [by_id[r.id] for area in self.areas for r in area.requirements if r.id in by_id]
 
 
-def audit_results(audits: Sequence[Audit], auditors: Sequence[Auditor]) -> list[Result]:
+def audit_results(audits: Sequence[Audit], auditors: Sequence[Auditor]) -> list[RequirementResult]:
     """What the audits of several connections come to."""
-    results: list[Result] = []
+    results: list[RequirementResult] = []
     for audit in audits:
         requirement = audit.requirement
         tallies = [auditor.tallies[requirement.id] for auditor in auditors]
@@ -390,12 +390,14 @@ def audit_results(audits: Sequence[Audit], auditors: Sequence[Auditor]) -> list[
         if findings:
             times = sum(tally.broken for tally in tallies)
             text = findings[0].text + (f" (and {times - 1} more)" if times > 1 else "")
-            result = Result(requirement, "fail", text, shown_frames(findings[0].frames), findings[0].during)
+            result = RequirementResult(
+                requirement, "fail", text, shown_frames(findings[0].frames), findings[0].during
+            )
         elif any(tally.held for tally in tallies):
-            result = Result(requirement, "pass")
+            result = RequirementResult(requirement, "pass")
         elif requirement.level == "must":
-            result = Result(requirement, "unproved", "nothing was seen that it could be judged by")
+            result = RequirementResult(requirement, "unproved", "nothing was seen that it could be judged by")
         else:
-            result = Result(requirement, "not-applicable", "nothing of the kind was seen")
+            result = RequirementResult(requirement, "not-applicable", "nothing of the kind was seen")
         results.append(result)
     return results

@@ -7,7 +7,7 @@ from acpella.schema import methods as m
 from acpella.schema.methods import AGENT, CLIENT, Method
 from acpella.schema.strict import extra_fields, schema_error
 
-from .conversation import Conversation, Frame, as_list, as_object, id_key
+from .conversation import CheckedConversation, CheckedFrame, as_list, as_object, id_key
 from .requirement import OK, Area, Level, Problem, Verdict
 
 __all__ = ["declare_answer", "declare_call", "declare_messages", "declare_update"]
@@ -35,7 +35,7 @@ def declare_messages(area: Area) -> None:
         page="transports",
         text=f"{who} writes nothing but JSON to {where}, one message a line.",
     )
-    def json(frame: Frame, talk: Conversation) -> Verdict:
+    def json(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         return f"a line is {frame.reason}" if frame.reason.startswith("not JSON") else OK
 
     @area.audit(
@@ -47,13 +47,13 @@ def declare_messages(area: Area) -> None:
         page="transports",
         text=f"{who} writes UTF-8.",
     )
-    def utf8(frame: Frame, talk: Conversation) -> Verdict:
+    def utf8(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         return f"a line is {frame.reason}" if frame.reason.startswith("not UTF-8") else OK
 
     @area.audit(
         "object", rule="R-013", level="must", on=("any",), text=f"{who} sends single objects, no batches."
     )
-    def an_object(frame: Frame, talk: Conversation) -> Verdict:
+    def an_object(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         if frame.kind == "noise" and frame.message is not None and not isinstance(frame.message, dict):
             return f"a message is {frame.reason}"
         return OK
@@ -61,7 +61,7 @@ def declare_messages(area: Area) -> None:
     @area.audit(
         "version-field", rule="R-001", level="must", on=("any",), text='Every message has "jsonrpc": "2.0".'
     )
-    def jsonrpc(frame: Frame, talk: Conversation) -> Verdict:
+    def jsonrpc(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         if not frame.is_object:
             return None
         version = as_object(frame.message).get("jsonrpc")
@@ -74,7 +74,7 @@ def declare_messages(area: Area) -> None:
         on=("any",),
         text="Every message is a request, a notification or a response, and not two of them.",
     )
-    def kind(frame: Frame, talk: Conversation) -> Verdict:
+    def kind(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         if not frame.is_object:
             return None
         if frame.kind == "noise":
@@ -90,7 +90,7 @@ def declare_messages(area: Area) -> None:
         tck="ACP-JSONRPC-002" if agent else "",
         text="A response has a result or an error, not both.",
     )
-    def one_of_two(frame: Frame, talk: Conversation) -> Verdict:
+    def one_of_two(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         both = frame.message.get("error") is not None and "result" in frame.message
         return "a response has a result and an error" if both else OK
 
@@ -102,7 +102,7 @@ def declare_messages(area: Area) -> None:
         tck="ACP-JSONRPC-002" if agent else "",
         text="An error has a whole number as its code and a string as its message.",
     )
-    def error_object(frame: Frame, talk: Conversation) -> Verdict:
+    def error_object(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         error = frame.error
         if not isinstance(error, dict):
             return f"the error is not an object: {error!r}"
@@ -120,7 +120,7 @@ def declare_messages(area: Area) -> None:
         tck="ACP-ERROR-001" if agent else "",
         text="The message of an error is a short line, not empty.",
     )
-    def error_message(frame: Frame, talk: Conversation) -> Verdict:
+    def error_message(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         message: Any = as_object(frame.error).get("message")
         if not isinstance(message, str):
             return None
@@ -136,7 +136,7 @@ def declare_messages(area: Area) -> None:
         tck="ACP-JSONRPC-001" if agent else "",
         text="A response has the id of a request that waits for one, in the same type.",
     )
-    def known_id(frame: Frame, talk: Conversation) -> Verdict:
+    def known_id(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         if frame.request is not None or frame.answered_before:
             return OK
         if frame.id is None or id_key(frame.id) in talk.batched:
@@ -146,7 +146,7 @@ def declare_messages(area: Area) -> None:
     @area.audit(
         "one-answer", rule="R-008", level="must", on=("response",), text="A request is answered only once."
     )
-    def one_answer(frame: Frame, talk: Conversation) -> Verdict:
+    def one_answer(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         if frame.answered_before:
             return f"the request {frame.id!r} was answered a second time"
         return OK if frame.request is not None else None
@@ -158,7 +158,7 @@ def declare_messages(area: Area) -> None:
         on=("request",),
         text="The id of a request is a string or a whole number of 64 bits.",
     )
-    def id_type(frame: Frame, talk: Conversation) -> Verdict:
+    def id_type(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         id = frame.id
         if id is None or isinstance(id, str):
             return OK
@@ -169,7 +169,7 @@ def declare_messages(area: Area) -> None:
     @area.audit(
         "id-null", rule="R-010", level="should", on=("request",), text="The id of a request is not null."
     )
-    def id_null(frame: Frame, talk: Conversation) -> Verdict:
+    def id_null(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         return OK if frame.id is not None else f"a request for {frame.method} has the id null"
 
     @area.audit(
@@ -179,7 +179,7 @@ def declare_messages(area: Area) -> None:
         on=("request",),
         text="Two requests that wait for answers have different ids.",
     )
-    def id_unique(frame: Frame, talk: Conversation) -> Verdict:
+    def id_unique(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         other = talk.pending[frame.way].get(id_key(frame.id))
         return OK if other is None else Problem(f"two open requests have the id {frame.id!r}", (other,))
 
@@ -191,7 +191,7 @@ def declare_messages(area: Area) -> None:
         page="extensibility",
         text="A method that the protocol does not define begins with an underscore.",
     )
-    def method_known(frame: Frame, talk: Conversation) -> Verdict:
+    def method_known(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         if frame.method.startswith("_"):
             return OK
         names = vocabulary.requests if frame.kind == "request" else vocabulary.notifications
@@ -208,7 +208,7 @@ def declare_messages(area: Area) -> None:
         page="extensibility",
         text="Fields of one's own stand in _meta, not beside those of the protocol.",
     )
-    def extra(frame: Frame, talk: Conversation) -> Verdict:
+    def extra(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         typed = _kind_and_value(frame, vocabulary)
         if typed is None:
             return None
@@ -225,7 +225,7 @@ def declare_messages(area: Area) -> None:
         page="extensibility",
         text="_meta is an object wherever it stands.",
     )
-    def meta(frame: Frame, talk: Conversation) -> Verdict:
+    def meta(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         return _bad_meta(frame.message) or OK
 
     @area.audit(
@@ -236,7 +236,7 @@ def declare_messages(area: Area) -> None:
         page="extensibility",
         text="traceparent in _meta is a W3C trace context.",
     )
-    def trace(frame: Frame, talk: Conversation) -> Verdict:
+    def trace(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         body = frame.params if frame.kind != "response" else as_object(frame.result)
         value: Any = as_object(body.get("_meta")).get("traceparent")
         if value is None:
@@ -252,7 +252,7 @@ def declare_messages(area: Area) -> None:
         tck="ACP-LOAD-003" if agent else "",
         text="A result that has nothing to say is {}, not null.",
     )
-    def empty(frame: Frame, talk: Conversation) -> Verdict:
+    def empty(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         if frame.request is None or frame.is_error or frame.method.startswith("_"):
             return None
         return f"the result of {frame.method} is null" if frame.result is None else OK
@@ -265,7 +265,7 @@ def declare_messages(area: Area) -> None:
         page="cancellation",
         text="$/cancel_request names a request that its sender has made.",
     )
-    def cancel_request(frame: Frame, talk: Conversation) -> Verdict:
+    def cancel_request(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         id = frame.params.get("requestId")
         known = id_key(id) in talk.pending[frame.way] or talk.was_answered(frame.way, id)
         return OK if known else f"$/cancel_request names {id!r}, which was never requested"
@@ -282,7 +282,7 @@ def declare_call(area: Area, name: str, method: Method[Any, Any], *, rule: str, 
         tck="ACP-SCHEMA-001" if area.side == "agent" else "",
         text=f"What the {area.side} sends with {method.name} matches the schema.",
     )
-    def matches(frame: Frame, talk: Conversation) -> Verdict:
+    def matches(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         if (frame.kind == "request") != (method.kind == "request"):
             return f"{method.name} is sent as a {frame.kind}"
         error = schema_error(method.params, frame.message.get("params", {}))
@@ -302,7 +302,7 @@ def declare_answer(
         tck=tck or ("ACP-SCHEMA-001" if area.side == "agent" else ""),
         text=f"What the {area.side} answers to {method.name} matches the schema.",
     )
-    def matches(frame: Frame, talk: Conversation) -> Verdict:
+    def matches(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         result = frame.result
         if result is None and method.null == b"{}":
             result = {}  # that is another requirement's business
@@ -322,12 +322,12 @@ def declare_update(area: Area, kind: str, *, rule: str, level: Level = "capabili
         page=page or area.page,
         text=f"An update of the kind {kind} matches the schema.",
     )
-    def matches(frame: Frame, talk: Conversation) -> Verdict:
+    def matches(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         error = schema_error(m.UPDATE.params, frame.message.get("params"))
         return OK if error is None else f"{kind}: {error}"
 
 
-def _kind_and_value(frame: Frame, vocabulary: m.Vocabulary) -> tuple[Any, Any] | None:
+def _kind_and_value(frame: CheckedFrame, vocabulary: m.Vocabulary) -> tuple[Any, Any] | None:
     """The type of what a frame carries, and the JSON that should be of that type."""
     if frame.kind == "response":
         table = AGENT.requests if vocabulary is CLIENT else CLIENT.requests

@@ -17,7 +17,7 @@ from .turn_core import UpdatesDropped
 from .workspace import Terminals, Workspace
 
 if TYPE_CHECKING:
-    from acpella.recording import Frame, read_recording
+    from acpella.recording import RecordedFrame, read_recording
 
     from .remote import RemoteAgent, RemoteState
     from .restarts import Restarts
@@ -28,7 +28,7 @@ __all__ = [
     "ClientSession",
     "ClientSettings",
     "ConnectedAgent",
-    "Frame",
+    "RecordedFrame",
     "Permissions",
     "PromptTurn",
     "Remembered",
@@ -55,7 +55,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Frame": "acpella.recording",
+    "RecordedFrame": "acpella.recording",
     "RemoteAgent": ".remote",
     "RemoteState": ".remote",
     "Restarts": ".restarts",

@@ -36,7 +36,7 @@ from .session_core import ClientSessionCore
 from .timeouts import Timeouts
 
 if TYPE_CHECKING:
-    from acpella.local import Terminal
+    from acpella.local import LocalTerminal
 
 __all__ = ["ConnectedAgent"]
 
@@ -331,7 +331,7 @@ class ConnectedAgent:
         """Call an extension method, `_vendor/name`, with plain JSON."""
         return await self._core.call_extension(method, params, timeout=timeout)
 
-    def terminal(self, session_id: str, terminal_id: str) -> "Terminal | None":
+    def terminal(self, session_id: str, terminal_id: str) -> "LocalTerminal | None":
         """A terminal that runs here for the agent, to show its output; None if there is no such one."""
         return self._core.terminal(session_id, terminal_id)
 

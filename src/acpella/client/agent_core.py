@@ -33,7 +33,7 @@ from .targets import Target, open_target
 from .timeouts import Timeouts
 
 if TYPE_CHECKING:
-    from acpella.local import Terminal
+    from acpella.local import LocalTerminal
     from acpella.recording.channel import RecordedChannel
 
 __all__ = ["ConnectedAgentCore"]
@@ -299,7 +299,7 @@ class ConnectedAgentCore:
     def forget(self, session_id: str) -> None:
         self.sessions.pop(session_id, None)
 
-    def terminal(self, session_id: str, terminal_id: str) -> "Terminal | None":
+    def terminal(self, session_id: str, terminal_id: str) -> "LocalTerminal | None":
         return self._services.terminal(session_id, terminal_id)
 
     # -- what the agent asks and tells ---------------------------------------------------------------

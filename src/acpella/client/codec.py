@@ -12,10 +12,10 @@ from acpella._protocol_versions import version_in
 from acpella.rpc import Vocabulary
 from acpella.schema import ClientCapabilities, Implementation, InitializeRequest, InitializeResponse, methods
 
-__all__ = ["CODECS", "Codec", "CodecV1", "Greeting", "UnknownVersion", "newest"]
+__all__ = ["CODECS", "ClientCodec", "ClientCodecV1", "Greeting", "UnknownVersion", "newest"]
 
 
-class Codec(Protocol):
+class ClientCodec(Protocol):
     """One protocol version, as a client speaks it."""
 
     @property
@@ -32,7 +32,7 @@ class Codec(Protocol):
         ...
 
 
-class CodecV1:
+class ClientCodecV1:
     """Protocol version 1."""
 
     vocabulary: Vocabulary = methods.CLIENT
@@ -44,11 +44,11 @@ class CodecV1:
         return methods.INITIALIZE.read_result(raw)
 
 
-CODECS: dict[int, Codec] = {1: CodecV1()}
+CODECS: dict[int, ClientCodec] = {1: ClientCodecV1()}
 """The protocol versions that a client speaks."""
 
 
-def newest(codecs: Mapping[int, Codec]) -> Codec:
+def newest(codecs: Mapping[int, ClientCodec]) -> ClientCodec:
     """The version to begin with."""
     return codecs[max(codecs)]
 
@@ -68,7 +68,9 @@ class Greeting:
     name: str = "initialize"
     params: type[Any] = object
 
-    def __init__(self, codecs: Mapping[int, Codec], *, on_choice: Callable[[Codec], None]) -> None:
+    def __init__(
+        self, codecs: Mapping[int, ClientCodec], *, on_choice: Callable[[ClientCodec], None]
+    ) -> None:
         """`on_choice` hears of another codec than the newest, with which the connection begins."""
         self._codecs = codecs
         self._newest = newest(codecs)

@@ -38,7 +38,7 @@ from .session_core import ClientSessionCore
 from .workspace import Refuse, Terminals, Workspace
 
 if TYPE_CHECKING:
-    from acpella.local import Terminal
+    from acpella.local import LocalTerminal
 
 __all__ = ["Services"]
 
@@ -70,7 +70,7 @@ class Services:
         if self._terminals is not None:
             await self._terminals.close()
 
-    def terminal(self, session_id: str, terminal_id: str) -> "Terminal | None":
+    def terminal(self, session_id: str, terminal_id: str) -> "LocalTerminal | None":
         return None if self._terminals is None else self._terminals.find(session_id, terminal_id)
 
     def capabilities(self, *, terminal_logins: bool) -> ClientCapabilities:

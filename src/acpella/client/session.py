@@ -39,7 +39,7 @@ from .turn import PromptTurn
 from .turn_core import Overflow, PromptTurnCore
 
 if TYPE_CHECKING:
-    from acpella.local import Terminal
+    from acpella.local import LocalTerminal
 
 __all__ = ["ClientSession", "Prompt", "to_blocks"]
 
@@ -120,7 +120,7 @@ class ClientSession:
     def on_update(self, function: Callable[[SessionUpdate], Awaitable[None] | None] | None) -> None:
         self._core.on_update = function
 
-    def terminal(self, terminal_id: str) -> "Terminal | None":
+    def terminal(self, terminal_id: str) -> "LocalTerminal | None":
         """A terminal that runs here for the agent, to show its output; None if there is no such one."""
         return self._core.agent.terminal(self.id, terminal_id)
 

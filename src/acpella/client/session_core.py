@@ -35,7 +35,7 @@ from .result import Result
 from .timeouts import Timeouts
 
 if TYPE_CHECKING:
-    from acpella.local import Terminal
+    from acpella.local import LocalTerminal
 
 __all__ = ["ClientSessionCore", "RunningTurn", "SessionAgent"]
 
@@ -77,7 +77,7 @@ class SessionAgent(Protocol):
     def note_descendants(self) -> None: ...
     async def kill(self, why: str) -> None: ...
     def forget(self, session_id: str) -> None: ...
-    def terminal(self, session_id: str, terminal_id: str) -> "Terminal | None": ...
+    def terminal(self, session_id: str, terminal_id: str) -> "LocalTerminal | None": ...
 
 
 class ClientSessionCore:

@@ -48,7 +48,7 @@ from .turn import PromptTurn
 from .turn_core import Overflow, UpdatesDropped
 
 if TYPE_CHECKING:
-    from acpella.local import Terminal
+    from acpella.local import LocalTerminal
 
 __all__ = ["SyncAgent", "SyncSession", "SyncTurn", "ask", "connect", "run_in_loop"]
 
@@ -280,7 +280,7 @@ class SyncSession:
     def on_update(self, function: Callable[[SessionUpdate], Awaitable[None] | None] | None) -> None:
         self._session.on_update = function
 
-    def terminal(self, terminal_id: str) -> "Terminal | None":
+    def terminal(self, terminal_id: str) -> "LocalTerminal | None":
         """A terminal that runs here for the agent, to show its output; None if there is no such one."""
         return self._session.terminal(terminal_id)
 
@@ -478,7 +478,7 @@ class SyncAgent:
         """Call an extension method, `_vendor/name`, with plain JSON."""
         return run_in_loop(self._agent.extension(method, params, timeout=timeout))
 
-    def terminal(self, session_id: str, terminal_id: str) -> "Terminal | None":
+    def terminal(self, session_id: str, terminal_id: str) -> "LocalTerminal | None":
         """A terminal that runs here for the agent, to show its output; None if there is no such one."""
         return self._agent.terminal(session_id, terminal_id)
 

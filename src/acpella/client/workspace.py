@@ -24,7 +24,7 @@ from acpella.schema import (
 )
 
 if TYPE_CHECKING:
-    from acpella.local import Terminal
+    from acpella.local import LocalTerminal
 
 __all__ = ["Terminals", "Workspace", "check_seconds"]
 
@@ -149,12 +149,12 @@ class Terminals:
         check_seconds("timeout", timeout)
         self._timeout = timeout
         self._env = dict(env or {})
-        self._terminals: dict[tuple[str, str], Terminal] = {}
-        self._timers: dict[Terminal, asyncio.TimerHandle] = {}
+        self._terminals: dict[tuple[str, str], LocalTerminal] = {}
+        self._timers: dict[LocalTerminal, asyncio.TimerHandle] = {}
         self._ending: set[asyncio.Task[None]] = set()
-        self._released: dict[tuple[str, str], Terminal] = {}
+        self._released: dict[tuple[str, str], LocalTerminal] = {}
 
-    def find(self, session_id: str, terminal_id: str) -> "Terminal | None":
+    def find(self, session_id: str, terminal_id: str) -> "LocalTerminal | None":
         """A terminal to show, also a while after its release; None if it was never here."""
         key = (session_id, terminal_id)
         return self._terminals.get(key) or self._released.get(key)
@@ -162,13 +162,13 @@ class Terminals:
     async def create(self, roots: Sequence[Path], request: CreateTerminalRequest) -> CreateTerminalResponse:
         if len(self._terminals) >= MAX_TERMINALS:
             raise RpcError(f"{MAX_TERMINALS} terminals are open already; release some first", code=-32001)
-        from acpella.local import CommandError, Jail, JailError, Terminal
+        from acpella.local import CommandError, Jail, JailError, LocalTerminal
 
         cwd = request.cwd or str(roots[0])
         _check(cwd, None)
         try:
             await asyncio.to_thread(Jail(roots, secrets=False).list_dir, cwd)
-            terminal = await Terminal.start(
+            terminal = await LocalTerminal.start(
                 request.command,
                 request.args,
                 cwd=cwd,
@@ -228,19 +228,19 @@ class Terminals:
         ending = [self._release(self._terminals.pop(key)) for key in keys]
         await asyncio.gather(*ending, *self._ending, return_exceptions=True)
 
-    async def _release(self, terminal: "Terminal") -> None:
+    async def _release(self, terminal: "LocalTerminal") -> None:
         if (timer := self._timers.pop(terminal, None)) is not None:
             timer.cancel()
         await terminal.release()
 
-    def _overdue(self, terminal: "Terminal") -> None:
+    def _overdue(self, terminal: "LocalTerminal") -> None:
         self._timers.pop(terminal, None)
         if terminal.exit_status is None:
             task = asyncio.get_running_loop().create_task(terminal.kill(), name="overdue command")
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
 
-    def _find(self, session_id: str, terminal_id: str) -> "Terminal":
+    def _find(self, session_id: str, terminal_id: str) -> "LocalTerminal":
         terminal = self._terminals.get((session_id, terminal_id))
         if terminal is None:
             raise ResourceNotFound(f"no terminal {terminal_id!r}", data={"terminalId": terminal_id})

@@ -22,6 +22,7 @@ from .models import (
     ModelError,
     ModelEvent,
     ModelRequest,
+    ModelUsage,
     Retrying,
     Stop,
     Text,
@@ -30,7 +31,6 @@ from .models import (
     ThinkingDelta,
     ToolMessage,
     ToolUse,
-    Usage,
 )
 from .modes import asks, offered, refusal
 from .prompt import system_prompt
@@ -297,7 +297,7 @@ class _ModelReply:
     """An answer of the model, as far as it has come."""
 
     def __init__(self) -> None:
-        self.usage: Usage | None = None
+        self.usage: ModelUsage | None = None
         self.stop: StopWord = "end"
         self._parts: list[Text | Thinking | ToolUse] = []
         self._kind: type[Text] | type[Thinking] = Text
@@ -314,7 +314,7 @@ class _ModelReply:
         elif isinstance(event, ToolUse):
             self._close()
             self._parts.append(event)
-        elif isinstance(event, Usage):
+        elif isinstance(event, ModelUsage):
             self.usage = event
         elif isinstance(event, Stop):
             self.stop = event.reason

@@ -4,20 +4,18 @@ from array import array
 
 import msgspec
 
-from acpella.check import AGENT_AREAS, CLIENT_AREAS, Area, Audit, BothSides, Side
-from acpella.check import Finding as Judged
-from acpella.recording import Begin, Event, Item
-from acpella.recording import Frame as RecordedFrame
+from acpella.check import AGENT_AREAS, CLIENT_AREAS, Area, Audit, BothSides, Finding, Side
+from acpella.recording import Begin, Item, RecordedEvent, RecordedFrame
 
 from .rows import Row
 
-__all__ = ["Finding", "Findings"]
+__all__ = ["FindingRow", "Findings"]
 
 MAX_FINDINGS = 1000
 """That are kept. An agent that is wrong once is mostly wrong a thousand times; all are counted."""
 
 
-class Finding(msgspec.Struct, omit_defaults=True):
+class FindingRow(msgspec.Struct, omit_defaults=True):
     """A place where a requirement does not hold."""
 
     requirement: str
@@ -36,7 +34,7 @@ class Findings:
     """Two auditors for each connection, one for either side."""
 
     def __init__(self) -> None:
-        self.findings: list[Finding] = []
+        self.findings: list[FindingRow] = []
         self.count: int = 0
         areas: dict[Side, tuple[Area, ...]] = {"agent": AGENT_AREAS, "client": CLIENT_AREAS}
         self._audits: dict[Side, list[Audit]] = {
@@ -53,7 +51,7 @@ class Findings:
         """The next line; gives rows with a rule that each breaks."""
         if isinstance(item, Begin):
             return self._begin()
-        if isinstance(item, Event):
+        if isinstance(item, RecordedEvent):
             return self._finish() if item.name == "end" else []
         if not isinstance(item, RecordedFrame) or item.direction == "err":
             return []
@@ -80,14 +78,14 @@ class Findings:
         self._judge = None
         return findings
 
-    def _keep(self, side: Side, judged: Judged, row: int) -> list[tuple[int, str]]:
+    def _keep(self, side: Side, judged: Finding, row: int) -> list[tuple[int, str]]:
         requirement = self._requirements[judged.id]
         rows = [row] if row else []
         rows += [n for frame in judged.frames if (n := self._row_of[frame.number - 1]) not in rows]
         self.count += 1
         if len(self.findings) < MAX_FINDINGS:
             self.findings.append(
-                Finding(
+                FindingRow(
                     requirement.id,
                     requirement.rule,
                     requirement.level,

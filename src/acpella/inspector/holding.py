@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from acpella._plain_json import as_dict
-from acpella.recording import Frame
+from acpella.recording import RecordedFrame
 from acpella.recording.queue import Note
 from acpella.transport.pipe import Pipe, PipeGate, Stream
 
@@ -190,7 +190,7 @@ class Holder:
         except (msgspec.MsgspecError, ValueError, RecursionError):
             message = line.decode("utf-8", "replace").strip()
         with self._looking:
-            row = self._rows.take(Frame(max(0.0, at - self._began), direction, message))
+            row = self._rows.take(RecordedFrame(max(0.0, at - self._began), direction, message))
             if self._report is None:
                 return row, None, 0.0
             fits = self._wanted.matches(row, [], lambda: line.decode("utf-8", "replace").lower())

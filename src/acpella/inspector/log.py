@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from acpella._plain_json import as_dict, as_int
-from acpella.recording import Begin, Event, Frame, Item
+from acpella.recording import Begin, Item, RecordedEvent, RecordedFrame
 from acpella.recording.reader import MAX_LINE, parse_line
 
 from .fields import notes_of
@@ -83,12 +83,12 @@ class RecordingLog:
         if isinstance(item, Begin):
             self.header = self.header or item.info
             self.ended = False
-        elif isinstance(item, Event) and item.name == "end":
+        elif isinstance(item, RecordedEvent) and item.name == "end":
             self.ended = True
             self.stats.dropped += as_int(item.info.get("dropped"))
             self.stats.hidden += as_int(item.info.get("hidden"))
         self.stats.take(row)
-        if isinstance(item, Frame):
+        if isinstance(item, RecordedFrame):
             self.spans.take(row, item.message)
         for number, rule in self.findings.take(row, item):
             if number <= MAX_ROWS:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from acpella.server.access.gate import Refusal
-from acpella.server.http.requests import Request
+from acpella.server.http.requests import HttpRequest
 from acpella.web import Page
 from acpella.web.launch import LaunchCodes
 from acpella.web.static_files import HEADERS
@@ -21,7 +21,7 @@ from .spans import turn_times
 
 if TYPE_CHECKING:
     from acpella.server.access.credentials import AuthHook
-    from acpella.server.targets import Target
+    from acpella.server.agent_factories import AgentFactory
     from acpella.sessions import Cluster
 
 __all__ = ["InspectorPage", "View"]
@@ -76,9 +76,9 @@ class InspectorPage:
         self._live = live
         self._views: dict[str, View] = {}
 
-    def around(self, target: "Target") -> "Target":
-        """The target, shared by pages of the chat if there are any."""
-        return target if self._chat is None else self._chat.around(target)
+    def around(self, factory: "AgentFactory") -> "AgentFactory":
+        """The factory, shared by pages of the chat if there are any."""
+        return factory if self._chat is None else self._chat.around(factory)
 
     async def join(self, cluster: "Cluster", auth: object) -> None:
         """Links of this node count at the others, and theirs here. Raises `StoreError`."""
@@ -88,14 +88,14 @@ class InspectorPage:
         """Stop telling the other nodes."""
         await self._page.leave()
 
-    async def serve(self, request: Request, auth: "AuthHook | None") -> bool:
+    async def serve(self, request: HttpRequest, auth: "AuthHook | None") -> bool:
         """Answer a request that needs no credentials; False if it is none of those. Raises `Refusal`."""
         if self._chat is None and request.path == "/" and not request.is_websocket:
             await request.reply(303, b"", headers=[*HEADERS, (b"location", b"/inspect")])
             return True
         return await self._page.serve(request, auth)
 
-    async def serve_allowed(self, request: Request) -> bool:
+    async def serve_allowed(self, request: HttpRequest) -> bool:
         """Answer a request whose sender was let in; False if it is not for the inspector."""
         if request.is_websocket or not request.path.startswith("/inspect/"):
             return False
@@ -218,7 +218,7 @@ class View:
         if self._control is not None:
             self._control.drop()
 
-    async def rows(self, request: Request) -> object:
+    async def rows(self, request: HttpRequest) -> object:
         """The rows after one that the page has. Waits for a while if there are none yet."""
         after = _number(request, "after")
         loop = asyncio.get_running_loop()
@@ -241,7 +241,7 @@ class View:
             "can_hold": self._control is not None and self._goes_on,
         }
 
-    async def times(self, request: Request) -> object:
+    async def times(self, request: HttpRequest) -> object:
         spans = self._log.spans.spans
         return {
             "spans": list(spans)[-5000:],
@@ -251,13 +251,13 @@ class View:
             "finding_count": self._log.findings.count,
         }
 
-    async def line(self, request: Request) -> object:
+    async def line(self, request: HttpRequest) -> object:
         try:
             return self._log.explained(_number(request, "n"))
         except IndexError:
             raise Refusal(404, "there is no such row") from None
 
-    async def search(self, request: Request) -> object:
+    async def search(self, request: HttpRequest) -> object:
         try:
             row_filter = Filter(request.query("q") or "")
         except FilterError as error:
@@ -266,7 +266,7 @@ class View:
         rows = await asyncio.to_thread(self._log.search, row_filter, after=after)
         return {"rows": rows, "until": until}
 
-    async def copy(self, request: Request) -> object:
+    async def copy(self, request: HttpRequest) -> object:
         """The conversation up to a row, as a program or as a test."""
         n = _number(request, "n")
         if not 0 < n <= len(self._log.rows):
@@ -279,7 +279,7 @@ class View:
             raise Refusal(409, str(error)) from None
         return {"text": text}
 
-    async def hold(self, request: Request) -> object:
+    async def hold(self, request: HttpRequest) -> object:
         """What is held now, or, with POST, what is to be done. The page asks for as long as it is open."""
         control = self._control
         if control is None:
@@ -324,7 +324,7 @@ class View:
             case "send":
                 await control.send(order.dir, order.text or "")
 
-    async def send_recording(self, request: Request) -> None:
+    async def send_recording(self, request: HttpRequest) -> None:
         if self._log.path.stat().st_size > MAX_DOWNLOAD:
             raise Refusal(413, f"the recording is too long to save here; it is {self._log.path}")
         data = await asyncio.to_thread(self._log.path.read_bytes)
@@ -344,7 +344,7 @@ class View:
                 await asyncio.sleep(0)  # others are served between two pieces of a long recording
 
 
-def _number(request: Request, name: str) -> int:
+def _number(request: HttpRequest, name: str) -> int:
     value = request.query(name) or "0"
     if not value.isdecimal() or len(value) > 12:
         raise Refusal(400, f"{name} must be a number")

@@ -6,7 +6,7 @@ from typing import Any, cast
 import msgspec
 
 from acpella._plain_json import as_dict
-from acpella.recording import Event
+from acpella.recording import RecordedEvent
 
 __all__ = ["event_preview", "header_preview", "preview_of"]
 
@@ -35,7 +35,7 @@ def header_preview(info: dict[str, Any]) -> str:
     return _short(" · ".join(str(part) for part in (name, info.get("started"), info.get("by")) if part))
 
 
-def event_preview(event: Event) -> str:
+def event_preview(event: RecordedEvent) -> str:
     """The words for something that was not on the wire."""
     info = {name: value for name, value in event.info.items() if name not in ("ev", "t")}
     return _short(", ".join(f"{name} {_word(value)}" for name, value in info.items()))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from acpella._plain_json import as_dict, as_list, as_str
-from acpella.recording import Begin, Frame, read
+from acpella.recording import Begin, RecordedFrame, read
 
 __all__ = ["as_program", "as_test"]
 
@@ -100,7 +100,7 @@ def _talk(path: str | os.PathLike[str], connection: int, last: int) -> _Talk:
             count += 1
             if count == connection:
                 command = [str(word) for word in as_list(as_dict(item.info.get("agent")).get("command"))]
-        elif isinstance(item, Frame) and max(count, 1) == connection:
+        elif isinstance(item, RecordedFrame) and max(count, 1) == connection:
             message = as_dict(item.message)
             if item.direction == "out" and message.get("method") == "session/prompt":
                 if last and number > last:

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from acpella._plain_json import as_dict
-from acpella.recording import Begin, Damaged, Event, Frame, Item
+from acpella.recording import Begin, Damaged, Item, RecordedEvent, RecordedFrame
 from acpella.recording.shape import kind_of, session_of, update_kind
 
 from .previews import event_preview, header_preview, preview_of
@@ -79,7 +79,7 @@ class Rows:
             self._open.clear()
             self._set_offset(item.info.get("started"))
             return self._row(0.0, "event", method="connection", preview=header_preview(item.info))
-        if isinstance(item, Event):
+        if isinstance(item, RecordedEvent):
             return self._row(item.time, "event", method=item.name, preview=event_preview(item))
         if isinstance(item, Damaged):
             return self._row(0.0, "event", method="damaged", preview=f"line {item.line}: {item.reason}")
@@ -97,7 +97,7 @@ class Rows:
         self._first = self._first or moment
         self._offset = max(0.0, (moment - self._first).total_seconds())
 
-    def _frame(self, frame: Frame) -> Row:
+    def _frame(self, frame: RecordedFrame) -> Row:
         message = frame.message
         if not isinstance(message, dict) or (kind := _KINDS.get(kind_of(message))) is None:
             return self._noise(frame)
@@ -134,7 +134,7 @@ class Rows:
             row.method, row.pair, row.took = request.method, request.n, max(0.0, row.t - request.t)
             row.session = row.session or request.session
 
-    def _noise(self, frame: Frame) -> Row:
+    def _noise(self, frame: RecordedFrame) -> Row:
         message = frame.message
         if isinstance(message, bytes):
             text, size = f"{len(message)} bytes that are not text", len(message)

@@ -10,7 +10,7 @@ from .terminals import (
     CommandError,
     CommandResult,
     ExitStatus,
-    Terminal,
+    LocalTerminal,
     run_command,
 )
 
@@ -31,7 +31,7 @@ __all__ = [
     "READ_LIMIT",
     "SECRET_PATHS",
     "SecretPath",
-    "Terminal",
+    "LocalTerminal",
     "TooLarge",
     "acting_name",
     "run_command",

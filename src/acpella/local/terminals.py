@@ -32,7 +32,7 @@ __all__ = [
     "CommandError",
     "CommandResult",
     "ExitStatus",
-    "Terminal",
+    "LocalTerminal",
     "run_command",
 ]
 
@@ -89,12 +89,12 @@ class CommandResult:
     """The oldest output was dropped."""
 
 
-class Terminal:
+class LocalTerminal:
     """A running command with its output, stdout and stderr as they came.
 
     Its input is empty. Whatever it starts is in its process group and ends with `kill` and `release`, but for
     processes that leave the group on purpose (`setsid`). They end with this process, too, should it be
-    killed. Release each terminal, or use it as `async with await Terminal.start(...)`.
+    killed. Release each terminal, or use it as `async with await LocalTerminal.start(...)`.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Terminal:
         limit: int,
         on_output: Callable[[str], None] | None,
     ) -> None:
-        """Use `Terminal.start`."""
+        """Use `LocalTerminal.start`."""
         self._process = process
         self._pipe: int | None = pipe
         self._guard = Guard(process.pid)
@@ -349,12 +349,12 @@ async def run_command(
     """Run a command to its end, or kill it after `timeout` seconds and keep what it wrote until then.
 
     0 and None mean no time limit. What it leaves in the background ends with it. The other arguments are
-    those of `Terminal.start`.
+    those of `LocalTerminal.start`.
 
     Raises:
         CommandError: the command or `cwd` does not exist or cannot be used.
     """
-    terminal = await Terminal.start(
+    terminal = await LocalTerminal.start(
         command, args, cwd=cwd, env=env, output_byte_limit=output_byte_limit, on_output=on_output
     )
     timed_out = False

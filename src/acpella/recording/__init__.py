@@ -1,6 +1,15 @@
 """Conversations in files: written while they happen, read as a stream, played again."""
 
-from .format import Begin, Damaged, Event, Frame, Item
+from .format import Begin, Damaged, Item, RecordedEvent, RecordedFrame
 from .reader import NewerFormat, read, read_recording
 
-__all__ = ["Begin", "Damaged", "Event", "Frame", "Item", "NewerFormat", "read", "read_recording"]
+__all__ = [
+    "Begin",
+    "Damaged",
+    "RecordedEvent",
+    "RecordedFrame",
+    "Item",
+    "NewerFormat",
+    "read",
+    "read_recording",
+]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from acpella._plain_json import as_dict
 
-from .format import Frame
+from .format import RecordedFrame
 from .shape import Difference, differences, kind_of, session_of, update_kind, without_volatile
 
 __all__ = ["Comparison", "Step", "compare"]
@@ -108,7 +108,7 @@ class Comparison:
             self.more += 1
 
 
-def compare(left: Iterable[Frame], right: Iterable[Frame]) -> Comparison:
+def compare(left: Iterable[RecordedFrame], right: Iterable[RecordedFrame]) -> Comparison:
     """Compare two conversations."""
     ones, others = _Side(left), _Side(right)
     result = Comparison()
@@ -179,7 +179,7 @@ def _compare_step(one: Step, other: Step, result: Comparison) -> None:
 class _Side:
     """The steps of one recording, as far as they are wanted."""
 
-    def __init__(self, frames: Iterable[Frame]) -> None:
+    def __init__(self, frames: Iterable[RecordedFrame]) -> None:
         self.latencies: list[tuple[str, float]] = []
         """Of each request of the client that was answered: its method, and how long that took."""
         self._steps = self._read(frames)
@@ -206,7 +206,7 @@ class _Side:
                 return
             self._ahead.append(step)
 
-    def _read(self, frames: Iterable[Frame]) -> Iterator[Step]:
+    def _read(self, frames: Iterable[RecordedFrame]) -> Iterator[Step]:
         text: _Text | None = None
         for step, session in self._messages(frames):
             if text is not None and not text.goes_on_with(step, session):
@@ -220,7 +220,7 @@ class _Side:
         if text is not None:
             yield text.rest()
 
-    def _messages(self, frames: Iterable[Frame]) -> Iterator[tuple[Step, str | None]]:
+    def _messages(self, frames: Iterable[RecordedFrame]) -> Iterator[tuple[Step, str | None]]:
         requests: dict[tuple[str, str], tuple[str, float]] = {}
         for frame in frames:
             if frame.direction == "err":

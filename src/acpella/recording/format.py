@@ -6,7 +6,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["FORMAT", "Begin", "Damaged", "Direction", "Event", "Frame", "Item", "Point", "new_header"]
+__all__ = [
+    "FORMAT",
+    "Begin",
+    "Damaged",
+    "Direction",
+    "RecordedEvent",
+    "RecordedFrame",
+    "Item",
+    "Point",
+    "new_header",
+]
 
 FORMAT = 2
 """The version in the first line. It changes only when a reader of the version before would read wrongly."""
@@ -31,7 +41,7 @@ class Begin:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class RecordedFrame:
     """One message, or one line that was not a message."""
 
     time: float
@@ -50,7 +60,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class RecordedEvent:
     """Something that was not on the wire: a decision, a gap, the end."""
 
     name: str
@@ -67,7 +77,7 @@ class Damaged:
     line: int
 
 
-Item: TypeAlias = Begin | Frame | Event | Damaged
+Item: TypeAlias = Begin | RecordedFrame | RecordedEvent | Damaged
 
 
 def new_header(point: Point, agent: dict[str, Any], *, redacted: str) -> dict[str, Any]:

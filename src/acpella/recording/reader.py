@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, cast
 
 import msgspec
 
-from .format import FORMAT, Begin, Damaged, Event, Frame, Item
+from .format import FORMAT, Begin, Damaged, Item, RecordedEvent, RecordedFrame
 
 __all__ = [
     "NewerFormat",
@@ -46,7 +46,7 @@ def read(path: str | os.PathLike[str]) -> Iterator[Item]:
                 yield item
 
 
-def read_recording(path: str | os.PathLike[str]) -> list[list[Frame]]:
+def read_recording(path: str | os.PathLike[str]) -> list[list[RecordedFrame]]:
     """The conversations of a file, one for each time the agent was connected to: the frames both ways.
 
     Raises:
@@ -56,7 +56,7 @@ def read_recording(path: str | os.PathLike[str]) -> list[list[Frame]]:
     def refuse(item: Damaged) -> None:
         raise ValueError(f"{path}, line {item.line}: {item.reason}")
 
-    conversations: list[list[Frame]] = []
+    conversations: list[list[RecordedFrame]] = []
     for connection, frame in frames_of(path, refuse):
         conversations += [[] for _ in range(connection - len(conversations))]
         if frame is not None:
@@ -66,7 +66,7 @@ def read_recording(path: str | os.PathLike[str]) -> list[list[Frame]]:
 
 def read_connection(
     path: str | os.PathLike[str], number: int, damaged: Callable[[Damaged], None]
-) -> Iterator[Frame]:
+) -> Iterator[RecordedFrame]:
     """The frames of one connection, counted from 1, as a stream. `damaged` gets what cannot be read.
 
     Raises:
@@ -82,7 +82,7 @@ def read_connection(
 
 def frames_of(
     path: str | os.PathLike[str], damaged: Callable[[Damaged], None]
-) -> Iterator[tuple[int, Frame | None]]:
+) -> Iterator[tuple[int, RecordedFrame | None]]:
     """The frames both ways with the number of their connection. None stands where a connection begins."""
     connection = 0
     for item in read(path):
@@ -91,7 +91,7 @@ def frames_of(
         elif isinstance(item, Begin):
             connection += 1
             yield connection, None
-        elif isinstance(item, Frame) and item.direction != "err":
+        elif isinstance(item, RecordedFrame) and item.direction != "err":
             connection = connection or 1  # other tools write the frames alone
             yield connection, item
 
@@ -142,7 +142,7 @@ def parse_line(line: bytes, number: int, path: str | os.PathLike[str]) -> Item:
 
 
 def _event(table: dict[str, Any], number: int) -> Item:
-    return Event(str(table["ev"]), table, _seconds(table), number)
+    return RecordedEvent(str(table["ev"]), table, _seconds(table), number)
 
 
 def _frame(table: dict[str, Any], number: int) -> Item:
@@ -155,7 +155,7 @@ def _frame(table: dict[str, Any], number: int) -> Item:
     if table.get("dir") not in ("in", "out", "err") or body is None:
         return Damaged("not a frame of a recording", number)
     raw = table.get("raw")
-    return Frame(
+    return RecordedFrame(
         _seconds(table),
         table["dir"],
         body,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 from acpella._plain_json import as_dict
 from acpella._redact import HINTS, redact
 
-from .format import Damaged, Frame
+from .format import Damaged, RecordedFrame
 from .reader import read
 from .redaction import entropy
 from .shape import session_of, update_kind
@@ -53,7 +53,7 @@ def scan(path: str | os.PathLike[str]) -> Iterator[SecretFinding]:
             yield SecretFinding(
                 item.line, "", "cannot be read, so nobody knows what it holds", item.reason[:80]
             )
-        elif isinstance(item, Frame):
+        elif isinstance(item, RecordedFrame):
             findings = list(_look(item.line, item.message, ""))
             yield from findings
             if item.raw is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import BinaryIO, overload
 
-from .format import Begin, Damaged, Frame
+from .format import Begin, Damaged, RecordedFrame
 from .reader import numbered_lines, read_line
 
 __all__ = ["StoredFrames", "stored_conversations"]
@@ -12,7 +12,7 @@ MARK_EVERY = 64
 """Frames between two places that are remembered. To read one frame, as many lines may have to be read."""
 
 
-class StoredFrames(Sequence[Frame]):
+class StoredFrames(Sequence[RecordedFrame]):
     """The frames both ways of one connection. What is in memory does not grow with their size."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -33,12 +33,12 @@ class StoredFrames(Sequence[Frame]):
         return self._count
 
     @overload
-    def __getitem__(self, index: int) -> Frame: ...
+    def __getitem__(self, index: int) -> RecordedFrame: ...
 
     @overload
-    def __getitem__(self, index: slice) -> list[Frame]: ...
+    def __getitem__(self, index: slice) -> list[RecordedFrame]: ...
 
-    def __getitem__(self, index: int | slice) -> Frame | list[Frame]:
+    def __getitem__(self, index: int | slice) -> RecordedFrame | list[RecordedFrame]:
         if isinstance(index, slice):
             return [self[place] for place in range(*index.indices(self._count))]
         position = index + self._count if index < 0 else index
@@ -54,12 +54,12 @@ class StoredFrames(Sequence[Frame]):
             if self._next > position:
                 return frame
 
-    def _read_frame(self) -> Frame:
+    def _read_frame(self) -> RecordedFrame:
         self._file.seek(self._offset)
         for number, line in numbered_lines(self._file, self._before):
             self._offset, self._before = self._file.tell(), number
             item = read_line(line, number, self._file.name)
-            if isinstance(item, Frame) and item.direction != "err":
+            if isinstance(item, RecordedFrame) and item.direction != "err":
                 return item
         raise ValueError(f"{self._file.name} was changed while it was read")
 
@@ -81,7 +81,7 @@ def stored_conversations(file: BinaryIO, damaged: Callable[[Damaged], None]) -> 
             damaged(item)
         elif isinstance(item, Begin):
             conversations.append(StoredFrames(file))
-        elif isinstance(item, Frame) and item.direction != "err":
+        elif isinstance(item, RecordedFrame) and item.direction != "err":
             if not conversations:
                 conversations.append(StoredFrames(file))  # other tools write the frames alone
             conversations[-1].note(offset, number - 1)

@@ -15,14 +15,14 @@ from .access.gate import Gate, Refusal
 from .access.local_user import may_act_as_us, user_of_peer
 from .access.proxies import Proxies, was_forwarded
 from .access.tokens import Tokens
+from .agent_factories import AgentFactory, CommandFactory, InProcessFactory, SharedFactory
 from .connection.table import Connections
 from .http import other_profiles, streamable
 from .http.pages import Pages
 from .http.posts import JSON, check_rate
-from .http.requests import LET_IN, ASGIReceive, ASGIScope, ASGISend, Request
+from .http.requests import LET_IN, ASGIReceive, ASGIScope, ASGISend, HttpRequest
 from .http.websocket import serve_socket, ticket_offered
 from .settings import ServerSettings
-from .targets import AgentTarget, CommandTarget, SharedTarget, Target
 
 if TYPE_CHECKING:
     from acpella.agent import Agent
@@ -47,7 +47,7 @@ _EXPOSED = b"Acp-Connection-Id, Acp-Session-Id, Acpella-Resume"
 
 
 def asgi(
-    target: "Agent | Sequence[str] | Target",
+    agent: "Agent | Sequence[str] | AgentFactory",
     *,
     settings: ServerSettings | None = None,
     auth: AuthHook | None = None,
@@ -65,44 +65,55 @@ def asgi(
     if token is not None and auth is not None:
         raise ValueError("give either a token or an auth hook")
     settings = settings or ServerSettings.load()
-    hosted = _target_of(target, settings)
+    factory = _factory_for(agent, settings)
     if settings.record:
-        from .recorded import RecordedTarget
+        from .recorded import RecordedFactory
 
-        hosted = RecordedTarget(hosted, settings.record)
+        factory = RecordedFactory(factory, settings.record, agent=_about(agent, factory))
     auth = auth if token is None else Tokens.single(token)
     if pages is not None:
         if auth is None:
             raise ValueError("a server with pages asks for credentials: any web page runs as the same user")
         if settings.path != "/acp":
             raise ValueError(f"pages find the protocol at /acp only, not at {settings.path}")
-        hosted = pages.around(hosted)
-    return Server(hosted, settings, auth, pages)
+        factory = pages.around(factory)
+    return Server(factory, settings, auth, pages)
 
 
-def _target_of(target: Any, settings: ServerSettings) -> Target:
-    if callable(getattr(target, "serve_on", None)):
-        return AgentTarget(target, roots=settings.roots)
-    if callable(getattr(target, "start", None)) and hasattr(target, "checks_owners"):
-        return target
-    if isinstance(target, str):
-        raise TypeError(f"a command is a list of words, such as {target.split()!r}, not one string")
-    return CommandTarget(target, settings=settings)
+def _factory_for(agent: Any, settings: ServerSettings) -> AgentFactory:
+    if callable(getattr(agent, "serve_on", None)):
+        return InProcessFactory(agent, roots=settings.roots)
+    if callable(getattr(agent, "start", None)) and hasattr(agent, "checks_owners"):
+        return agent
+    if isinstance(agent, str):
+        raise TypeError(f"a command is a list of words, such as {agent.split()!r}, not one string")
+    return CommandFactory(agent, settings=settings)
+
+
+def _about(agent: Any, factory: AgentFactory) -> dict[str, Any]:
+    """What a recording says of its agent."""
+    if isinstance(factory, CommandFactory):
+        return {"command": factory.command}
+    return {"name": getattr(agent, "name", type(agent).__name__)}
 
 
 class Server:
     """An ASGI application. Made by `asgi`."""
 
     def __init__(
-        self, target: Target, settings: ServerSettings, auth: AuthHook | None, pages: Pages | None = None
+        self,
+        factory: AgentFactory,
+        settings: ServerSettings,
+        auth: AuthHook | None,
+        pages: Pages | None = None,
     ) -> None:
         self.settings = settings
         self._auth = auth
         self._pages = pages
         self.gate: Gate = Gate(settings, auth)
         self._proxies = Proxies(settings.trusted_proxies)
-        self.connections: Connections = Connections(target, settings, self.gate)
-        self._target = target
+        self.connections: Connections = Connections(factory, settings, self.gate)
+        self._factory = factory
         self._member: Member | None = None
         self._opening = asyncio.Lock()
         self._is_open = False
@@ -131,11 +142,11 @@ class Server:
         async with self._opening:
             if self._is_open:
                 return
-            target = self._target
-            store = target.shared_store if isinstance(target, SharedTarget) else None
-            if isinstance(target, SharedTarget) and store is None:
-                await target.open()
-            elif isinstance(target, SharedTarget) and store is not None:
+            factory = self._factory
+            store = factory.shared_store if isinstance(factory, SharedFactory) else None
+            if isinstance(factory, SharedFactory) and store is None:
+                await factory.open()
+            elif isinstance(factory, SharedFactory) and store is not None:
                 from acpella.sessions import cluster_of
 
                 from .cluster.member import Member
@@ -144,16 +155,16 @@ class Server:
                 if self.settings.lease_seconds != ServerSettings.lease_seconds:
                     store.lease_seconds = self.settings.lease_seconds
                 store.node_name = self.settings.node_name or store.node_name
-                await target.open()
+                await factory.open()
                 member = Member(
                     cluster_of(store),
                     self.connections,
                     lease_seconds=store.lease_seconds,
-                    stays_here=target.stays_here,
+                    stays_here=factory.stays_here,
                 )
                 await member.open()
                 self._member = member
-                await target.join(member.cluster)
+                await factory.join(member.cluster)
                 if self._pages is not None:
                     await self._pages.join(member.cluster, self._auth)
                 self.gate.shared_tickets = ClusterTickets(member.cluster, self._auth)
@@ -182,7 +193,7 @@ class Server:
             return
         if scope["type"] not in ("http", "websocket"):
             return
-        request = Request(scope, receive, send, proxies=self._proxies)
+        request = HttpRequest(scope, receive, send, proxies=self._proxies)
         try:
             await self._serve(request)
         except Refusal as refusal:
@@ -222,7 +233,7 @@ class Server:
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
-    async def _serve(self, request: Request) -> None:
+    async def _serve(self, request: HttpRequest) -> None:
         if request.header_size > self.settings.max_header:
             raise Refusal(
                 431, f"the URL and the header lines may have at most {self.settings.max_header} bytes"
@@ -254,7 +265,7 @@ class Server:
             return
         await self._dispatch(request)
 
-    def _check_is_local(self, request: Request) -> None:
+    def _check_is_local(self, request: HttpRequest) -> None:
         """Nobody is asked for credentials, so nobody may come from elsewhere, or as somebody else."""
         if was_forwarded(request.headers) or (request.peer and self._proxies.trusts(request.peer[0])):
             raise Refusal(
@@ -279,7 +290,7 @@ class Server:
                 "local_users=all lets in those of all users of this machine",
             )
 
-    def _tell_unknown(self, request: Request) -> None:
+    def _tell_unknown(self, request: HttpRequest) -> None:
         """Say once in a while what would help: with some ASGI servers nobody is let in."""
         now = asyncio.get_running_loop().time()
         if now >= self._tell_unknown_at:
@@ -287,7 +298,7 @@ class Server:
             ends = f"client {request.peer}, server {request.own_end}"
             log.warning("refused a request: %s (%s); %s", UNKNOWN_USER, ends, WITHOUT_USER)
 
-    def _ticket_of(self, request: Request) -> str | None:
+    def _ticket_of(self, request: HttpRequest) -> str | None:
         """The ticket of a request that may come with one: a WebSocket, or an event stream."""
         path = self.settings.path
         if request.is_websocket:
@@ -296,7 +307,7 @@ class Server:
             return request.query("ticket")
         return None
 
-    async def _dispatch(self, request: Request) -> None:
+    async def _dispatch(self, request: HttpRequest) -> None:
         connections = self.connections
         path = self.settings.path
         where = request.path
@@ -331,7 +342,7 @@ class Server:
         else:
             raise Refusal(404, "nothing is here")
 
-    async def _streamable(self, request: Request) -> None:
+    async def _streamable(self, request: HttpRequest) -> None:
         if other_profiles.is_session_header_profile(request):
             await other_profiles.session_header(self.connections, request)
         elif request.method == "POST":
@@ -347,7 +358,7 @@ class Server:
                 405, "GET, POST and DELETE are spoken here", headers=[(b"allow", b"GET, POST, DELETE")]
             )
 
-    async def _give_ticket(self, request: Request) -> None:
+    async def _give_ticket(self, request: HttpRequest) -> None:
         """Something that a web page can put into a URL: good once, and not for long."""
         check_rate(self.connections, request)
         try:
@@ -359,7 +370,7 @@ class Server:
         body = json.encode({"ticket": ticket, "expiresIn": int(TICKET_SECONDS)})
         await request.reply(200, body, kind=JSON, headers=[(b"cache-control", b"no-store")])
 
-    async def _refuse(self, request: Request, refusal: Refusal) -> None:
+    async def _refuse(self, request: HttpRequest, refusal: Refusal) -> None:
         if refusal.status in (401, 403, 429):
             if refusal.status == 401:
                 self.metrics.add("acpella_auth_failures_total")
@@ -375,7 +386,7 @@ class Server:
             headers.append((b"connection", b"close"))  # the rest of the body is not wanted
         await request.reply(refusal.status, refusal.text + "\n", headers=headers)
 
-    async def _tell_health(self, request: Request) -> None:
+    async def _tell_health(self, request: HttpRequest) -> None:
         if request.method not in ("GET", "HEAD"):
             raise Refusal(405, "GET it", headers=[(b"allow", b"GET, HEAD")])
         why = None if self._member is None else self._member.why_not_ready()
@@ -386,7 +397,7 @@ class Server:
         else:
             await request.reply(200, "ok\n")
 
-    async def _preflight(self, request: Request) -> None:
+    async def _preflight(self, request: HttpRequest) -> None:
         headers = [
             (b"access-control-allow-methods", b"GET, POST, DELETE"),
             (
@@ -409,7 +420,7 @@ def _unavailable(error: StoreError) -> Refusal:
     return Refusal(503, why, headers=[(b"retry-after", seconds)])
 
 
-def _word(request: Request) -> str:
+def _word(request: HttpRequest) -> str:
     """A method for the metrics: none that a client could make up."""
     if request.is_websocket:
         return "WEBSOCKET"

@@ -13,21 +13,24 @@ from acpella.recording.channel import Tap
 from acpella.recording.writer import Filters
 from acpella.rpc import Channel, ChannelInfo, Receiver
 
-from .targets import RunningAgent, Target, WrappedTarget
+from .agent_factories import AgentFactory, RunningAgent, WrappedFactory
 
-__all__ = ["RecordedTarget"]
+__all__ = ["RecordedFactory"]
 
 
-class RecordedTarget(WrappedTarget):
-    """A target whose conversations are written down: `DIRECTORY/20261116T060000-USER-1a2b3c.jsonl`."""
+class RecordedFactory(WrappedFactory):
+    """A factory whose conversations are written down: `DIRECTORY/20261116T060000-USER-1a2b3c.jsonl`."""
 
-    def __init__(self, target: Target, directory: str | os.PathLike[str]) -> None:
+    def __init__(
+        self, factory: AgentFactory, directory: str | os.PathLike[str], *, agent: dict[str, Any]
+    ) -> None:
         """Make the directory, for the user alone.
 
         Raises:
             OSError: that is not possible.
         """
-        super().__init__(target)
+        super().__init__(factory)
+        self._agent = agent
         self._directory = Path(directory)
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not os.access(self._directory, os.W_OK):
@@ -36,14 +39,13 @@ class RecordedTarget(WrappedTarget):
     async def start(
         self, receiver: Receiver, principal: str, is_detached: Callable[[], bool]
     ) -> RunningAgent:
-        agent: dict[str, Any] = {"name": type(self._target).__name__}
-        if (command := getattr(self._target, "command", None)) is not None:
-            agent = {"command": list(command)}
         who = re.sub(r"[^\w.-]", "_", principal)[:40] or "anyone"
         name = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{who}-{secrets.token_hex(3)}.jsonl"
-        writer = BackgroundWriter(self._directory / name, point="server", agent=agent, filters=Filters())
+        writer = BackgroundWriter(
+            self._directory / name, point="server", agent=self._agent, filters=Filters()
+        )
         try:
-            started = await self._target.start(Tap(writer, receiver), principal, is_detached)
+            started = await self._factory.start(Tap(writer, receiver), principal, is_detached)
         except BaseException:
             await writer.close()
             raise

@@ -22,8 +22,8 @@ from .settings import ServerSettings
 if TYPE_CHECKING:
     from acpella.agent import Agent
 
+    from .agent_factories import AgentFactory
     from .http.pages import Pages
-    from .targets import Target
 
 __all__ = ["Runner", "serve"]
 
@@ -34,7 +34,7 @@ MOST_SILENT = 32_767.0
 
 
 async def serve(
-    target: "Agent | Sequence[str] | Target",
+    agent: "Agent | Sequence[str] | AgentFactory",
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
@@ -45,7 +45,7 @@ async def serve(
 ) -> None:
     """Host an agent until SIGINT or SIGTERM comes, then let running turns end.
 
-    `target`, `settings`, `auth` and `token` are those of `asgi`; other options are uvicorn's, such as
+    `agent`, `settings`, `auth` and `token` are those of `asgi`; other options are uvicorn's, such as
     `ssl_certfile` and `ssl_keyfile`.
 
     Raises:
@@ -53,9 +53,7 @@ async def serve(
             would come without TLS and `plain_http` does not allow it.
         OSError: the address is in use, or not this machine's.
     """
-    runner = Runner(
-        target, host=host, port=port, settings=settings, auth=auth, token=token, **uvicorn_options
-    )
+    runner = Runner(agent, host=host, port=port, settings=settings, auth=auth, token=token, **uvicorn_options)
     runner.bind()
     await runner.run()
 
@@ -65,7 +63,7 @@ class Runner:
 
     def __init__(
         self,
-        target: "Agent | Sequence[str] | Target",
+        agent: "Agent | Sequence[str] | AgentFactory",
         *,
         host: str = "127.0.0.1",
         port: int = 8000,
@@ -100,7 +98,7 @@ class Runner:
             settings = settings.but(allowed_hosts=(*settings.allowed_hosts, host))
         self.host = host
         self.port: int = port
-        self.app: Server = asgi(target, settings=settings, auth=auth, pages=pages)
+        self.app: Server = asgi(agent, settings=settings, auth=auth, pages=pages)
         self._socket: Listener | None = None
         pings = settings.ping_seconds or None
         options: dict[str, Any] = {

@@ -11,7 +11,7 @@ from acpella import _directories as directories
 if TYPE_CHECKING:
     from .cluster import (
         Cluster,
-        Command,
+        ClusterCommand,
         CommandState,
         Cursor,
         NodeStatus,
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
         Fenced,
         InvalidCursor,
         Lease,
-        Page,
         SessionBusy,
         SessionChanges,
         SessionExists,
         SessionNotFound,
+        SessionPage,
         SessionRecord,
         Store,
         StoreError,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Cluster": "cluster",
-    "Command": "cluster",
+    "ClusterCommand": "cluster",
     "CommandState": "cluster",
     "Cursor": "cluster",
     "Decision": "remembered",
@@ -63,7 +63,7 @@ _HOMES = {
     "LocalCluster": "local_cluster",
     "MemoryStore": "memory",
     "NodeStatus": "cluster",
-    "Page": "store",
+    "SessionPage": "store",
     "PostgresStore": "postgres",
     "RememberedPermissions": "remembered",
     "Resync": "cluster",
@@ -86,7 +86,7 @@ _HOMES = {
 
 __all__ = [
     "Cluster",
-    "Command",
+    "ClusterCommand",
     "CommandState",
     "Cursor",
     "Decision",
@@ -102,7 +102,7 @@ __all__ = [
     "LocalCluster",
     "MemoryStore",
     "NodeStatus",
-    "Page",
+    "SessionPage",
     "PostgresStore",
     "RememberedPermissions",
     "Resync",

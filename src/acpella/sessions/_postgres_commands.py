@@ -10,7 +10,7 @@ from ._postgres_part import ClusterPart, table_of
 from ._postgres_pool import ConnectionPool
 from ._postgres_rows import checked, is_text
 from ._postgres_writer import SESSIONS
-from .cluster import SESSION_COMMANDS, Command
+from .cluster import SESSION_COMMANDS, ClusterCommand
 from .store import Lease, SessionNotFound
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class PostgresCommands(ClusterPart):
         self._inboxes: Counter[str] = Counter()
         self._listeners = 0  # to the commands of all sessions
 
-    async def submit(self, stream: str, command: Command, *, principal: str = "") -> bool:
+    async def submit(self, stream: str, command: ClusterCommand, *, principal: str = "") -> bool:
         query = _SUBMIT.format(table=table_of(stream).heads)
         topics = [inbox_of(stream), *([SESSION_COMMANDS] if table_of(stream) is SESSIONS else [])]
 
@@ -91,12 +91,12 @@ class PostgresCommands(ClusterPart):
             self._hints.wake(topic)
         return added
 
-    async def pending(self, lease: Lease) -> list[Command]:
-        async def pending(connection: "AnyConnection", again: bool) -> list[Command]:
+    async def pending(self, lease: Lease) -> list[ClusterCommand]:
+        async def pending(connection: "AnyConnection", again: bool) -> list[ClusterCommand]:
             await self._held(connection, lease)
             rows = await connection.fetch(_PENDING, lease.session_id)
             return [
-                Command(id=name, number=number, kind=kind, body=body, trace=trace, state=state)
+                ClusterCommand(id=name, number=number, kind=kind, body=body, trace=trace, state=state)
                 for name, number, kind, body, trace, state in rows
             ]
 
@@ -113,7 +113,7 @@ class PostgresCommands(ClusterPart):
 
         return await self._run(begin)
 
-    async def start(self, lease: Lease, command: Command) -> bool:
+    async def start(self, lease: Lease, command: ClusterCommand) -> bool:
         stream = lease.session_id
 
         async def start(connection: "AnyConnection", again: bool) -> bool:
@@ -156,7 +156,7 @@ class PostgresCommands(ClusterPart):
 
         return await self._run(ids)
 
-    async def commands(self, lease: Lease) -> AsyncIterator[Command]:
+    async def commands(self, lease: Lease) -> AsyncIterator[ClusterCommand]:
         seen: set[str] = set()
         stream = lease.session_id
         with self._hints.watch(inbox_of(stream)) as changed, self._watching(self._inboxes, stream):
@@ -170,7 +170,7 @@ class PostgresCommands(ClusterPart):
                         yield command
                 await changed.wait()
 
-    async def session_commands(self) -> AsyncIterator[tuple[str, Command]]:
+    async def session_commands(self) -> AsyncIterator[tuple[str, ClusterCommand]]:
         done: list[tuple[str, str]] = []
 
         async def look(connection: "AnyConnection", again: bool) -> list[Any]:
@@ -188,7 +188,10 @@ class PostgresCommands(ClusterPart):
                     for target, name, number, kind, body, trace in rows:
                         done.append((target, name))
                         if (target, name) not in finished:
-                            yield target, Command(id=name, number=number, kind=kind, body=body, trace=trace)
+                            yield (
+                                target,
+                                ClusterCommand(id=name, number=number, kind=kind, body=body, trace=trace),
+                            )
                     if not done:
                         await changed.wait()
         finally:

@@ -17,7 +17,7 @@ __all__ = [
     "CONNECTION",
     "SESSION_COMMANDS",
     "Cluster",
-    "Command",
+    "ClusterCommand",
     "CommandState",
     "Cursor",
     "NOTES",
@@ -73,7 +73,7 @@ class Cursor(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class ClusterCommand:
     """What a client wants of the home of a stream. Its id makes it one, however often it is submitted."""
 
     id: str
@@ -233,11 +233,11 @@ class Cluster(Protocol):
 
     # -- commands ------------------------------------------------------------------------------
 
-    async def submit(self, stream: str, command: Command, *, principal: str = "") -> bool:
+    async def submit(self, stream: str, command: ClusterCommand, *, principal: str = "") -> bool:
         """Hand a command to the home of a stream, durable on return; False if its id was submitted before."""
         ...
 
-    async def pending(self, lease: Lease) -> list[Command]:
+    async def pending(self, lease: Lease) -> list[ClusterCommand]:
         """Commands that are not done, in order. One that is `running`, but not here, was interrupted.
 
         Raises `Fenced`, `SessionNotFound`.
@@ -248,7 +248,7 @@ class Cluster(Protocol):
         """Start a command; False if it was started before: it must not run twice. `Fenced`."""
         ...
 
-    async def start(self, lease: Lease, command: Command) -> bool:
+    async def start(self, lease: Lease, command: ClusterCommand) -> bool:
         """Submit and begin a command in one step, as the home does with what reaches it directly; False if
         its id was submitted before. `Fenced`."""
         ...
@@ -266,11 +266,11 @@ class Cluster(Protocol):
         """The ids of all commands that are remembered, done or not. `Fenced`."""
         ...
 
-    def commands(self, lease: Lease) -> AsyncIterator[Command]:
+    def commands(self, lease: Lease) -> AsyncIterator[ClusterCommand]:
         """New commands of a stream as they come, each once, for as long as the lease lasts. `Fenced`."""
         ...
 
-    def session_commands(self) -> AsyncIterator[tuple[str, Command]]:
+    def session_commands(self) -> AsyncIterator[tuple[str, ClusterCommand]]:
         """New commands of all sessions that this node holds, with the session's id, each once; they are
         forgotten when the next one is asked for. One listener for a node, however many sessions it has."""
         ...

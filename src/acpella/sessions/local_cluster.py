@@ -8,7 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from ._hints import Hints
-from .cluster import CONNECTION, NOTES, SESSION_COMMANDS, Command, Cursor, NodeStatus, Resync, StreamRecord
+from .cluster import (
+    CONNECTION,
+    NOTES,
+    SESSION_COMMANDS,
+    ClusterCommand,
+    Cursor,
+    NodeStatus,
+    Resync,
+    StreamRecord,
+)
 from .store import Event, Events, Fenced, Lease, SessionExists, SessionNotFound, Store, StoreError
 
 __all__ = ["LocalCluster", "check_name"]
@@ -46,7 +55,7 @@ class LocalCluster:
         self._gen = secrets.token_hex(4)
         self._streams: dict[str, _Stream] = {}
         self._leases: dict[str, tuple[int, bool]] = {}  # of sessions: the newest epoch, and whether it lasts
-        self._commands: dict[str, dict[str, Command]] = {}
+        self._commands: dict[str, dict[str, ClusterCommand]] = {}
         self._numbers = 0
         self._epochs = 0
         self._tickets: dict[bytes, tuple[float, str, bytes]] = {}
@@ -265,7 +274,7 @@ class LocalCluster:
 
     # -- commands ------------------------------------------------------------------------------
 
-    async def submit(self, stream: str, command: Command, *, principal: str = "") -> bool:
+    async def submit(self, stream: str, command: ClusterCommand, *, principal: str = "") -> bool:
         self._check()
         await self.stream(stream, principal=principal)
         inbox = self._commands.setdefault(stream, {})
@@ -278,7 +287,7 @@ class LocalCluster:
             self._hints.wake(SESSION_COMMANDS)
         return True
 
-    async def pending(self, lease: Lease) -> list[Command]:
+    async def pending(self, lease: Lease) -> list[ClusterCommand]:
         self._check()
         self._held(lease)
         return [c for c in self._commands.get(lease.session_id, {}).values() if c.state != "done"]
@@ -293,7 +302,7 @@ class LocalCluster:
         inbox[command_id] = replace(command, state="running")
         return True
 
-    async def start(self, lease: Lease, command: Command) -> bool:
+    async def start(self, lease: Lease, command: ClusterCommand) -> bool:
         self._check()
         self._held(lease)
         inbox = self._commands.setdefault(lease.session_id, {})
@@ -323,7 +332,7 @@ class LocalCluster:
         self._held(lease)
         return list(self._commands.get(lease.session_id, {}))
 
-    async def commands(self, lease: Lease) -> AsyncIterator[Command]:
+    async def commands(self, lease: Lease) -> AsyncIterator[ClusterCommand]:
         seen: set[str] = set()
         with self._hints.watch(lease.session_id) as changed:
             while True:
@@ -334,7 +343,7 @@ class LocalCluster:
                         yield command
                 await _wait(changed)
 
-    async def session_commands(self) -> AsyncIterator[tuple[str, Command]]:
+    async def session_commands(self) -> AsyncIterator[tuple[str, ClusterCommand]]:
         with self._hints.watch(SESSION_COMMANDS) as changed:
             while True:
                 self._check()

@@ -16,10 +16,10 @@ from .store import (
     Events,
     Fenced,
     Lease,
-    Page,
     SessionChanges,
     SessionExists,
     SessionNotFound,
+    SessionPage,
     SessionRecord,
     StoreError,
 )
@@ -182,14 +182,14 @@ class MemoryStore:
 
     async def list(
         self, *, principal: str = "", cwd: str | None = None, cursor: str | None = None, limit: int = 50
-    ) -> Page:
+    ) -> SessionPage:
         self._check()
         limit = page_size(limit)
         order = self._order.get((principal, cwd), [])
         end = len(order) if cursor is None else bisect_left(order, decode_cursor(cursor))
         start = max(end - limit, 0)
         records = [self._sessions[name].record() for _, name in reversed(order[start:end])]
-        return Page(
+        return SessionPage(
             records, encode_cursor(records[-1].updated_at, records[-1].id) if records and start else None
         )
 

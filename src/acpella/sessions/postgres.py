@@ -26,10 +26,10 @@ from .store import (
     EventKind,
     Events,
     Lease,
-    Page,
     SessionChanges,
     SessionExists,
     SessionNotFound,
+    SessionPage,
     SessionRecord,
     StoreError,
 )
@@ -262,17 +262,19 @@ class PostgresStore:
 
     async def list(
         self, *, principal: str = "", cwd: str | None = None, cursor: str | None = None, limit: int = 50
-    ) -> Page:
+    ) -> SessionPage:
         limit = page_size(limit)
         query, values = list_query(principal, cwd, cursor, limit)
 
-        async def page(connection: "AnyConnection", again: bool) -> Page:
+        async def page(connection: "AnyConnection", again: bool) -> SessionPage:
             if not is_text(principal, cwd or ""):
-                return Page([], None)
+                return SessionPage([], None)
             rows = await connection.fetch(query, *values)
             records = [to_record(row) for row in rows[:limit]]
             more = len(rows) > limit
-            return Page(records, encode_cursor(records[-1].updated_at, records[-1].id) if more else None)
+            return SessionPage(
+                records, encode_cursor(records[-1].updated_at, records[-1].id) if more else None
+            )
 
         return await self._run(page)
 

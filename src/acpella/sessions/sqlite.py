@@ -20,11 +20,11 @@ from .store import (
     Events,
     Fenced,
     Lease,
-    Page,
     SessionBusy,
     SessionChanges,
     SessionExists,
     SessionNotFound,
+    SessionPage,
     SessionRecord,
     StoreError,
 )
@@ -219,15 +219,17 @@ class SqliteStore:
 
     async def list(
         self, *, principal: str = "", cwd: str | None = None, cursor: str | None = None, limit: int = 50
-    ) -> Page:
+    ) -> SessionPage:
         limit = page_size(limit)
         query, values = _list_query(principal, cwd, cursor, limit)
 
-        def page(connection: sqlite3.Connection) -> Page:
+        def page(connection: sqlite3.Connection) -> SessionPage:
             records = [_record(row) for row in connection.execute(query, values).fetchall()]
             more = len(records) > limit
             del records[limit:]
-            return Page(records, encode_cursor(records[-1].updated_at, records[-1].id) if more else None)
+            return SessionPage(
+                records, encode_cursor(records[-1].updated_at, records[-1].id) if more else None
+            )
 
         return await self._read(page)
 

@@ -20,7 +20,7 @@ __all__ = [
     "Fenced",
     "InvalidCursor",
     "Lease",
-    "Page",
+    "SessionPage",
     "SessionBusy",
     "SessionChanges",
     "SessionExists",
@@ -120,7 +120,7 @@ class SessionChanges:
     settings: dict[str, Any] | None = None
 
 
-class Page(NamedTuple):
+class SessionPage(NamedTuple):
     """Some sessions, newest first, and where the next ones begin."""
 
     sessions: list[SessionRecord]
@@ -151,7 +151,7 @@ class Store(Protocol):
 
     async def list(
         self, *, principal: str = "", cwd: str | None = None, cursor: str | None = None, limit: int = 50
-    ) -> Page:
+    ) -> SessionPage:
         """Sessions by last change, newest first; costs the same however many there are. `InvalidCursor`."""
         ...
 

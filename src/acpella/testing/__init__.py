@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .reaching import TRANSPORTS, Transport, reach
     from .recipes import PreparedAgent, Recipe, recipe, recipe_names
     from .scripted.agent import ScriptedAgent
-    from .scripted.client import ClientAnswer, Conversation, ScriptedClient
+    from .scripted.client import ClientAnswer, ScriptedClient, ScriptedTurn
     from .scripted.steps import (
         Step,
         ask,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ClientAnswer",
-    "Conversation",
+    "ScriptedTurn",
     "FakeModel",
     "FaultyChannel",
     "ModelAnswer",
@@ -80,7 +80,7 @@ __all__ = [
 
 _HOMES = {
     "ClientAnswer": ".scripted.client",
-    "Conversation": ".scripted.client",
+    "ScriptedTurn": ".scripted.client",
     "FakeModel": ".model",
     "FaultyChannel": ".faults",
     "ModelAnswer": ".model",

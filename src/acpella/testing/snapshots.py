@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from acpella._plain_json import as_dict
-from acpella.recording import Frame, read_recording
+from acpella.recording import RecordedFrame, read_recording
 from acpella.recording.anonymizing import Anonymizer
 from acpella.recording.comparing import compare
 from acpella.recording.format import FORMAT
@@ -27,7 +27,7 @@ class SnapshotDiffers(AssertionError):
 
 
 def write_snapshot(
-    path: Path, conversations: Iterable[Sequence[Frame]], places: Mapping[str, str] | None = None
+    path: Path, conversations: Iterable[Sequence[RecordedFrame]], places: Mapping[str, str] | None = None
 ) -> None:
     """Keep conversations as a snapshot; `places` gives directories names, such as `{"/tmp/x": "<tmp>"}`."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -35,7 +35,7 @@ def write_snapshot(
 
 
 def check_snapshot(
-    path: Path, conversations: Iterable[Sequence[Frame]], places: Mapping[str, str] | None = None
+    path: Path, conversations: Iterable[Sequence[RecordedFrame]], places: Mapping[str, str] | None = None
 ) -> None:
     """Compare conversations with a snapshot.
 
@@ -70,7 +70,7 @@ def check_snapshot(
         )
 
 
-def _snapshot(conversations: Iterable[Sequence[Frame]], places: Mapping[str, str]) -> bytes:
+def _snapshot(conversations: Iterable[Sequence[RecordedFrame]], places: Mapping[str, str]) -> bytes:
     lines: list[bytes] = []
     for frames in conversations:
         anonymizer = Anonymizer()
@@ -102,7 +102,7 @@ def _with_places(message: Any, places: Mapping[str, str]) -> Any:
     return msgspec.json.decode(text)
 
 
-def _joined(frames: Sequence[Frame]) -> list[tuple[str, Any]]:
+def _joined(frames: Sequence[RecordedFrame]) -> list[tuple[str, Any]]:
     """The messages, with chunks of one text as one."""
     joined: list[tuple[str, Any]] = []
     for frame in frames:

@@ -12,7 +12,7 @@ from acpella.client.connect import ConnectOptions
 from acpella.client.sync import SyncAgent, run_in_loop
 from acpella.client.sync import connect as connect_blocking
 from acpella.client.targets import Target
-from acpella.recording import Frame, read_recording
+from acpella.recording import RecordedFrame, read_recording
 from acpella.recording.replay import Match, ReplayedAgent
 from acpella.rpc import Channel
 
@@ -113,7 +113,7 @@ class AgentStarter:
         self.recordings.append(path)
         return {**options, "record": path}
 
-    def conversations(self) -> list[list[Frame]]:
+    def conversations(self) -> list[list[RecordedFrame]]:
         """What was said so far in conversations that have ended."""
         return [talk for path in self.recordings if path.exists() for talk in read_recording(path)]
 

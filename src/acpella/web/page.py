@@ -11,13 +11,13 @@ import msgspec
 from acpella._directories import state
 from acpella.server.access.gate import Refusal
 from acpella.server.access.tokens import Tokens
-from acpella.server.http.requests import Request
-from acpella.server.targets import Target
+from acpella.server.agent_factories import AgentFactory
+from acpella.server.http.requests import HttpRequest
 
 from .launch import LaunchCodes
 from .shared.about import About, OtherAgent
+from .shared.factory import SharedAgentFactory
 from .shared.records import SessionRecords
-from .shared.target import SharedAgentTarget
 from .shared_tokens import SharedTokens
 from .static_files import HEADERS, StaticFiles
 
@@ -82,11 +82,11 @@ class Page:
             keys=tuple(keys),
         )
 
-    def around(self, target: Target) -> Target:
-        """The target with its agents shared by the pages that are open."""
-        return SharedAgentTarget(target, self._about, SessionRecords(self._records))
+    def around(self, factory: AgentFactory) -> AgentFactory:
+        """The factory with its agents shared by the pages that are open."""
+        return SharedAgentFactory(factory, self._about, SessionRecords(self._records))
 
-    async def serve(self, request: Request, auth: object) -> bool:
+    async def serve(self, request: HttpRequest, auth: object) -> bool:
         """Answer a request that needs no credentials; False if it is none of those.
 
         Raises:
@@ -123,11 +123,11 @@ class Page:
         if self._tokens is not None:
             await self._tokens.close()
 
-    async def serve_allowed(self, request: Request) -> bool:
+    async def serve_allowed(self, request: HttpRequest) -> bool:
         """Pages speak the protocol like any other client; nothing else is for them."""
         return False
 
-    async def _log_in(self, request: Request, auth: object) -> None:
+    async def _log_in(self, request: HttpRequest, auth: object) -> None:
         if request.method != "POST":
             raise Refusal(405, "POST the code", headers=[(b"allow", b"POST")])
         try:

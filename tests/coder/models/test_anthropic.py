@@ -8,6 +8,7 @@ from acpella.coder.models import (
     AssistantMessage,
     Audio,
     Image,
+    ModelUsage,
     Stop,
     Text,
     TextDelta,
@@ -15,7 +16,6 @@ from acpella.coder.models import (
     ThinkingDelta,
     ToolMessage,
     ToolUse,
-    Usage,
     UserMessage,
 )
 from coder.fake_provider import FakeProvider
@@ -224,7 +224,7 @@ async def test_a_tool_use_cut_by_the_limit_is_told_as_invalid() -> None:
 
 async def test_the_input_holds_what_was_cached() -> None:
     async with FakeProvider([{"text": "a", "usage": {"input": 100, "cached": 80, "output": 9}}]) as fake:
-        assert of(await asked(model_of("anthropic", fake)), Usage)[-1] == Usage(100, 9, 80)
+        assert of(await asked(model_of("anthropic", fake)), ModelUsage)[-1] == ModelUsage(100, 9, 80)
 
 
 async def test_half_characters_of_files_are_replaced() -> None:
@@ -252,4 +252,4 @@ async def test_an_answer_in_one_piece_is_taken_too() -> None:
     assert of(events, ThinkingDelta) == [ThinkingDelta("hm", "anthropic:c2ln")]
     assert joined(events, TextDelta) == "I look."
     assert of(events, ToolUse) == [ToolUse("x", "read_file", {"path": "a"})]
-    assert (of(events, Usage)[-1], events[-1]) == (Usage(3, 4), Stop("tool_use"))
+    assert (of(events, ModelUsage)[-1], events[-1]) == (ModelUsage(3, 4), Stop("tool_use"))

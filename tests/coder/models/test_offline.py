@@ -10,6 +10,7 @@ from acpella.coder.models import (
     ContextOverflow,
     Message,
     ModelEvent,
+    ModelUsage,
     Stop,
     Text,
     TextDelta,
@@ -18,7 +19,6 @@ from acpella.coder.models import (
     ToolSpec,
     ToolUse,
     ToolUseStarted,
-    Usage,
     UserMessage,
 )
 from acpella.coder.models.offline import NOTICE, OfflineModel
@@ -146,8 +146,8 @@ async def test_thinking_is_shown_when_it_is_on() -> None:
 
 
 async def test_usage_grows_with_the_conversation() -> None:
-    short = of(await asked(OfflineModel(), request("hi")), Usage)[-1]
-    long = of(await asked(OfflineModel(), request("hi " * 1000)), Usage)[-1]
+    short = of(await asked(OfflineModel(), request("hi")), ModelUsage)[-1]
+    long = of(await asked(OfflineModel(), request("hi " * 1000)), ModelUsage)[-1]
     assert 0 < short.input < long.input
     assert short.output > 0
 

@@ -13,6 +13,7 @@ from acpella.coder.models import (
     Audio,
     Image,
     ModelError,
+    ModelUsage,
     Retrying,
     Stop,
     Text,
@@ -22,7 +23,6 @@ from acpella.coder.models import (
     ToolMessage,
     ToolUse,
     ToolUseStarted,
-    Usage,
     UserMessage,
 )
 from coder.fake_provider import FakeProvider
@@ -209,7 +209,7 @@ async def test_done_may_be_missing() -> None:
     async with FakeProvider([{"text": "ok", "done": False, "usage": {"input": 3}}]) as fake:
         events = await asked(model_of("compatible", fake))
     assert events[-1] == Stop("end")
-    assert of(events, Usage)[-1].input == 3
+    assert of(events, ModelUsage)[-1].input == 3
 
 
 async def test_a_reason_to_finish_may_be_missing_before_done() -> None:

@@ -17,6 +17,7 @@ from acpella.coder.models import (
     ContextOverflow,
     Image,
     ModelError,
+    ModelUsage,
     Stop,
     Text,
     TextDelta,
@@ -25,7 +26,6 @@ from acpella.coder.models import (
     ToolMessage,
     ToolUse,
     ToolUseStarted,
-    Usage,
     UserMessage,
 )
 from acpella.coder.models.model_names import open_model
@@ -43,7 +43,7 @@ async def test_a_model_of_pydantic_ai_answers() -> None:
     model = PydanticModel(TestModel(custom_output_text="hello there"))
     events = await asked(model)
     assert joined(events, TextDelta) == "hello there"
-    assert of(events, Usage)[-1].input > 0
+    assert of(events, ModelUsage)[-1].input > 0
     assert events[-1] == Stop("end")
 
 

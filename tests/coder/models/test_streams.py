@@ -13,13 +13,13 @@ from acpella.coder.models import (
     ContextOverflow,
     ModelError,
     ModelEvent,
+    ModelUsage,
     Retrying,
     Stop,
     TextDelta,
     ThinkingDelta,
     ToolUse,
     ToolUseStarted,
-    Usage,
 )
 from coder.fake_provider import FakeProvider
 from coder.models.asking import APIS, KEY, READ, asked, joined, model_of, of, request
@@ -33,7 +33,7 @@ async def test_text_comes_in_the_pieces_that_were_sent(api: str) -> None:
     ) as fake:
         events = await asked(model_of(api, fake))
     assert of(events, TextDelta) == [TextDelta("Hel"), TextDelta("lo "), TextDelta("wörld")]
-    assert of(events, Usage)[-1] == Usage(input=30, output=7, cached=20)
+    assert of(events, ModelUsage)[-1] == ModelUsage(input=30, output=7, cached=20)
     assert events[-1] == Stop("end")
 
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from acpella._protocol_versions import choose_version, version_in
-from acpella.client.codec import CODECS, Codec, CodecV1, Greeting, UnknownVersion
+from acpella.client.codec import CODECS, ClientCodec, ClientCodecV1, Greeting, UnknownVersion
 from acpella.rpc import Vocabulary
 from acpella.schema import ClientCapabilities, Implementation, InitializeResponse, encode
 from acpella.schema.methods import Vocabulary as MethodTable
@@ -30,15 +30,15 @@ class ToyCodec:
 class Greeted:
     """A greeting, and the codecs that it changed to."""
 
-    def __init__(self, codecs: dict[int, Codec]) -> None:
-        self.changes: list[Codec] = []
+    def __init__(self, codecs: dict[int, ClientCodec]) -> None:
+        self.changes: list[ClientCodec] = []
         self.greeting = Greeting(codecs, on_choice=self.changes.append)
 
     def answer(self, **result: Any) -> InitializeResponse | UnknownVersion:
         return self.greeting.read_result(msgspec.json.encode(result))
 
 
-BOTH: dict[int, Codec] = {1: CodecV1(), 99: ToyCodec()}
+BOTH: dict[int, ClientCodec] = {1: ClientCodecV1(), 99: ToyCodec()}
 
 
 def test_the_newest_version_is_offered() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from acpella.inspector.findings import Findings
 from acpella.inspector.rows import Rows
-from acpella.recording import Event, Frame
+from acpella.recording import RecordedEvent, RecordedFrame
 
 NO_SESSION: dict[str, Any] = {
     "jsonrpc": "2.0",
@@ -18,9 +18,9 @@ def test_a_finding_after_an_end_is_at_its_own_row() -> None:
     rows, findings = Rows(), Findings()
     places: list[set[int]] = []
     for item in (
-        Frame(0.0, "in", NO_SESSION),
-        Event("end", {}, 1.0),
-        Frame(2.0, "in", NO_SESSION),
+        RecordedFrame(0.0, "in", NO_SESSION),
+        RecordedEvent("end", {}, 1.0),
+        RecordedFrame(2.0, "in", NO_SESSION),
     ):
         row = rows.take(item)
         places.append({number for number, _ in findings.take(row, item)})

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from acpella.errors import AcpellaError
-from acpella.local import CommandError, CommandResult, ExitStatus, Terminal, run_command, terminals
+from acpella.local import CommandError, CommandResult, ExitStatus, LocalTerminal, run_command, terminals
 
 pytestmark = pytest.mark.anyio
 
@@ -70,7 +70,7 @@ def descriptors() -> int:
 
 
 async def test_output_of_both_kinds_is_merged_in_order(tmp_path: Path) -> None:
-    async with await Terminal.start("echo one; echo two >&2; echo three", cwd=tmp_path) as terminal:
+    async with await LocalTerminal.start("echo one; echo two >&2; echo three", cwd=tmp_path) as terminal:
         assert await terminal.wait() == ExitStatus(0, None)
         assert terminal.output == "one\ntwo\nthree\n"
         assert not terminal.truncated
@@ -78,7 +78,7 @@ async def test_output_of_both_kinds_is_merged_in_order(tmp_path: Path) -> None:
 
 async def test_there_is_no_status_while_it_runs(tmp_path: Path) -> None:
     seen = Output()
-    async with await Terminal.start("echo on; exec sleep 100", cwd=tmp_path, on_output=seen) as terminal:
+    async with await LocalTerminal.start("echo on; exec sleep 100", cwd=tmp_path, on_output=seen) as terminal:
         assert terminal.exit_status is None
         await seen.seen("on\n")
         assert terminal.exit_status is None
@@ -86,9 +86,9 @@ async def test_there_is_no_status_while_it_runs(tmp_path: Path) -> None:
 
 
 async def test_an_exit_code_and_a_signal_exclude_each_other(tmp_path: Path) -> None:
-    async with await Terminal.start("exit 3", cwd=tmp_path) as terminal:
+    async with await LocalTerminal.start("exit 3", cwd=tmp_path) as terminal:
         assert await terminal.wait() == (3, None)
-    async with await Terminal.start("kill -SEGV $$", cwd=tmp_path) as terminal:
+    async with await LocalTerminal.start("kill -SEGV $$", cwd=tmp_path) as terminal:
         assert await terminal.wait() == (None, "SIGSEGV")
         assert terminal.exit_status == ExitStatus(None, "SIGSEGV")
 
@@ -146,7 +146,7 @@ async def test_output_after_its_own_end_of_output_is_no_problem(tmp_path: Path) 
 async def test_several_can_wait_and_each_may_give_up(tmp_path: Path) -> None:
     fifo = tmp_path / "go"
     os.mkfifo(fifo)
-    async with await Terminal.start("read x < go; exit 5", cwd=tmp_path) as terminal:
+    async with await LocalTerminal.start("read x < go; exit 5", cwd=tmp_path) as terminal:
         waiting = [asyncio.ensure_future(terminal.wait()) for _ in range(3)]
         waiting[0].cancel()
         await asyncio.to_thread(fifo.write_text, "x\n", encoding="utf-8")
@@ -202,7 +202,7 @@ async def test_a_character_written_in_two_pieces_is_heard_as_one(tmp_path: Path)
     os.mkfifo(tmp_path / "go")
     seen = Output()
     line = "printf 'a\\303'; read x < go; printf '\\244b\\342\\202'"
-    async with await Terminal.start(line, cwd=tmp_path, on_output=seen) as terminal:
+    async with await LocalTerminal.start(line, cwd=tmp_path, on_output=seen) as terminal:
         await seen.seen("a")
         assert terminal.output == "a"
         await asyncio.to_thread((tmp_path / "go").write_text, "x\n", encoding="utf-8")
@@ -243,7 +243,7 @@ async def test_what_cannot_be_started_is_explained(tmp_path: Path) -> None:
         ("echo", ["x" * 3_000_000], "too long"),
     ]:
         with pytest.raises(CommandError, match=message) as raised:
-            await Terminal.start(command, args, cwd=tmp_path)
+            await LocalTerminal.start(command, args, cwd=tmp_path)
         assert isinstance(raised.value, AcpellaError)
     for cwd in (tmp_path / "missing", tmp_path / "plain"):
         with pytest.raises(CommandError, match=f"the working directory {cwd} does not exist"):
@@ -258,7 +258,7 @@ async def test_what_cannot_be_started_is_explained(tmp_path: Path) -> None:
 
 async def test_kill_ends_the_command_and_keeps_its_output(tmp_path: Path) -> None:
     seen = Output()
-    async with await Terminal.start("echo on; exec sleep 100", cwd=tmp_path, on_output=seen) as terminal:
+    async with await LocalTerminal.start("echo on; exec sleep 100", cwd=tmp_path, on_output=seen) as terminal:
         await seen.seen("on")
         async with asyncio.timeout(5):
             await terminal.kill()
@@ -273,7 +273,7 @@ async def test_kill_ends_a_whole_tree_even_when_it_ignores_sigterm(
     monkeypatch.setattr(terminals, "TERMINATE_GRACE", 0.2)
     seen = Output()
     line = "trap '' TERM; (sh -c 'echo $$; sleep 100; true' & sleep 100 & echo $!; wait) & echo $$ end; wait"
-    async with await Terminal.start(line, cwd=tmp_path, on_output=seen) as terminal:
+    async with await LocalTerminal.start(line, cwd=tmp_path, on_output=seen) as terminal:
         await seen.seen("end")
         await until(lambda: len(seen.text.split()) == 4)
         pids = [int(word) for word in seen.text.split() if word != "end"]
@@ -288,7 +288,7 @@ async def test_kill_gives_the_rest_of_the_group_its_time_too(tmp_path: Path) -> 
     # The leader dies of SIGTERM at once, its child tidies up first.
     child = "trap 'sleep 0.1; touch tidied; exit' TERM; echo up; while :; do sleep 0.02; done"
     line = f'sh -c "{child}" & wait'
-    async with await Terminal.start(line, cwd=tmp_path, on_output=seen) as terminal:
+    async with await LocalTerminal.start(line, cwd=tmp_path, on_output=seen) as terminal:
         await seen.seen("up")
         await terminal.kill()
         assert (tmp_path / "tidied").exists()
@@ -296,7 +296,7 @@ async def test_kill_gives_the_rest_of_the_group_its_time_too(tmp_path: Path) -> 
 
 async def test_a_daemon_that_holds_the_output_does_not_hold_up_the_end(tmp_path: Path) -> None:
     seen = Output()
-    terminal = await Terminal.start("sleep 100 & echo $!", cwd=tmp_path, on_output=seen)
+    terminal = await LocalTerminal.start("sleep 100 & echo $!", cwd=tmp_path, on_output=seen)
     async with asyncio.timeout(5):
         assert await terminal.wait() == (0, None)
     daemon = int(terminal.output)
@@ -309,7 +309,7 @@ async def test_a_daemon_that_holds_the_output_does_not_hold_up_the_end(tmp_path:
 
 async def test_a_daemon_that_never_stops_writing_does_not_hold_up_the_end(tmp_path: Path) -> None:
     seen = Output()
-    async with await Terminal.start("yes & echo $!", cwd=tmp_path, on_output=seen) as terminal:
+    async with await LocalTerminal.start("yes & echo $!", cwd=tmp_path, on_output=seen) as terminal:
         async with asyncio.timeout(5):
             assert await terminal.wait() == (0, None)
         heard = len(seen.pieces)
@@ -322,7 +322,7 @@ async def test_a_daemon_in_a_session_of_its_own_holds_up_neither_end_nor_release
     before = descriptors()
     code = "import os, time; os.setsid(); print(os.getpid(), flush=True); time.sleep(100)"
     seen = Output()
-    terminal = await Terminal.start(
+    terminal = await LocalTerminal.start(
         f'"{PYTHON}" -c "{code}" & read x < go', cwd=_with_fifo(tmp_path), on_output=seen
     )
     await seen.seen("\n")
@@ -342,7 +342,7 @@ def _with_fifo(path: Path) -> Path:
 async def test_release_ends_what_runs_and_can_be_repeated(tmp_path: Path) -> None:
     before = descriptors()
     seen = Output()
-    terminal = await Terminal.start("echo on; exec sleep 100", cwd=tmp_path, on_output=seen)
+    terminal = await LocalTerminal.start("echo on; exec sleep 100", cwd=tmp_path, on_output=seen)
     await seen.seen("on")
     await terminal.release()
     await terminal.release()
@@ -356,7 +356,7 @@ async def test_a_release_that_is_cancelled_still_kills(tmp_path: Path) -> None:
     before = descriptors()
     seen = Output()
     line = "trap '' TERM; echo on; while :; do sleep 0.05; done"
-    terminal = await Terminal.start(line, cwd=tmp_path, on_output=seen)
+    terminal = await LocalTerminal.start(line, cwd=tmp_path, on_output=seen)
     await seen.seen("on")
     releasing = asyncio.ensure_future(terminal.release())
     await asyncio.sleep(0)
@@ -371,10 +371,10 @@ async def test_a_release_that_is_cancelled_still_kills(tmp_path: Path) -> None:
 async def test_no_stranger_is_signalled_when_the_number_was_given_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    terminal = await Terminal.start("true", cwd=tmp_path)
+    terminal = await LocalTerminal.start("true", cwd=tmp_path)
     await terminal.wait()
     stranger = await asyncio.create_subprocess_exec("sleep", "100", start_new_session=True)
-    monkeypatch.setattr(Terminal, "pid", stranger.pid)
+    monkeypatch.setattr(LocalTerminal, "pid", stranger.pid)
     await terminal.release()
     assert alive(stranger.pid)
     stranger.kill()
@@ -422,14 +422,14 @@ async def test_a_command_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
     """Its whole group, even if it ignores SIGTERM; one that has ended by itself is nobody's concern."""
     owner = (
         "import asyncio, os, signal, sys\n"
-        "from acpella.local import Terminal\n"
+        "from acpella.local import LocalTerminal\n"
         "async def main():\n"
-        "    ended = await Terminal.start('true', cwd='.')\n"
+        "    ended = await LocalTerminal.start('true', cwd='.')\n"
         "    await ended.wait()\n"
         "    told = asyncio.Event()\n"
         "    said = lambda text: (print(text, end='', flush=True), told.set())\n"
         "    stubborn = 'trap \"\" TERM; sleep 71.3 & echo $$ $!; wait'\n"
-        "    terminal = await Terminal.start('sh', ['-c', stubborn], cwd='.', on_output=said)\n"
+        "    terminal = await LocalTerminal.start('sh', ['-c', stubborn], cwd='.', on_output=said)\n"
         "    await told.wait()\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
         "asyncio.run(main())\n"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from acpella.recording import Begin, Damaged, Event, Frame, NewerFormat, read, read_recording
+from acpella.recording import Begin, Damaged, NewerFormat, RecordedEvent, RecordedFrame, read, read_recording
 from acpella.recording.format import new_header
 from acpella.recording.queue import Chunk, Lost, Queue
 from acpella.recording.writer import Filters, Writer, open_private
@@ -28,7 +28,14 @@ def written(path: Path, *chunks: tuple[Any, bytes], filters: Filters | None = No
 
 def test_a_recording_of_version_1_is_read() -> None:
     items = list(read(GOLDEN / "version1.jsonl"))
-    assert [type(item) for item in items] == [Begin, Frame, Frame, Frame, Begin, Frame]
+    assert [type(item) for item in items] == [
+        Begin,
+        RecordedFrame,
+        RecordedFrame,
+        RecordedFrame,
+        Begin,
+        RecordedFrame,
+    ]
     first, second = read_recording(GOLDEN / "version1.jsonl")
     assert [(f.time, f.direction) for f in first] == [(0.0001, "out"), (0.2, "in"), (0.3, "in")]
     assert first[1].message == "a banner" and len(second) == 1
@@ -37,15 +44,15 @@ def test_a_recording_of_version_1_is_read() -> None:
 def test_a_recording_of_version_2_is_read_with_what_it_does_not_know() -> None:
     begin, *frames, decision, later, end = list(read(GOLDEN / "version2.jsonl"))
     assert isinstance(begin, Begin) and begin.info["point"] == "tap" and begin.version == 2
-    read_frames = [frame for frame in frames if isinstance(frame, Frame)]
+    read_frames = [frame for frame in frames if isinstance(frame, RecordedFrame)]
     assert [frame.number for frame in read_frames] == [1, 2, 3, 4, 5, 6]
     assert [frame.direction for frame in read_frames] == ["out", "err", "in", "in", "in", "out"]
     assert read_frames[3].message == b"\xff\xfe\x00\x01"
     assert read_frames[4].raw is not None and "1.00" in read_frames[4].raw
     assert read_frames[5].info == {"cut": 1024}
-    assert isinstance(decision, Event) and decision.info["option"] == "allow_once"
-    assert isinstance(later, Event) and later.name == "an event of tomorrow"
-    assert isinstance(end, Event) and end.info["exit"] == {"code": 0}
+    assert isinstance(decision, RecordedEvent) and decision.info["option"] == "allow_once"
+    assert isinstance(later, RecordedEvent) and later.name == "an event of tomorrow"
+    assert isinstance(end, RecordedEvent) and end.info["exit"] == {"code": 0}
     assert len(read_recording(GOLDEN / "version2.jsonl")[0]) == 5  # stderr is not part of the conversation
 
 
@@ -163,7 +170,7 @@ def test_a_large_recording_is_not_held_in_memory(tmp_path: Path) -> None:
             file.write(line * (1024 * 1024 // len(line)))
     size = os.path.getsize(path)
     tracemalloc.start()
-    count = sum(1 for item in read(path) if isinstance(item, Frame))
+    count = sum(1 for item in read(path) if isinstance(item, RecordedFrame))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert count == size // len(line)

@@ -5,7 +5,7 @@ from typing import Any
 
 from acpella.rpc.message import write_notification, write_request, write_result
 from acpella.server import ServerSettings
-from acpella.server.access.policy import Policy
+from acpella.server.access.policy import AccessPolicy
 from acpella.server.access.rate_limit import RateLimit
 from acpella.server.connection.audit import ConnectionAudit
 from acpella.server.connection.flow import Flow
@@ -43,7 +43,7 @@ class NoTarget:
 def services(settings: ServerSettings | None = None, *, clock: Clock | None = None) -> ConnectionServices:
     settings = settings or ServerSettings(requests_per_second=0)
     rate = RateLimit(settings.requests_per_second, settings.request_burst, clock=clock or Clock())
-    policy = Policy(settings, one_user=lambda: True, asks_for_credentials=False, owners=None)
+    policy = AccessPolicy(settings, one_user=lambda: True, asks_for_credentials=False, owners=None)
     return ConnectionServices(NoTarget(), settings, policy, rate, Metrics(), "gen")
 
 

@@ -7,7 +7,7 @@ import pytest
 from acpella.server.cluster.frame_log import FrameLog
 from acpella.server.cluster.records import Facts
 from acpella.server.metrics import Metrics
-from acpella.sessions import Cluster, Command, MemoryStore, cluster_of
+from acpella.sessions import Cluster, ClusterCommand, MemoryStore, cluster_of
 
 pytestmark = pytest.mark.anyio
 
@@ -32,7 +32,7 @@ def new_log(cluster: Cluster) -> FrameLog:
 async def test_a_command_that_is_done_is_settled(cluster: Cluster) -> None:
     log = new_log(cluster)
     log.lease = await cluster.open_stream(STREAM, b"")
-    await cluster.submit(STREAM, Command(id="m1", kind="message"))
+    await cluster.submit(STREAM, ClusterCommand(id="m1", kind="message"))
     log.settle("m1", forget=False)
     await log.settled()
     assert await cluster.pending(log.lease) == []
@@ -41,7 +41,7 @@ async def test_a_command_that_is_done_is_settled(cluster: Cluster) -> None:
 async def test_a_home_that_is_lost_leaves_commands_to_the_next(cluster: Cluster) -> None:
     log = new_log(cluster)
     log.lease = await cluster.open_stream(STREAM, b"")
-    await cluster.submit(STREAM, Command(id="m1", kind="message"))
+    await cluster.submit(STREAM, ClusterCommand(id="m1", kind="message"))
     log.stop()
     log.settle("m1", forget=False)
     await log.settled()

@@ -11,7 +11,7 @@ import pytest
 from acpella import Agent, Turn
 from acpella.errors import RpcError
 from acpella.rpc.relay import read_frame
-from acpella.server.targets import AgentTarget, CommandTarget, Target
+from acpella.server.agent_factories import AgentFactory, CommandFactory, InProcessFactory
 from acpella.sessions import MemoryStore
 from acpella.web.shared.about import About
 from acpella.web.shared.agent_host import AgentHost
@@ -49,9 +49,9 @@ def make_agent() -> Agent:
     return agent
 
 
-def make_host(agent: Agent | Target, directory: Path) -> AgentHost:
+def make_host(agent: Agent | AgentFactory, directory: Path) -> AgentHost:
     return AgentHost(
-        AgentTarget(agent) if isinstance(agent, Agent) else agent,
+        InProcessFactory(agent) if isinstance(agent, Agent) else agent,
         "mira",
         About(cwd=str(directory)),
         records=SessionRecords(),
@@ -89,7 +89,7 @@ print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}))
 
 
 async def test_nobody_waits_for_an_agent_that_is_gone(tmp_path: Path) -> None:
-    host = make_host(CommandTarget([sys.executable, "-c", DIES]), tmp_path)
+    host = make_host(CommandFactory([sys.executable, "-c", DIES]), tmp_path)
     page = Page()
     async with asyncio.timeout(60):
         await host.ready()
@@ -113,7 +113,7 @@ time.sleep(0.5)
 
 
 async def test_the_end_of_an_agent_that_was_let_go_is_not_that_of_the_next_one(tmp_path: Path) -> None:
-    host = make_host(CommandTarget([sys.executable, "-c", SLOW_TO_END]), tmp_path)
+    host = make_host(CommandFactory([sys.executable, "-c", SLOW_TO_END]), tmp_path)
     async with asyncio.timeout(60):
         await host.ready()
         host.rest()

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from acpella.check.conversation import Frame
+from acpella.check.conversation import CheckedFrame
 from acpella.check.link import Failed, Unproved
 from acpella.check.probe import CANCEL_TIMES, Probe, ProbedTurn
 from acpella.check.requirement import Area
@@ -12,7 +12,7 @@ __all__ = ["AREA"]
 AREA = Area("cancel", "agent", "Cancelling", page="prompt-turn")
 
 
-async def _cancelled(probe: Probe, *, times: int = 1) -> tuple[ProbedTurn, Frame, float]:
+async def _cancelled(probe: Probe, *, times: int = 1) -> tuple[ProbedTurn, CheckedFrame, float]:
     """A turn that was cancelled in time; the seconds are those from the cancel to the answer.
 
     Raises:

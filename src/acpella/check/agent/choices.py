@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from acpella.check.conversation import Conversation, Frame, as_list, as_object
+from acpella.check.conversation import CheckedConversation, CheckedFrame, as_list, as_object
 from acpella.check.link import Failed, NotOffered
 from acpella.check.probe import Probe
 from acpella.check.requirement import OK, Area, Verdict
@@ -26,13 +26,13 @@ declare_update(COMMANDS, "available_commands_update", rule="R-310")
 # -- modes -------------------------------------------------------------------------------------
 
 
-def _modes(frame: Frame) -> dict[str, Any] | None:
+def _modes(frame: CheckedFrame) -> dict[str, Any] | None:
     modes = as_object(frame.result).get("modes")
     return as_object(modes) if isinstance(modes, dict) else None
 
 
 @MODES.audit("current", rule="R-300", level="capability", on=SETUP, tck="ACP-MODES-001")
-def current_mode(frame: Frame, talk: Conversation) -> Verdict:
+def current_mode(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """The current mode of a session is one of its modes."""
     modes = _modes(frame)
     if modes is None:
@@ -43,7 +43,7 @@ def current_mode(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @MODES.audit("unique", rule="R-300", level="capability", on=SETUP)
-def unique_modes(frame: Frame, talk: Conversation) -> Verdict:
+def unique_modes(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """Each mode has an id of its own."""
     modes = _modes(frame)
     if modes is None:
@@ -54,7 +54,7 @@ def unique_modes(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @MODES.audit("update-known", rule="R-300", level="capability", on=("update current_mode_update",))
-def update_known(frame: Frame, talk: Conversation) -> Verdict:
+def update_known(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A change of the mode names one of the session's modes."""
     session, id = talk.session_of(frame), frame.update.get("currentModeId")
     if session is None or session.modes is None:
@@ -87,7 +87,7 @@ async def unknown_mode(probe: Probe) -> None:
 # -- options -----------------------------------------------------------------------------------
 
 
-def _options(frame: Frame) -> list[dict[str, Any]]:
+def _options(frame: CheckedFrame) -> list[dict[str, Any]]:
     source = frame.update if frame.kind == "notification" else as_object(frame.result)
     return [as_object(option) for option in as_list(source.get("configOptions"))]
 
@@ -103,7 +103,7 @@ def _values(option: dict[str, Any]) -> list[Any]:
 
 
 @OPTIONS.audit("unique", rule="R-304", level="capability", on=OPTION_LISTS)
-def unique_options(frame: Frame, talk: Conversation) -> Verdict:
+def unique_options(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """Each option has an id of its own."""
     ids = [option.get("id") for option in _options(frame)]
     twice = [id for id in ids if ids.count(id) > 1]
@@ -111,7 +111,7 @@ def unique_options(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @OPTIONS.audit("current", rule="R-303", level="capability", on=OPTION_LISTS, tck="ACP-CONFIG-001")
-def current_value(frame: Frame, talk: Conversation) -> Verdict:
+def current_value(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """The value of an option is one of those that it offers."""
     options = [option for option in _options(frame) if option.get("type") == "select"]
     for option in options:
@@ -124,7 +124,7 @@ def current_value(frame: Frame, talk: Conversation) -> Verdict:
 
 @OPTIONS.audit("boolean-gate", rule="R-302", level="must", on=(*OPTION_LISTS, "answer session/prompt"),
                tck="ACP-CONFIG-003")  # fmt: skip
-def boolean_gate(frame: Frame, talk: Conversation) -> Verdict:
+def boolean_gate(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """Options that are on or off are shown only to clients that announced them."""
     if talk.client_can("session.configOptions.boolean"):
         return None
@@ -135,7 +135,7 @@ def boolean_gate(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @OPTIONS.audit("mode-in-sync", rule="R-301", level="should", on=SETUP, page="session-config-options")
-def in_sync(frame: Frame, talk: Conversation) -> Verdict:
+def in_sync(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """An agent with modes offers them as an option, too, and both have the same value."""
     modes, options = _modes(frame), _options(frame)
     if not modes or not options:
@@ -158,7 +158,7 @@ async def _choice(probe: Probe) -> tuple[str, dict[str, Any], Any]:
     raise NotOffered("no option has a second value")
 
 
-async def _set(probe: Probe, session: str, id: Any, value: Any) -> Frame:
+async def _set(probe: Probe, session: str, id: Any, value: Any) -> CheckedFrame:
     params = {"sessionId": session, "configId": id, "value": value}
     return await probe.link.call("session/set_config_option", params)
 
@@ -220,7 +220,7 @@ async def ignored(probe: Probe) -> None:
 
 
 @COMMANDS.audit("no-slash", rule="R-310", level="should", on=("update available_commands_update",))
-def no_slash(frame: Frame, talk: Conversation) -> Verdict:
+def no_slash(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """The name of a command does not begin with a slash."""
     names = [as_object(c).get("name") for c in as_list(frame.update.get("availableCommands"))]
     bad = [name for name in names if isinstance(name, str) and name.startswith("/")]
@@ -228,7 +228,7 @@ def no_slash(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @COMMANDS.audit("unique", rule="R-310", level="should", on=("update available_commands_update",))
-def unique_commands(frame: Frame, talk: Conversation) -> Verdict:
+def unique_commands(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """Each command has a name of its own."""
     names = [as_object(c).get("name") for c in as_list(frame.update.get("availableCommands"))]
     twice = [name for name in names if names.count(name) > 1]

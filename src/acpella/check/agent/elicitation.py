@@ -1,6 +1,6 @@
 """Forms and pages for the user."""
 
-from acpella.check.conversation import Conversation, Frame, as_object
+from acpella.check.conversation import CheckedConversation, CheckedFrame, as_object
 from acpella.check.link import Failed, Unproved
 from acpella.check.probe import Probe
 from acpella.check.requirement import OK, Area, Verdict
@@ -25,7 +25,7 @@ def _gate(mode: str, what: str) -> None:
         tck="ACP-CLIENTCAP-003",
         text=f"{what} are sent only to clients that announced clientCapabilities.elicitation.{mode}.",
     )
-    def gate(frame: Frame, talk: Conversation) -> Verdict:
+    def gate(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         if talk.client_can(f"elicitation.{mode}"):
             return None
         if frame.kind == "response":
@@ -39,20 +39,20 @@ _gate("url", "Pages")
 
 
 @AREA.audit("mode", rule="R-361", level="capability", on=(ASK,))
-def mode(frame: Frame, talk: Conversation) -> Verdict:
+def mode(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A question says whether it is a form or a page."""
     return OK if isinstance(frame.params.get("mode"), str) else "elicitation/create has no mode"
 
 
 @AREA.audit("scope", rule="R-361", level="capability", on=(ASK,))
-def scope(frame: Frame, talk: Conversation) -> Verdict:
+def scope(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A question belongs to a session or to a request of the client."""
     params = frame.params
     return OK if "sessionId" in params or "requestId" in params else "elicitation/create has no scope"
 
 
 @AREA.audit("form-object", rule="R-365", level="capability", on=(ASK,))
-def form_object(frame: Frame, talk: Conversation) -> Verdict:
+def form_object(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """The schema of a form has the type `object` and its properties."""
     if frame.params.get("mode") != "form":
         return None
@@ -62,7 +62,7 @@ def form_object(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @AREA.audit("required-known", rule="R-365", level="should", on=(ASK,))
-def required_known(frame: Frame, talk: Conversation) -> Verdict:
+def required_known(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """What a form requires is one of its properties."""
     schema = as_object(frame.params.get("requestedSchema"))
     required = schema.get("required")
@@ -73,7 +73,7 @@ def required_known(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @AREA.audit("page-id", rule="R-369", level="capability", on=(ASK,))
-def page_id(frame: Frame, talk: Conversation) -> Verdict:
+def page_id(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """Two pages that are open have different ids."""
     id = frame.params.get("elicitationId")
     if frame.params.get("mode") != "url":
@@ -83,7 +83,7 @@ def page_id(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @AREA.audit("page-https", rule="R-370", level="should", on=(ASK,))
-def page_https(frame: Frame, talk: Conversation) -> Verdict:
+def page_https(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A page is reached by https."""
     if frame.params.get("mode") != "url":
         return None
@@ -93,7 +93,7 @@ def page_https(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @AREA.audit("complete-known", rule="R-369", level="capability", on=("call elicitation/complete",))
-def complete_known(frame: Frame, talk: Conversation) -> Verdict:
+def complete_known(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """The end of a page is told only for a page that was sent."""
     id = frame.params.get("elicitationId")
     return OK if str(id) in talk.elicitations else f"elicitation/complete names {id!r}, which was not sent"

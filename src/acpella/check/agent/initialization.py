@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from acpella.check.conversation import Conversation, Frame, as_object
+from acpella.check.conversation import CheckedConversation, CheckedFrame, as_object
 from acpella.check.link import Failed
 from acpella.check.probe import Probe
 from acpella.check.requirement import OK, Area, Verdict
@@ -17,14 +17,14 @@ declare_answer(AREA, "initialize", m.INITIALIZE, rule="R-106", level="must", tck
 
 
 @AREA.audit("capabilities", rule="R-106", level="should", on=("answer initialize",))
-def capabilities(frame: Frame, talk: Conversation) -> Verdict:
+def capabilities(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """The agent says what it can do, even if that is nothing."""
     present = isinstance(as_object(frame.result).get("agentCapabilities"), dict)
     return OK if present else "the answer to initialize has no agentCapabilities"
 
 
 @AREA.audit("info", rule="R-105", level="should", on=("answer initialize",), tck="ACP-INIT-004")
-def info(frame: Frame, talk: Conversation) -> Verdict:
+def info(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """The agent says its name and version."""
     info = as_object(as_object(frame.result).get("agentInfo"))
     return OK if info.get("name") and info.get("version") else "the answer to initialize has no agentInfo"

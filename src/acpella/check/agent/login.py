@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from acpella.check.conversation import Conversation, Frame, as_list, as_object
+from acpella.check.conversation import CheckedConversation, CheckedFrame, as_list, as_object
 from acpella.check.link import Failed, NotOffered
 from acpella.check.probe import Probe
 from acpella.check.requirement import OK, Area, Verdict
@@ -20,12 +20,12 @@ declare_answer(AREA, "status", m.AUTH_STATUS, rule="R-129", level="capability")
 declare_call(AREA, "status-update", m.AUTH_STATUS_UPDATE, rule="R-129", level="capability")
 
 
-def _methods(frame: Frame) -> list[Any]:
+def _methods(frame: CheckedFrame) -> list[Any]:
     return as_list(as_object(frame.result).get("authMethods"))
 
 
 @AREA.audit("unique-ids", rule="R-121", level="should", on=("answer initialize",), tck="ACP-AUTH-001")
-def unique_ids(frame: Frame, talk: Conversation) -> Verdict:
+def unique_ids(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """Each login has an id of its own."""
     counted = Counter(str(as_object(method).get("id")) for method in _methods(frame))
     if not counted:
@@ -35,7 +35,7 @@ def unique_ids(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @AREA.audit("terminal-gate", rule="R-121", level="must", on=("answer initialize",), tck="ACP-AUTH-002")
-def terminal_gate(frame: Frame, talk: Conversation) -> Verdict:
+def terminal_gate(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A login in a terminal is listed only if the client can show a terminal."""
     capabilities = as_object(frame.request.params.get("clientCapabilities")) if frame.request else {}
     if as_object(capabilities.get("auth")).get("terminal") is True:
@@ -47,7 +47,7 @@ def terminal_gate(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @AREA.audit("remedy", rule="R-051", level="should", on=("error session/new",), tck="ACP-AUTH-005")
-def remedy(frame: Frame, talk: Conversation) -> Verdict:
+def remedy(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """An agent that wants a login lists one."""
     if frame.code != -32000:
         return None
@@ -55,7 +55,7 @@ def remedy(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @AREA.audit("after-login", rule="R-127", level="capability", on=("error session/new",), tck="ACP-AUTH-003")
-def after_login(frame: Frame, talk: Conversation) -> Verdict:
+def after_login(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """After a login that succeeded, no request fails for want of one."""
     if not talk.logged_in:
         return None

@@ -4,7 +4,7 @@ import asyncio
 
 import msgspec
 
-from acpella.check.conversation import Conversation, Frame
+from acpella.check.conversation import CheckedConversation, CheckedFrame
 from acpella.check.link import Failed, NotOffered
 from acpella.check.probe import Probe
 from acpella.check.requirement import OK, Area, Verdict
@@ -21,7 +21,7 @@ declare_messages(AREA)
 @AREA.audit(
     "starts-silent", rule="R-100", level="should", on=("request", "notification"), page="initialization"
 )
-def starts_silent(frame: Frame, talk: Conversation) -> Verdict:
+def starts_silent(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """The agent sends nothing of its own before `initialize` was answered."""
     if talk.initialized is not None:
         return OK
@@ -49,7 +49,7 @@ async def zero_id(probe: Probe) -> None:
     await _answered(probe, request)
 
 
-async def _answered(probe: Probe, request: Frame) -> None:
+async def _answered(probe: Probe, request: CheckedFrame) -> None:
     try:
         await probe.link.reply_to(request)
     except Failed as failure:

@@ -1,6 +1,6 @@
 """Questions to the user: may I?"""
 
-from acpella.check.conversation import Conversation, Frame, as_list, as_object
+from acpella.check.conversation import CheckedConversation, CheckedFrame, as_list, as_object
 from acpella.check.link import Failed, Unproved
 from acpella.check.probe import Probe, ProbedTurn, exists
 from acpella.check.requirement import OK, Area, Verdict
@@ -16,13 +16,13 @@ declare_call(AREA, "request", m.REQUEST_PERMISSION, rule="R-270", level="capabil
 
 
 @AREA.audit("has-options", rule="R-270", level="capability", on=ASK)
-def has_options(frame: Frame, talk: Conversation) -> Verdict:
+def has_options(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A question has at least one option."""
     return OK if as_list(frame.params.get("options")) else "a question has no options"
 
 
 @AREA.audit("option-ids", rule="R-271", level="capability", on=ASK)
-def option_ids(frame: Frame, talk: Conversation) -> Verdict:
+def option_ids(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """Each option of a question has an id of its own."""
     ids = [as_object(option).get("optionId") for option in as_list(frame.params.get("options"))]
     twice = [id for id in ids if ids.count(id) > 1]
@@ -30,21 +30,21 @@ def option_ids(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @AREA.audit("can-refuse", rule="R-273", level="info", on=ASK)
-def can_refuse(frame: Frame, talk: Conversation) -> Verdict:
+def can_refuse(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A question has an option that says no."""
     kinds = [str(as_object(option).get("kind")) for option in as_list(frame.params.get("options"))]
     return OK if any(kind.startswith("reject") for kind in kinds) else f"the options are {kinds}"
 
 
 @AREA.audit("session-known", rule="R-140", level="capability", on=ASK)
-def session_known(frame: Frame, talk: Conversation) -> Verdict:
+def session_known(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A question is about a session of this connection."""
     known = talk.session_of(frame) is not None or frame.session in talk.subagents
     return OK if known else f"a question is about the session {frame.session!r}"
 
 
 @AREA.audit("in-turn", rule="R-270", level="should", on=ASK)
-def in_turn(frame: Frame, talk: Conversation) -> Verdict:
+def in_turn(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A question is asked during a turn."""
     session = talk.session_of(frame)
     if session is None:
@@ -52,7 +52,7 @@ def in_turn(frame: Frame, talk: Conversation) -> Verdict:
     return OK if session.prompt is not None else "a question was asked while no turn ran"
 
 
-async def _run_permission_turn(probe: Probe, answer: str) -> tuple[ProbedTurn, str, Frame]:
+async def _run_permission_turn(probe: Probe, answer: str) -> tuple[ProbedTurn, str, CheckedFrame]:
     """A turn in which the agent asks before it makes a file; the file's path and the question."""
     path = str(probe.new_path())
     probe.permission = answer

@@ -2,7 +2,7 @@
 
 import base64
 
-from acpella.check.conversation import Conversation, Frame
+from acpella.check.conversation import CheckedConversation, CheckedFrame
 from acpella.check.link import Failed, Gone, TimedOut
 from acpella.check.probe import Probe
 from acpella.check.requirement import OK, Area, Problem, Verdict
@@ -51,13 +51,13 @@ declare_update(AREA, "session_message", rule="R-249")
 
 
 @AREA.audit("update-kind", rule="R-033", level="must", on=("update",), page="schema")
-def update_kind(frame: Frame, talk: Conversation) -> Verdict:
+def update_kind(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """Every update is of a kind that the protocol has."""
     return OK if frame.update_kind in UPDATE_KINDS else f"there is no update {frame.update_kind!r}"
 
 
 @AREA.audit("session-known", rule="R-140", level="must", on=("update",), tck="ACP-PROMPT-002")
-def session_known(frame: Frame, talk: Conversation) -> Verdict:
+def session_known(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """Every update is about a session of this connection."""
     if talk.session_of(frame) is not None or frame.session in talk.subagents or talk.is_creating():
         return OK
@@ -66,7 +66,7 @@ def session_known(frame: Frame, talk: Conversation) -> Verdict:
 
 @AREA.audit("late-after-cancel", rule="R-212", level="must", on=("update", "answer session/prompt"),
             tck="ACP-CANCEL-002")  # fmt: skip
-def late_after_cancel(frame: Frame, talk: Conversation) -> Verdict:
+def late_after_cancel(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """After a cancelled prompt was answered, nothing of its turn follows."""
     session = talk.session_of(frame)
     if frame.kind == "response":
@@ -81,7 +81,7 @@ def late_after_cancel(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @AREA.audit("late", rule="R-205", level="should", on=("update",))
-def late(frame: Frame, talk: Conversation) -> Verdict:
+def late(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """All updates of a turn come before the answer to its prompt."""
     session = talk.session_of(frame)
     if session is None or session.loading is not None or session.was_cancelled:
@@ -91,7 +91,7 @@ def late(frame: Frame, talk: Conversation) -> Verdict:
     return OK
 
 
-def _last(talk: Conversation, id: str) -> tuple[Frame, ...]:
+def _last(talk: CheckedConversation, id: str) -> tuple[CheckedFrame, ...]:
     answer = talk.sessions[id].answer
     return () if answer is None else (answer,)
 
@@ -105,7 +105,7 @@ def _gate(name: str, capability: str, kinds: tuple[str, ...], what: str) -> None
         page="schema",
         text=f"{what} are sent only to clients that announced clientCapabilities.{capability}.",
     )
-    def gate(frame: Frame, talk: Conversation) -> Verdict:
+    def gate(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         if talk.client_can(capability):
             return None
         if frame.kind == "response":
@@ -129,7 +129,7 @@ UPDATE_KINDS = {
 @AREA.audit(
     "message-id", rule="R-240", level="should", on=("update user_message_chunk", "update agent_message_chunk")
 )
-def message_id(frame: Frame, talk: Conversation) -> Verdict:
+def message_id(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """One message id is not used for words of the user and of the agent."""
     session, id = talk.session_of(frame), frame.update.get("messageId")
     if session is None or not isinstance(id, str):
@@ -140,7 +140,7 @@ def message_id(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @AREA.audit("compaction-order", rule="R-246", level="capability", on=("update compaction_update",))
-def compaction_order(frame: Frame, talk: Conversation) -> Verdict:
+def compaction_order(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A compaction that has ended does not go on."""
     id, session = frame.update.get("compactionId"), frame.session
     ended = [

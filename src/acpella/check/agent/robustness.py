@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from acpella.check.conversation import Frame
+from acpella.check.conversation import CheckedFrame
 from acpella.check.link import Failed
 from acpella.check.probe import Probe
 from acpella.check.requirement import Area
@@ -15,7 +15,7 @@ AREA = Area("robust", "agent", "Robustness", page="transports")
 STDIO = ("stdio",)
 
 
-async def _survives(probe: Probe, line: bytes, what: str, *, end: bytes = b"\n") -> list[Frame]:
+async def _survives(probe: Probe, line: bytes, what: str, *, end: bytes = b"\n") -> list[CheckedFrame]:
     """The agent works on after a line; gives the responses that had no id of ours."""
     mark = probe.link.mark()
     sent = probe.link.send_bytes(line, end=end)

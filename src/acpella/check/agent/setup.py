@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from acpella.check import mcp_server
-from acpella.check.conversation import Conversation, Frame, as_object
+from acpella.check.conversation import CheckedConversation, CheckedFrame, as_object
 from acpella.check.link import Failed, Unproved
 from acpella.check.probe import Probe, exists
 from acpella.check.requirement import OK, Area, Verdict
@@ -23,7 +23,7 @@ declare_answer(AREA, "new", m.NEW_SESSION, rule="R-140", level="must", tck="ACP-
 
 @AREA.audit("id-new", rule="R-140", level="must", on=("answer session/new", "answer session/fork"),
             tck="ACP-SESSION-002")  # fmt: skip
-def id_new(frame: Frame, talk: Conversation) -> Verdict:
+def id_new(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A new session has an id that no other session of the connection has."""
     id = as_object(frame.result).get("sessionId")
     earlier = talk.sessions.get(id) if isinstance(id, str) else None
@@ -33,7 +33,7 @@ def id_new(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @AREA.audit("id-not-empty", rule="R-140", level="must", on=("answer session/new",), tck="ACP-SESSION-001")
-def id_not_empty(frame: Frame, talk: Conversation) -> Verdict:
+def id_not_empty(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """The id of a session is not empty."""
     return OK if as_object(frame.result).get("sessionId") != "" else "the id of the session is empty"
 

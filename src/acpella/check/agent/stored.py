@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from acpella.check.conversation import Conversation, Frame, as_list, as_object
+from acpella.check.conversation import CheckedConversation, CheckedFrame, as_list, as_object
 from acpella.check.link import Failed, Unproved
 from acpella.check.paths import is_absolute, same_path
 from acpella.check.probe import Probe, message_text
@@ -31,7 +31,7 @@ declare_answer(AREA, "title", m.SET_TITLE, rule="R-141", level="capability")
 @AREA.audit(
     "list-absolute", rule="R-020", level="capability", on=("answer session/list",), page="session-list"
 )
-def list_absolute(frame: Frame, talk: Conversation) -> Verdict:
+def list_absolute(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """Listed sessions have absolute working directories."""
     entries = [as_object(entry) for entry in as_list(as_object(frame.result).get("sessions"))]
     if not entries:
@@ -41,7 +41,7 @@ def list_absolute(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @AREA.audit("list-once", rule="R-140", level="capability", on=("answer session/list",), page="session-list")
-def list_once(frame: Frame, talk: Conversation) -> Verdict:
+def list_once(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A page of a list names a session once."""
     ids = [as_object(entry).get("sessionId") for entry in as_list(as_object(frame.result).get("sessions"))]
     twice = [id for id in ids if ids.count(id) > 1]
@@ -49,7 +49,7 @@ def list_once(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @AREA.audit("resume-silent", rule="R-143", level="capability", on=("update",), tck="ACP-RESUME-002")
-def resume_silent(frame: Frame, talk: Conversation) -> Verdict:
+def resume_silent(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """Resuming sends no history."""
     session = talk.session_of(frame)
     if session is None or session.loading is None or session.loading.method != "session/resume":
@@ -60,7 +60,7 @@ def resume_silent(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @AREA.audit("notice-replayed", rule="R-145", level="should", on=("update notice",), page="session-setup")
-def notice_replayed(frame: Frame, talk: Conversation) -> Verdict:
+def notice_replayed(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """Notices are not part of a replay."""
     session = talk.session_of(frame)
     if session is not None and session.loading is not None and session.loading.method == "session/load":
@@ -84,18 +84,18 @@ class _Again:
 
     words: str
     said: str
-    reply: Frame
+    reply: CheckedFrame
     probe: Probe
     mark: int
 
     @property
-    def before(self) -> list[Frame]:
+    def before(self) -> list[CheckedFrame]:
         """The updates before the answer."""
         frames = self.probe.link.since(self.mark)
         return [f for f in frames[: frames.index(self.reply)] if f.method == "session/update"]
 
     @property
-    def after(self) -> list[Frame]:
+    def after(self) -> list[CheckedFrame]:
         """What came after the answer."""
         frames = self.probe.link.since(self.mark)
         return frames[frames.index(self.reply) + 1 :]

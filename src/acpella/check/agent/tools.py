@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from acpella.check.conversation import Conversation, Frame, as_list, as_object
+from acpella.check.conversation import CheckedConversation, CheckedFrame, as_list, as_object
 from acpella.check.link import Failed, Unproved
 from acpella.check.paths import is_absolute
 from acpella.check.probe import Probe
@@ -21,7 +21,7 @@ declare_update(AREA, "tool_call_update", rule="R-261")
 
 
 @AREA.audit("unique-id", rule="R-260", level="should", on=("update tool_call",))
-def unique_id(frame: Frame, talk: Conversation) -> Verdict:
+def unique_id(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A tool call is announced once, with an id that no other call of the session has."""
     session = talk.session_of(frame)
     if session is None or session.loading is not None:
@@ -33,7 +33,7 @@ def unique_id(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @AREA.audit("announced", rule="R-204", level="should", on=("update tool_call_update",))
-def announced(frame: Frame, talk: Conversation) -> Verdict:
+def announced(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A tool call is announced by `tool_call` before it is updated."""
     session = talk.session_of(frame)
     if session is None or session.loading is not None:
@@ -45,7 +45,7 @@ def announced(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @AREA.audit("no-way-back", rule="R-204", level="should", on=("update tool_call_update",))
-def no_way_back(frame: Frame, talk: Conversation) -> Verdict:
+def no_way_back(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A tool call that has completed or failed does not start again."""
     session = talk.session_of(frame)
     if session is None or session.loading is not None:
@@ -59,7 +59,7 @@ def no_way_back(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @AREA.audit("finished", rule="R-202", level="should", on=("answer session/prompt",))
-def finished(frame: Frame, talk: Conversation) -> Verdict:
+def finished(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """When a turn ends by itself, each of its tool calls has completed or failed."""
     session = talk.session_of(frame)
     if session is None or as_object(frame.result).get("stopReason") != "end_turn" or not session.turn_tools:
@@ -74,7 +74,7 @@ def finished(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @AREA.audit("location-absolute", rule="R-020", level="capability", on=CALLS)
-def location_absolute(frame: Frame, talk: Conversation) -> Verdict:
+def location_absolute(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """The locations of a tool call are absolute paths."""
     paths = [as_object(place).get("path") for place in as_list(frame.update.get("locations"))]
     bad = [path for path in paths if isinstance(path, str) and not is_absolute(path)]
@@ -82,29 +82,29 @@ def location_absolute(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @AREA.audit("location-line", rule="R-021", level="capability", on=CALLS)
-def location_line(frame: Frame, talk: Conversation) -> Verdict:
+def location_line(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """The lines of locations are counted from 1."""
     lines = [as_object(place).get("line") for place in as_list(frame.update.get("locations"))]
     lines = [line for line in lines if line is not None]
     return "a location is at line 0" if 0 in lines else (OK if lines else None)
 
 
-def _frames(frame: Frame | None) -> tuple[Frame, ...]:
+def _frames(frame: CheckedFrame | None) -> tuple[CheckedFrame, ...]:
     return () if frame is None else (frame,)
 
 
-def _is_replayed(frame: Frame, talk: Conversation) -> bool:
+def _is_replayed(frame: CheckedFrame, talk: CheckedConversation) -> bool:
     session = talk.session_of(frame)
     return session is not None and session.loading is not None
 
 
-def _content(frame: Frame, kind: str) -> list[dict[str, Any]]:
+def _content(frame: CheckedFrame, kind: str) -> list[dict[str, Any]]:
     items = [as_object(item) for item in as_list(frame.update.get("content"))]
     return [item for item in items if item.get("type") == kind]
 
 
 @AREA.audit("diff-absolute", rule="R-020", level="capability", on=CALLS)
-def diff_absolute(frame: Frame, talk: Conversation) -> Verdict:
+def diff_absolute(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """The diffs of a tool call have absolute paths."""
     paths = [diff.get("path") for diff in _content(frame, "diff")]
     bad = [path for path in paths if isinstance(path, str) and not is_absolute(path)]
@@ -112,7 +112,7 @@ def diff_absolute(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @AREA.audit("terminal-known", rule="R-263", level="should", on=CALLS, page="terminals")
-def terminal_known(frame: Frame, talk: Conversation) -> Verdict:
+def terminal_known(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A terminal in a tool call is one that the agent made with `terminal/create`."""
     if _is_replayed(frame, talk):
         return None
@@ -126,7 +126,7 @@ def terminal_known(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @AREA.audit("terminal-open", rule="R-263", level="should", on=CALLS, page="terminals")
-def terminal_open(frame: Frame, talk: Conversation) -> Verdict:
+def terminal_open(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A terminal is shown in a tool call before it is released."""
     session = talk.session_of(frame)
     if _is_replayed(frame, talk):
@@ -140,7 +140,7 @@ def terminal_open(frame: Frame, talk: Conversation) -> Verdict:
     return f"the terminal {released[0]!r} was shown after its release" if late else (OK if ids else None)
 
 
-def _shows(frame: Frame, id: str) -> bool:
+def _shows(frame: CheckedFrame, id: str) -> bool:
     return any(str(item.get("terminalId")) == id for item in _content(frame, "terminal"))
 
 

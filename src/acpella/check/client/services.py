@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from acpella.check.client_probe import ClientProbe
-from acpella.check.conversation import Conversation, Frame, as_list, as_object
+from acpella.check.conversation import CheckedConversation, CheckedFrame, as_list, as_object
 from acpella.check.link import Failed, NotOffered
 from acpella.check.requirement import OK, Area, Verdict
 from acpella.check.shapes import declare_answer
@@ -33,7 +33,7 @@ READ, WRITE = "fs/read_text_file", "fs/write_text_file"
 
 
 @PERMISSION.audit("offered", rule="R-271", level="must", on=("answer session/request_permission",))
-def option_offered(frame: Frame, talk: Conversation) -> Verdict:
+def option_offered(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """The chosen option is one of those that were offered."""
     outcome = as_object(as_object(frame.result).get("outcome"))
     if outcome.get("outcome") != "selected" or frame.request is None:
@@ -44,7 +44,7 @@ def option_offered(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @PERMISSION.audit("cancelled", rule="R-208", level="capability", on=("answer session/request_permission",))
-def cancelled(frame: Frame, talk: Conversation) -> Verdict:
+def cancelled(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """After a cancel, open questions are answered with `cancelled`."""
     session = talk.session_of(frame)
     if session is None or session.cancel is None or frame.request is None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from acpella.check.conversation import Conversation, Frame, as_list, as_object
+from acpella.check.conversation import CheckedConversation, CheckedFrame, as_list, as_object
 from acpella.check.paths import is_absolute
 from acpella.check.requirement import OK, Area, Verdict
 from acpella.check.shapes import declare_call
@@ -25,7 +25,7 @@ declare_call(SESSIONS, "delete", m.DELETE_SESSION, rule="R-170", level="capabili
 
 
 @INITIALIZE.audit("first", rule="R-100", level="must", on=("request", "notification"))
-def first(frame: Frame, talk: Conversation) -> Verdict:
+def first(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """`initialize` is the first message."""
     if frame.method == "initialize" or talk.initialize is not None:
         return OK
@@ -33,19 +33,19 @@ def first(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @INITIALIZE.audit("waits", rule="R-100", level="must", on=("call session/new", "call session/load"))
-def waits(frame: Frame, talk: Conversation) -> Verdict:
+def waits(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """No session is opened before `initialize` was answered."""
     return OK if talk.initialized is not None else f"{frame.method} was sent before initialize was answered"
 
 
 @INITIALIZE.audit("once", rule="R-110", level="should", on=("call initialize",))
-def once(frame: Frame, talk: Conversation) -> Verdict:
+def once(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """`initialize` is called once."""
     return OK if talk.initialize is None else "initialize was called a second time"
 
 
 @INITIALIZE.audit("info", rule="R-105", level="should", on=("call initialize",))
-def info(frame: Frame, talk: Conversation) -> Verdict:
+def info(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """The client says its name and version."""
     info = as_object(frame.params.get("clientInfo"))
     return OK if info.get("name") and info.get("version") else "initialize has no clientInfo"
@@ -54,7 +54,7 @@ def info(frame: Frame, talk: Conversation) -> Verdict:
 @INITIALIZE.audit(
     "version-kept", rule="R-103", level="should", on=("call session/new", "call session/prompt")
 )
-def version_kept(frame: Frame, talk: Conversation) -> Verdict:
+def version_kept(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A client goes on only with a version that it asked for or an older one."""
     requested = talk.initialize.params.get("protocolVersion") if talk.initialize is not None else None
     if talk.version is None or not isinstance(requested, int):
@@ -67,7 +67,7 @@ def version_kept(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @INITIALIZE.audit("logout-gate", rule="R-120", level="must", on=("call logout", "call session/prompt"))
-def logout_gate(frame: Frame, talk: Conversation) -> Verdict:
+def logout_gate(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """`logout` is called only if the agent offers it."""
     if talk.agent_can("auth.logout"):
         return None
@@ -75,7 +75,7 @@ def logout_gate(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @INITIALIZE.audit("login-listed", rule="R-122", level="capability", on=("call authenticate",))
-def login_listed(frame: Frame, talk: Conversation) -> Verdict:
+def login_listed(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A login is one that the agent lists."""
     id = frame.params.get("methodId")
     return (
@@ -84,7 +84,7 @@ def login_listed(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @INITIALIZE.audit("login-not-terminal", rule="R-122", level="capability", on=("call authenticate",))
-def login_not_terminal(frame: Frame, talk: Conversation) -> Verdict:
+def login_not_terminal(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A login in a terminal is not passed to `authenticate`."""
     id = frame.params.get("methodId")
     methods = [method for method in talk.auth_methods if method.get("id") == id]
@@ -100,7 +100,7 @@ def _gate(name: str, method: str, capability: str) -> None:
         on=(f"call {method}", "call session/prompt"),
         text=f"The client calls {method} only if the agent offers it.",
     )
-    def gate(frame: Frame, talk: Conversation) -> Verdict:
+    def gate(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         if talk.agent_can(capability):
             return None
         return OK if frame.method != method else f"{method} was called, and the agent does not offer it"
@@ -119,7 +119,7 @@ def _offer(name: str, method: str, capability: str) -> None:
         on=(f"call {method}",),
         text=f"The client calls {method} only if the agent offers it.",
     )
-    def gate(frame: Frame, talk: Conversation) -> Verdict:
+    def gate(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         return OK if talk.agent_can(capability) else f"{method} was called, and the agent does not offer it"
 
 
@@ -129,14 +129,14 @@ _offer("close", "session/close", "sessionCapabilities.close")
 
 
 @SESSIONS.audit("cwd-absolute", rule="R-020", level="must", on=OPENING)
-def cwd_absolute(frame: Frame, talk: Conversation) -> Verdict:
+def cwd_absolute(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """The working directory of a session is absolute."""
     cwd = frame.params.get("cwd")
     return OK if isinstance(cwd, str) and is_absolute(cwd) else f"{frame.method} has the cwd {cwd!r}"
 
 
 @SESSIONS.audit("directories-gate", rule="R-148", level="must", on=OPENING)
-def directories_gate(frame: Frame, talk: Conversation) -> Verdict:
+def directories_gate(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """Additional directories are sent only to agents that offer them."""
     if talk.agent_can("sessionCapabilities.additionalDirectories"):
         return None
@@ -145,19 +145,19 @@ def directories_gate(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @SESSIONS.audit("directories-absolute", rule="R-148", level="capability", on=OPENING)
-def directories_absolute(frame: Frame, talk: Conversation) -> Verdict:
+def directories_absolute(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """Additional directories are absolute."""
     paths = as_list(frame.params.get("additionalDirectories"))
     bad = [path for path in paths if not isinstance(path, str) or not is_absolute(path)]
     return f"an additional directory is {bad[0]!r}" if bad else (OK if paths else None)
 
 
-def _servers(frame: Frame) -> list[dict[str, Any]]:
+def _servers(frame: CheckedFrame) -> list[dict[str, Any]]:
     return [as_object(server) for server in as_list(frame.params.get("mcpServers"))]
 
 
 @SESSIONS.audit("mcp-gate", rule="R-154", level="must", on=OPENING)
-def mcp_gate(frame: Frame, talk: Conversation) -> Verdict:
+def mcp_gate(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """MCP servers over http or sse are sent only to agents that offer it."""
     for server in _servers(frame):
         kind = server.get("type")
@@ -167,7 +167,7 @@ def mcp_gate(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @SESSIONS.audit("mcp-absolute", rule="R-020", level="capability", on=OPENING)
-def mcp_absolute(frame: Frame, talk: Conversation) -> Verdict:
+def mcp_absolute(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """The command of an MCP server is an absolute path."""
     commands = [server.get("command") for server in _servers(frame) if "command" in server]
     bad = [command for command in commands if not isinstance(command, str) or not is_absolute(command)]
@@ -175,7 +175,7 @@ def mcp_absolute(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @SESSIONS.audit("list-cursor", rule="R-161", level="capability", on=("call session/list",))
-def list_cursor(frame: Frame, talk: Conversation) -> Verdict:
+def list_cursor(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A cursor is one that the agent has sent."""
     cursor = frame.params.get("cursor")
     if cursor is None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from acpella.check.client_probe import ClientProbe
-from acpella.check.conversation import Conversation, Frame, as_list, as_object
+from acpella.check.conversation import CheckedConversation, CheckedFrame, as_list, as_object
 from acpella.check.link import Failed
 from acpella.check.requirement import OK, Area, Verdict
 from acpella.check.shapes import declare_call
@@ -21,7 +21,7 @@ declare_call(PROMPT, "set-option", m.SET_CONFIG_OPTION, rule="R-307", level="cap
 
 
 @PROMPT.audit("session-known", rule="R-200", level="must", on=("call session/prompt",))
-def session_known(frame: Frame, talk: Conversation) -> Verdict:
+def session_known(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A prompt is for a session that was opened on this connection."""
     session = talk.session_of(frame)
     opened = session is not None and session.setup is not None and session.loading is None
@@ -29,7 +29,7 @@ def session_known(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @PROMPT.audit("not-closed", rule="R-200", level="should", on=("call session/prompt",))
-def not_closed(frame: Frame, talk: Conversation) -> Verdict:
+def not_closed(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A prompt is for a session that was not closed or deleted."""
     session = talk.session_of(frame)
     if session is None:
@@ -38,7 +38,7 @@ def not_closed(frame: Frame, talk: Conversation) -> Verdict:
 
 
 @PROMPT.audit("one-at-a-time", rule="R-213", level="should", on=("call session/prompt",))
-def one_at_a_time(frame: Frame, talk: Conversation) -> Verdict:
+def one_at_a_time(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A session gets one prompt at a time."""
     session = talk.session_of(frame)
     if session is None:
@@ -55,7 +55,7 @@ def _gate(name: str, block: str, capability: str) -> None:
         page="content",
         text=f"Content of the kind {block} is sent only to agents with promptCapabilities.{capability}.",
     )
-    def gate(frame: Frame, talk: Conversation) -> Verdict:
+    def gate(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         if talk.agent_can(f"promptCapabilities.{capability}"):
             return None
         kinds = [as_object(item).get("type") for item in as_list(frame.params.get("prompt"))]
@@ -68,7 +68,7 @@ _gate("embedded", "resource", "embeddedContext")
 
 
 @PROMPT.audit("cancel-known", rule="R-206", level="should", on=("call session/cancel",))
-def cancel_known(frame: Frame, talk: Conversation) -> Verdict:
+def cancel_known(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A cancel is for a session of this connection."""
     known = talk.session_of(frame) is not None
     return OK if known else f"a cancel is for the session {frame.session!r}, which is not open"
@@ -77,7 +77,7 @@ def cancel_known(frame: Frame, talk: Conversation) -> Verdict:
 @PROMPT.audit(
     "mode-offered", rule="R-300", level="capability", on=("call session/set_mode",), page="session-modes"
 )
-def mode_offered(frame: Frame, talk: Conversation) -> Verdict:
+def mode_offered(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """A mode is one of those that the agent offers."""
     session, id = talk.session_of(frame), frame.params.get("modeId")
     offered = session.mode_ids if session is not None else []
@@ -86,7 +86,7 @@ def mode_offered(frame: Frame, talk: Conversation) -> Verdict:
 
 @PROMPT.audit("option-offered", rule="R-307", level="capability", on=("call session/set_config_option",),
               page="session-config-options")  # fmt: skip
-def option_offered(frame: Frame, talk: Conversation) -> Verdict:
+def option_offered(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     """An option is set to a value that it offers."""
     session = talk.session_of(frame)
     option = session.option(frame.params.get("configId")) if session is not None else None

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from acpella._version import __version__
-from acpella.check.results import Report, Result
+from acpella.check.results import Report, RequirementResult
 
 __all__ = ["FORMAT", "json_report"]
 
@@ -32,7 +32,7 @@ def json_report(report: Report, repeat: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _result(report: Report, result: Result) -> dict[str, Any]:
+def _result(report: Report, result: RequirementResult) -> dict[str, Any]:
     requirement = asdict(result.requirement)
     entry: dict[str, Any] = {
         **requirement,

@@ -3,7 +3,7 @@
 import re
 from xml.sax.saxutils import escape, quoteattr
 
-from acpella.check.results import Report, Result, counts
+from acpella.check.results import Report, RequirementResult, counts
 
 __all__ = ["junit"]
 
@@ -26,7 +26,7 @@ def junit(report: Report) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _case(result: Result) -> str:
+def _case(result: RequirementResult) -> str:
     requirement = result.requirement
     start = (
         f"  <testcase classname={quoteattr('acp.' + requirement.area)} name={quoteattr(requirement.id)} "

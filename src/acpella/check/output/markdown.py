@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from acpella.check.requirement import LEVELS
-from acpella.check.results import Report, Result
+from acpella.check.results import Report, RequirementResult
 
 from .badge import badge
 from .text import repeat_line, verdict
@@ -37,7 +37,7 @@ def markdown(report: Report, repeat: Sequence[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _failure(result: Result, repeat: Sequence[str]) -> list[str]:
+def _failure(result: RequirementResult, repeat: Sequence[str]) -> list[str]:
     requirement = result.requirement
     summary = f"<b>{requirement.id}</b> ({requirement.level}): {_cell(result.text.splitlines()[0])}"
     frames = "\n".join(result.frames).replace("```", "'''")

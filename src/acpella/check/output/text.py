@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from acpella.check.requirement import Area
-from acpella.check.results import Outcome, Report, Result, counts
+from acpella.check.results import Outcome, Report, RequirementResult, counts
 
 __all__ = ["repeat_line", "text", "verdict"]
 
@@ -55,7 +55,7 @@ def _row(counted: Counter[Outcome]) -> str:
     return "".join(f"{number or '.':>10}" for number in numbers)
 
 
-def _failure(result: Result, repeat: Sequence[str]) -> list[str]:
+def _failure(result: RequirementResult, repeat: Sequence[str]) -> list[str]:
     requirement = result.requirement
     lines = [f"{result.outcome.upper()} {requirement.id} ({requirement.level}, {requirement.rule})"]
     lines += [f"  {requirement.text}", f"  {result.text}"]
@@ -64,7 +64,7 @@ def _failure(result: Result, repeat: Sequence[str]) -> list[str]:
     return lines
 
 
-def repeat_line(result: Result, repeat: Sequence[str]) -> str:
+def repeat_line(result: RequirementResult, repeat: Sequence[str]) -> str:
     """The command that repeats one requirement alone."""
     if not repeat:
         return f"acpella check --only {result.requirement.id}"

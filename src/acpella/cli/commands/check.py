@@ -184,7 +184,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _agent_check(arguments: argparse.Namespace, baseline: "Baseline", stack: ExitStack) -> "AgentCheck":
     """What is to be run: a command, a URL, or a known agent on a fake model."""
-    from acpella.check import FAKE_MODEL, AgentCheck, Profile
+    from acpella.check import FAKE_MODEL, AgentCheck, PromptProfile
     from acpella.client.targets import open_target
 
     prompts = dict(baseline.profile)
@@ -233,7 +233,7 @@ def _agent_check(arguments: argparse.Namespace, baseline: "Baseline", stack: Exi
         open_channel,
         url or " ".join(command),
         transport=transport,
-        profile=Profile(prompts),
+        profile=PromptProfile(prompts),
         selection=_selection(arguments),
         patience=arguments.timeout,
         jobs=arguments.jobs,

@@ -364,7 +364,7 @@ def _name(words: list[str]) -> str:
 
 
 def _target(words: list[str], cwd: str | None, settings: "ServerSettings") -> Any:
-    from acpella.server.targets import CommandTarget
+    from acpella.server.agent_factories import CommandFactory
 
     if not words:
         return _built_in()
@@ -375,10 +375,10 @@ def _target(words: list[str], cwd: str | None, settings: "ServerSettings") -> An
             raise ImportError(f"there is no file {words[0]}")
         words = [sys.executable, str(Path(words[0]).absolute())]
     elif len(words) == 1 and (server := _by_name(words[0])) is not None:
-        return CommandTarget([server.command, *server.args], cwd=cwd, settings=settings, env=server.env)
+        return CommandFactory([server.command, *server.args], cwd=cwd, settings=settings, env=server.env)
     elif shutil.which(words[0], path=None if os.sep not in words[0] else cwd or ".") is None:
         raise ValueError(f"{words[0]} is not a program that can be started here; check the name or the path")
-    return CommandTarget(words, cwd=cwd, settings=settings)
+    return CommandFactory(words, cwd=cwd, settings=settings)
 
 
 def _by_name(word: str) -> "AgentServer | None":

@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
 async def _run(arguments: argparse.Namespace, cwd: Path) -> int:
     from acpella.web import Page, records_of
 
-    from ..session.own_page import ChannelTarget, serve_own_page
+    from ..session.own_page import ChannelFactory, serve_own_page
 
     name, opened, is_remote, settings = _agent(arguments, cwd)
     records = records_of([name, *arguments.target], "" if is_remote else str(cwd))
@@ -96,7 +96,7 @@ async def _run(arguments: argparse.Namespace, cwd: Path) -> int:
     )
     return await serve_own_page(
         page,
-        ChannelTarget(opened),
+        ChannelFactory(opened),
         name,
         port=arguments.port,
         opens=not arguments.no_open,

@@ -14,10 +14,10 @@ from .browser import open_browser
 if TYPE_CHECKING:
     from acpella.inspector.page import InspectorPage
     from acpella.rpc import Channel, Receiver
-    from acpella.server.targets import RunningAgent, Target
+    from acpella.server.agent_factories import AgentFactory, RunningAgent
     from acpella.web import Page
 
-__all__ = ["ChannelTarget", "serve_own_page"]
+__all__ = ["ChannelFactory", "serve_own_page"]
 
 PRINTED_SECONDS = 600.0
 """That a link is good for which a person has to copy."""
@@ -25,7 +25,7 @@ PRINTED_SECONDS = 600.0
 
 async def serve_own_page(
     pages: "Page | InspectorPage",
-    target: "Target",
+    factory: "AgentFactory",
     name: str,
     *,
     path: str = "",
@@ -44,7 +44,7 @@ async def serve_own_page(
     set_up_logging("text", level="INFO" if verbose else "WARNING")
     token = secrets.token_hex(32)
     runner = Runner(
-        target, port=port, settings=ServerSettings.load(), auth=Tokens({token: _user()}), pages=pages
+        factory, port=port, settings=ServerSettings.load(), auth=Tokens({token: _user()}), pages=pages
     )
     runner.bind()
     home = runner.url.removesuffix(runner.app.settings.path)
@@ -69,7 +69,7 @@ def _user() -> str:
         return "you"
 
 
-class ChannelTarget:
+class ChannelFactory:
     """An agent behind any channel, opened anew for each connection."""
 
     checks_owners = True  # there is one user

@@ -10,6 +10,7 @@ from .base import (
     ModelError,
     ModelEvent,
     ModelRequest,
+    ModelUsage,
     Retrying,
     Stop,
     StopReason,
@@ -21,7 +22,6 @@ from .base import (
     ToolSpec,
     ToolUse,
     ToolUseStarted,
-    Usage,
     UserMessage,
 )
 
@@ -46,6 +46,6 @@ __all__ = [
     "ToolSpec",
     "ToolUse",
     "ToolUseStarted",
-    "Usage",
+    "ModelUsage",
     "UserMessage",
 ]

@@ -16,6 +16,7 @@ from .base import (
     Message,
     ModelEvent,
     ModelRequest,
+    ModelUsage,
     Stop,
     StopReason,
     Text,
@@ -25,7 +26,6 @@ from .base import (
     ToolMessage,
     ToolUse,
     ToolUseStarted,
-    Usage,
     UserMessage,
 )
 from .history import paired
@@ -220,7 +220,7 @@ class _Answer:
     def __init__(self, server: ModelServer) -> None:
         self._server = server
         self._blocks: dict[int, _Block] = {}
-        self._usage = Usage()
+        self._usage = ModelUsage()
         self._streamed = False
         self._tools = 0
         self.stop_reason = ""
@@ -252,7 +252,7 @@ class _Answer:
             self.stop_reason, self.complete = as_str(data.get("stop_reason")), True
         elif kind == "error" or (kind == "json" and "error" in data):
             raise self._server.errors.in_stream(server_error(data), streamed=self._streamed)
-        self._streamed = self._streamed or any(not isinstance(event, Usage) for event in events)
+        self._streamed = self._streamed or any(not isinstance(event, ModelUsage) for event in events)
         return events  # "ping", and whatever is invented later, says nothing
 
     def end(self) -> list[ModelEvent]:
@@ -310,7 +310,9 @@ class _Answer:
         fresh = as_int(usage.get("input_tokens")) + as_int(usage.get("cache_creation_input_tokens")) + read
         output = as_int(usage.get("output_tokens"))
         before = self._usage
-        self._usage = Usage(max(fresh, before.input), max(output, before.output), max(read, before.cached))
+        self._usage = ModelUsage(
+            max(fresh, before.input), max(output, before.output), max(read, before.cached)
+        )
         return [self._usage]
 
 

@@ -32,7 +32,7 @@ __all__ = [
     "ToolSpec",
     "ToolUse",
     "ToolUseStarted",
-    "Usage",
+    "ModelUsage",
     "UserMessage",
 ]
 
@@ -161,7 +161,7 @@ class Retrying:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class ModelUsage:
     """Tokens of this request; the last one counts. `input` holds all input, cached or not."""
 
     input: int = 0
@@ -179,7 +179,7 @@ class Stop:
     reason: StopReason
 
 
-ModelEvent: TypeAlias = TextDelta | ThinkingDelta | ToolUseStarted | ToolUse | Retrying | Usage | Stop
+ModelEvent: TypeAlias = TextDelta | ThinkingDelta | ToolUseStarted | ToolUse | Retrying | ModelUsage | Stop
 
 
 class Model(Protocol):

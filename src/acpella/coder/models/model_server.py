@@ -16,7 +16,7 @@ import msgspec
 from acpella._plain_json import as_dict
 from acpella._redact import redact
 
-from .base import ModelError, ModelEvent, Retrying, Usage
+from .base import ModelError, ModelEvent, ModelUsage, Retrying
 from .loose import encode
 from .server_errors import Adjusted, Busy, ServerErrors
 
@@ -151,7 +151,7 @@ class ModelServer:
             try:
                 async with aclosing(attempt()) as events:
                     async for event in events:
-                        streamed = streamed or not isinstance(event, Usage)
+                        streamed = streamed or not isinstance(event, ModelUsage)
                         yield event
                 return
             except Adjusted as adjusted:

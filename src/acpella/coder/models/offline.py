@@ -13,6 +13,7 @@ from .base import (
     Message,
     ModelEvent,
     ModelRequest,
+    ModelUsage,
     Stop,
     Text,
     TextDelta,
@@ -20,7 +21,6 @@ from .base import (
     ToolMessage,
     ToolUse,
     ToolUseStarted,
-    Usage,
     UserMessage,
 )
 from .history import paired
@@ -88,7 +88,7 @@ class OfflineModel:
             written += 40
             yield ToolUseStarted(use.id, use.name)
             yield use
-        yield Usage(length, max(1, written // 4))
+        yield ModelUsage(length, max(1, written // 4))
         yield Stop("max_tokens" if len(reply.text) > limit else "tool_use" if reply.uses else "end")
 
 

@@ -18,6 +18,7 @@ from .base import (
     ModelError,
     ModelEvent,
     ModelRequest,
+    ModelUsage,
     Stop,
     StopReason,
     Text,
@@ -27,7 +28,6 @@ from .base import (
     ToolMessage,
     ToolUse,
     ToolUseStarted,
-    Usage,
     UserMessage,
 )
 from .history import paired
@@ -240,7 +240,7 @@ class _Answer:
             self.finish_reason = reason or self.finish_reason
         if usage := as_dict(data.get("usage")):
             events.append(_usage(usage))
-        self._streamed = self._streamed or any(not isinstance(event, Usage) for event in events)
+        self._streamed = self._streamed or any(not isinstance(event, ModelUsage) for event in events)
         return events
 
     def end(self) -> list[ModelEvent]:
@@ -320,9 +320,9 @@ def _said(content: Any) -> str:
     return "".join(as_str(as_dict(part).get("text")) for part in as_list(content))
 
 
-def _usage(usage: dict[str, Any]) -> Usage:
+def _usage(usage: dict[str, Any]) -> ModelUsage:
     cached = as_int(as_dict(usage.get("prompt_tokens_details")).get("cached_tokens"))
-    return Usage(as_int(usage.get("prompt_tokens")), as_int(usage.get("completion_tokens")), cached)
+    return ModelUsage(as_int(usage.get("prompt_tokens")), as_int(usage.get("completion_tokens")), cached)
 
 
 # -- messages as the API wants them ------------------------------------------------------------------

@@ -17,6 +17,7 @@ from .base import (
     ModelError,
     ModelEvent,
     ModelRequest,
+    ModelUsage,
     Stop,
     StopReason,
     Text,
@@ -26,7 +27,6 @@ from .base import (
     ToolMessage,
     ToolUse,
     ToolUseStarted,
-    Usage,
     UserMessage,
 )
 from .history import paired
@@ -119,7 +119,7 @@ class PydanticModel:
                         arguments, invalid = read_arguments(raw_arguments)
                         yield ToolUse(part.tool_call_id, part.tool_name, arguments, invalid)
                 usage = final.usage
-                yield Usage(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
+                yield ModelUsage(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
         except (AgentRunError, UserError) as error:
             raise _explained(error, self._name, streamed=streamed) from None
         except TimeoutError:

@@ -7,7 +7,7 @@ from typing import Any, TextIO
 import msgspec
 
 from .. import reader
-from ..format import FORMAT, Begin, Damaged, Event, Frame, Item, new_header
+from ..format import FORMAT, Begin, Damaged, Item, RecordedEvent, RecordedFrame, new_header
 
 __all__ = ["read", "write"]
 
@@ -41,7 +41,7 @@ def write(items: Iterable[Item], out: TextIO) -> None:
         if not began:
             began = True
             _put(out, new_header("converted", {}, redacted="unknown"))
-        if isinstance(item, Event):
+        if isinstance(item, RecordedEvent):
             number += item.name != "end"
             counted = {} if item.name == "end" else {"n": number}
             _put(out, {**item.info, **counted})
@@ -50,7 +50,7 @@ def write(items: Iterable[Item], out: TextIO) -> None:
             _put(out, {"n": number, "t": item.time, "dir": item.direction, **_body(item), **item.info})
 
 
-def _body(frame: Frame) -> dict[str, Any]:
+def _body(frame: RecordedFrame) -> dict[str, Any]:
     if isinstance(frame.message, bytes):
         import base64
 

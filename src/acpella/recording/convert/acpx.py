@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
-from ..format import Begin, Damaged, Direction, Frame, Item, new_header
+from ..format import Begin, Damaged, Direction, Item, RecordedFrame, new_header
 from ..shape import kind_of
 from .jsonl import as_line, lines
 
@@ -31,10 +31,10 @@ def read(path: Path) -> Iterator[Item]:
             pending["in" if way == "out" else "out"].discard(key)
         else:
             way = "in"
-        yield Frame(0.0, way, entry, line=number)
+        yield RecordedFrame(0.0, way, entry, line=number)
 
 
 def write(items: Iterable[Item], out: TextIO) -> None:
     for item in items:
-        if isinstance(item, Frame) and kind_of(item.message) != "noise":
+        if isinstance(item, RecordedFrame) and kind_of(item.message) != "noise":
             out.write(as_line(item) + "\n")

@@ -7,7 +7,7 @@ from typing import Any, cast
 from acpella._plain_json import as_dict
 from acpella._protocol_versions import PROTOCOL_VERSION
 
-from ..format import Begin, Damaged, Frame, Item, new_header
+from ..format import Begin, Damaged, Item, RecordedFrame, new_header
 from .jsonl import lines, seconds
 
 __all__ = ["read"]
@@ -72,8 +72,8 @@ class _Teller:
     def _about(self, **fields: Any) -> dict[str, Any]:
         return {"sessionId": self._session, **fields}
 
-    def _frame(self, direction: Any, **fields: Any) -> Frame:
-        return Frame(self._time, direction, {"jsonrpc": "2.0", **fields}, line=self._line)
+    def _frame(self, direction: Any, **fields: Any) -> RecordedFrame:
+        return RecordedFrame(self._time, direction, {"jsonrpc": "2.0", **fields}, line=self._line)
 
 
 def _update(block: dict[str, Any]) -> dict[str, Any] | None:

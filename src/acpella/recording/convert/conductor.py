@@ -8,7 +8,7 @@ import msgspec
 
 from acpella._plain_json import as_dict
 
-from ..format import Begin, Damaged, Frame, Item, new_header
+from ..format import Begin, Damaged, Item, RecordedFrame, new_header
 from ..shape import kind_of, session_of
 from .jsonl import lines
 
@@ -36,17 +36,19 @@ def read(path: Path) -> Iterator[Item]:
                 "error" if entry.get("is_error") else "result": entry.get("payload"),
             }
         elif kind == "trace":
-            yield Frame(time, "err", f"{entry.get('component', '')}: {entry.get('message', '')}", line=number)
+            yield RecordedFrame(
+                time, "err", f"{entry.get('component', '')}: {entry.get('message', '')}", line=number
+            )
             continue
         else:
             continue
         plain = {way["from"], way["to"]} <= {"client", "agent"}
-        yield Frame(time, direction, message, line=number, info={} if plain else way)
+        yield RecordedFrame(time, direction, message, line=number, info={} if plain else way)
 
 
 def write(items: Iterable[Item], out: TextIO) -> None:
     for item in items:
-        if not isinstance(item, Frame):
+        if not isinstance(item, RecordedFrame):
             continue
         sides = ("client", "agent") if item.direction == "out" else ("agent", "client")
         way: dict[str, Any] = {"from": item.info.get("from", sides[0]), "to": item.info.get("to", sides[1])}

@@ -8,7 +8,7 @@ import msgspec
 
 from acpella._plain_json import as_dict
 
-from ..format import Begin, Frame, Item, new_header
+from ..format import Begin, Item, RecordedFrame, new_header
 from ..shape import kind_of
 from .jsonl import as_line, document, parsed, seconds
 
@@ -38,7 +38,7 @@ def read(path: Path) -> Iterator[Item]:
 def write(items: Iterable[Item], out: TextIO) -> None:
     from acpella._version import __version__
 
-    frames = [item for item in items if isinstance(item, Frame) and item.direction != "err"]
+    frames = [item for item in items if isinstance(item, RecordedFrame) and item.direction != "err"]
     messages: list[dict[str, Any]] = []
     for number, frame in enumerate(frames, 1):
         kind = kind_of(frame.message)

@@ -8,7 +8,7 @@ import msgspec
 
 from acpella._plain_json import as_dict
 
-from ..format import Begin, Frame, Item, new_header
+from ..format import Begin, Item, RecordedFrame, new_header
 from .jsonl import as_line, document, parsed
 
 __all__ = ["read", "write"]
@@ -46,7 +46,7 @@ def write(items: Iterable[Item], out: TextIO) -> None:
             "data": as_line(item),
         }
         for item in items
-        if isinstance(item, Frame) and item.direction != "err"
+        if isinstance(item, RecordedFrame) and item.direction != "err"
     ]
     empty: dict[str, Any] = {
         "httpVersion": "HTTP/1.1",

@@ -6,7 +6,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from ..format import Begin, Damaged, Frame, Item, new_header
+from ..format import Begin, Damaged, Item, RecordedFrame, new_header
 from .jsonl import as_line, lines, parsed
 
 __all__ = ["read", "write"]
@@ -35,7 +35,7 @@ def write(items: Iterable[Item], out: TextIO) -> None:
     for item in items:
         if isinstance(item, Begin):
             connection += 1
-        elif isinstance(item, Frame) and item.direction != "err":
+        elif isinstance(item, RecordedFrame) and item.direction != "err":
             records.append(
                 {
                     "type": "frame",

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
-from ..format import Damaged, Direction, Frame
+from ..format import Damaged, Direction, RecordedFrame
 
 __all__ = ["as_line", "document", "lines", "parsed", "seconds"]
 
@@ -44,16 +44,16 @@ def document(path: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-def parsed(text: str, time: float, direction: Direction, line: int) -> Frame:
+def parsed(text: str, time: float, direction: Direction, line: int) -> RecordedFrame:
     """A frame from its text."""
     try:
         value: Any = msgspec.json.decode(text)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         value = text
-    return Frame(time, direction, value if isinstance(value, dict | list) else text, line=line)
+    return RecordedFrame(time, direction, value if isinstance(value, dict | list) else text, line=line)
 
 
-def as_line(frame: Frame) -> str:
+def as_line(frame: RecordedFrame) -> str:
     """The text of a frame."""
     if frame.raw is not None:
         return frame.raw

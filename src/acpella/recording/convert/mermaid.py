@@ -5,7 +5,7 @@ from typing import Any, TextIO
 
 from acpella._plain_json import as_dict
 
-from ..format import Begin, Event, Frame, Item
+from ..format import Begin, Item, RecordedEvent, RecordedFrame
 from ..shape import kind_of, update_kind
 
 __all__ = ["write"]
@@ -19,7 +19,7 @@ def write(items: Iterable[Item], out: TextIO) -> None:
     methods: dict[tuple[str, str], str] = {}
     run: tuple[str, int, str] | None = None  # kind of update, how many, the text so far
     for item in items:
-        if isinstance(item, Frame) and (kind := update_kind(item.message)).endswith("_chunk"):
+        if isinstance(item, RecordedFrame) and (kind := update_kind(item.message)).endswith("_chunk"):
             text = str(as_dict(as_dict(item.message["params"]["update"]).get("content")).get("text", ""))
             same = run is not None and run[0] == kind
             if not same:
@@ -34,14 +34,14 @@ def write(items: Iterable[Item], out: TextIO) -> None:
         run = None
         if isinstance(item, Begin):
             out.write(f"    Note over C,A: {_clean(str(item.info.get('started', 'a connection')))}\n")
-        elif isinstance(item, Event) and item.name == "end":
+        elif isinstance(item, RecordedEvent) and item.name == "end":
             out.write("    Note over C,A: the end\n")
-        elif isinstance(item, Frame):
+        elif isinstance(item, RecordedFrame):
             _arrow(item, methods, out)
     _end_run(run, out)
 
 
-def _arrow(frame: Frame, methods: dict[tuple[str, str], str], out: TextIO) -> None:
+def _arrow(frame: RecordedFrame, methods: dict[tuple[str, str], str], out: TextIO) -> None:
     kind = kind_of(frame.message)
     message = as_dict(frame.message)
     way = "C->>A" if frame.direction == "out" else "A->>C"

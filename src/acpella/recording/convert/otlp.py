@@ -8,7 +8,7 @@ import msgspec
 
 from acpella._plain_json import as_dict
 
-from ..format import Begin, Frame, Item
+from ..format import Begin, Item, RecordedFrame
 from ..shape import kind_of, session_of, update_kind
 from .jsonl import seconds
 
@@ -22,7 +22,7 @@ def write(items: Iterable[Item], out: TextIO) -> None:
     for item in items:
         if isinstance(item, Begin):
             spans.begin(item)
-        elif isinstance(item, Frame):
+        elif isinstance(item, RecordedFrame):
             spans.take(item)
     scope = {"name": "acpella", "version": __version__}
     resource = {"attributes": [_attribute("service.name", "acp")]}
@@ -44,7 +44,7 @@ class _Spans:
         self._trace = _name(32, item.info.get("id", item.line))
         self._open, self._turns, self._calls = {}, {}, {}
 
-    def take(self, frame: Frame) -> None:
+    def take(self, frame: RecordedFrame) -> None:
         kind = kind_of(frame.message)
         message = as_dict(frame.message)
         if kind == "request":
@@ -62,7 +62,7 @@ class _Spans:
         elif update_kind(message).startswith("tool_call"):
             self._call(as_dict(message["params"]["update"]), frame, session_of(message))
 
-    def _call(self, update: dict[str, Any], frame: Frame, session: str | None) -> None:
+    def _call(self, update: dict[str, Any], frame: RecordedFrame, session: str | None) -> None:
         key = str(update.get("toolCallId"))
         span = self._calls.get(key)
         if span is None:
@@ -72,7 +72,7 @@ class _Spans:
             self._end(span, frame, failed=update["status"] == "failed")
 
     def _start(
-        self, name: str, frame: Frame, parent: dict[str, Any] | None, *, session: str | None
+        self, name: str, frame: RecordedFrame, parent: dict[str, Any] | None, *, session: str | None
     ) -> dict[str, Any]:
         span: dict[str, Any] = {
             "traceId": self._trace,
@@ -88,13 +88,13 @@ class _Spans:
         self.all.append(span)
         return span
 
-    def _end(self, span: dict[str, Any], frame: Frame, *, failed: bool, stop: object = None) -> None:
+    def _end(self, span: dict[str, Any], frame: RecordedFrame, *, failed: bool, stop: object = None) -> None:
         span["endTimeUnixNano"] = self._at(frame)
         span["status"] = {"code": 2 if failed else 1}
         if isinstance(stop, str):
             span["attributes"].append(_attribute("acp.stop_reason", stop))
 
-    def _at(self, frame: Frame) -> str:
+    def _at(self, frame: RecordedFrame) -> str:
         return str(round((self._base + frame.time) * 1_000_000_000))
 
 

@@ -8,7 +8,7 @@ from acpella._plain_json import as_dict
 from acpella.rpc import Channel
 from acpella.rpc.wire import MessageLines
 
-from ..format import Frame
+from ..format import RecordedFrame
 from ..shape import differences, kind_of, session_of, shape
 from .exchanges import Answer, CancelPoint, Exchange, Match, NoMatch, RecordedScript, Say, Step
 from .mapping import Mapping, name_home
@@ -25,11 +25,11 @@ class ReplayedAgent:
 
     def __init__(
         self,
-        conversation: Sequence[Frame],
+        conversation: Sequence[RecordedFrame],
         *,
         match: Match = "shape",
         speed: float = 0,
-        more: Sequence[Sequence[Frame]] = (),
+        more: Sequence[Sequence[RecordedFrame]] = (),
         tell: Callable[[str], None] | None = None,
     ) -> None:
         """`speed` 1 takes as long as it took then, 4 a quarter of that, 0 no time. `more`: conversations in
@@ -113,7 +113,7 @@ class ReplayedAgent:
     async def _play(self, exchange: Exchange, request_id: Any) -> None:
         before = exchange.request.time
         source = exchange  # another one, after an answer that was recorded there
-        questions: dict[str, tuple[asyncio.Future[dict[str, Any]], Frame]] = {}
+        questions: dict[str, tuple[asyncio.Future[dict[str, Any]], RecordedFrame]] = {}
         steps = iter(exchange.steps)
         while (step := next(steps, None)) is not None:
             if isinstance(step, Say):
@@ -139,10 +139,10 @@ class ReplayedAgent:
 
     async def _say(
         self,
-        frame: Frame,
+        frame: RecordedFrame,
         exchange: Exchange,
         request_id: Any,
-        questions: dict[str, tuple[asyncio.Future[dict[str, Any]], Frame]],
+        questions: dict[str, tuple[asyncio.Future[dict[str, Any]], RecordedFrame]],
     ) -> None:
         kind = kind_of(frame.message)
         message = frame.message if kind == "noise" else self._map.to_now(frame.message)
@@ -161,7 +161,7 @@ class ReplayedAgent:
         await self._wire.send(message)
 
     async def _compare(
-        self, question: Frame, recorded: Answer, now: dict[str, Any]
+        self, question: RecordedFrame, recorded: Answer, now: dict[str, Any]
     ) -> "_Branch | str | None":
         """What follows another answer than the recorded one; a str if none was recorded."""
         result, before = now.get("result"), recorded.frame.message.get("result")
@@ -184,7 +184,7 @@ class ReplayedAgent:
             return f"another answer to `{method}` than was recorded (recorded ≠ now):{listed}"
         return None
 
-    def _branch(self, question: Frame, choice: str) -> "_Branch | None":
+    def _branch(self, question: RecordedFrame, choice: str) -> "_Branch | None":
         """What the agent did where the same question was answered in this way."""
         params_shape = shape(question.message.get("params"))
         for script in self._branches:

@@ -9,7 +9,7 @@ from acpella._plain_json import as_dict
 from acpella.rpc import Channel
 from acpella.rpc.wire import MessageLines
 
-from ..format import Frame
+from ..format import RecordedFrame
 from ..shape import differences, kind_of, session_of, without_volatile
 from .exchanges import Match, digest
 from .mapping import Mapping
@@ -35,7 +35,7 @@ class ReplayedClient:
 
     def __init__(
         self,
-        conversation: Sequence[Frame],
+        conversation: Sequence[RecordedFrame],
         *,
         cwd: str,
         match: Match = "shape",
@@ -143,7 +143,7 @@ class ReplayedClient:
                     waiting.cancel()
         needed.clear()
 
-    async def _until_heard(self, frame: Frame, updates: dict[str | None, int]) -> None:
+    async def _until_heard(self, frame: RecordedFrame, updates: dict[str | None, int]) -> None:
         """A cancel came after so many updates; it comes after as many, or when there will be no more."""
         session = session_of(frame.message)
         try:
@@ -156,7 +156,7 @@ class ReplayedClient:
         except TimeoutError:
             pass  # it was silent so long that the client may well have its say
 
-    async def _say(self, frame: Frame, kind: str) -> None:
+    async def _say(self, frame: RecordedFrame, kind: str) -> None:
         message = self._map.to_now(frame.message)
         params = as_dict(frame.message.get("params"))
         if isinstance(params.get("cwd"), str):
@@ -171,7 +171,7 @@ class ReplayedClient:
             waiting.add_done_callback(lambda done, asked=frame: self._answered(asked, done))
         await self._wire.send(message)
 
-    def _answered(self, request: Frame, done: "asyncio.Future[dict[str, Any]]") -> None:
+    def _answered(self, request: RecordedFrame, done: "asyncio.Future[dict[str, Any]]") -> None:
         key = repr(request.message["id"])
         if self._answers.get(key) is done:
             del self._answers[key]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal, TypeAlias
 
-from ..format import Frame
+from ..format import RecordedFrame
 from ..shape import Difference, differences, kind_of, session_of, shape, without_volatile
 from .mapping import name_home
 
@@ -30,7 +30,7 @@ Match: TypeAlias = Literal["exact", "shape", "order"]
 class Say:
     """The agent sends this."""
 
-    frame: Frame
+    frame: RecordedFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ class Answer:
     """The agent waits for the client's answer to a request of its own, and got this one."""
 
     id: str
-    frame: Frame
+    frame: RecordedFrame
 
 
 @dataclass(frozen=True, slots=True)
 class CancelPoint:
     """The client cancelled the turn here."""
 
-    frame: Frame
+    frame: RecordedFrame
 
 
 Step: TypeAlias = Say | Answer | CancelPoint
@@ -54,7 +54,7 @@ Step: TypeAlias = Say | Answer | CancelPoint
 class Steps:
     """What happened in an exchange, as places in its conversation; a step is made when it is wanted."""
 
-    def __init__(self, frames: Sequence[Frame]) -> None:
+    def __init__(self, frames: Sequence[RecordedFrame]) -> None:
         self._frames = frames
         self._runs: list[range] = []  # most steps follow one another
 
@@ -80,7 +80,7 @@ class Steps:
                 yield each, self._step(self._frames[each])
 
     @staticmethod
-    def _step(frame: Frame) -> Step:
+    def _step(frame: RecordedFrame) -> Step:
         if frame.direction == "in":
             return Say(frame)
         if kind_of(frame.message) in ("response", "error"):
@@ -91,7 +91,7 @@ class Steps:
 class Exchange:
     """A request of the client, and what followed from it in the order in which it happened."""
 
-    def __init__(self, frames: Sequence[Frame], place: int, request: Frame) -> None:
+    def __init__(self, frames: Sequence[RecordedFrame], place: int, request: RecordedFrame) -> None:
         self._frames = frames
         self._place = place
         self._digest: bytes | None = None
@@ -106,7 +106,7 @@ class Exchange:
         self.used = False
 
     @property
-    def request(self) -> Frame:
+    def request(self) -> RecordedFrame:
         return self._frames[self._place]
 
     @property
@@ -137,7 +137,7 @@ class NoMatch(Exception):
 class RecordedScript:
     """The exchanges of a recording, to be found by the requests of another client."""
 
-    def __init__(self, conversation: Sequence[Frame]) -> None:
+    def __init__(self, conversation: Sequence[RecordedFrame]) -> None:
         self.prelude: Steps = Steps(conversation)
         """What the agent wrote before it was asked for anything."""
         self.exchanges: list[Exchange] = []
@@ -152,7 +152,7 @@ class RecordedScript:
 
     # -- building ----------------------------------------------------------------------------
 
-    def _client_said(self, place: int, frame: Frame) -> None:
+    def _client_said(self, place: int, frame: RecordedFrame) -> None:
         kind = kind_of(frame.message)
         if kind == "request":
             exchange = Exchange(self._frames, place, frame)
@@ -168,7 +168,7 @@ class RecordedScript:
                     exchange.cancelled = True
                     exchange.steps.add(place)
 
-    def _agent_said(self, place: int, frame: Frame) -> None:
+    def _agent_said(self, place: int, frame: RecordedFrame) -> None:
         kind = kind_of(frame.message)
         if kind in ("response", "error"):
             exchange = self._open.pop(repr(frame.message["id"]), None)

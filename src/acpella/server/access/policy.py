@@ -20,7 +20,7 @@ __all__ = [
     "REOPENING",
     "Owners",
     "Params",
-    "Policy",
+    "AccessPolicy",
     "Violation",
     "check_form",
     "check_scopes",
@@ -218,7 +218,7 @@ class Owners:
                 log.warning("%s cannot be written: %s", self._file, error)
 
 
-class Policy:
+class AccessPolicy:
     """Looks at what a client sends before the agent sees it."""
 
     def __init__(

@@ -18,7 +18,7 @@ from acpella.server.connection.outbox import OutboxReader, OutOfWindow, Taken
 from acpella.server.connection.profile import Profile
 from acpella.server.connection.streams import TooManyStreams
 from acpella.server.metrics import Metrics
-from acpella.sessions import Cluster, Command, SessionNotFound, StoreError, StoreUnavailable
+from acpella.sessions import Cluster, ClusterCommand, SessionNotFound, StoreError, StoreUnavailable
 
 from .home import command_name
 from .records import PROFILES, Attach, ClientSent, Closed, Facts, Joined, ReadingProgress, decode, encode
@@ -43,7 +43,7 @@ _ERRORS: dict[str, Callable[[], Exception]] = {
 class _Post:
     """A command on its way."""
 
-    command: Command
+    command: ClusterCommand
     sent: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
@@ -96,7 +96,7 @@ class GatewayConnection:
 
     def _post(self, kind: str, body: object, *, name: str | None = None) -> "asyncio.Future[None]":
         """Submit a command after those before it."""
-        post = _Post(Command(id=name or f"x{secrets.token_hex(8)}", kind=kind, body=encode(body)))
+        post = _Post(ClusterCommand(id=name or f"x{secrets.token_hex(8)}", kind=kind, body=encode(body)))
         self._posts.append(post)
         if self._posting is None:
             self._posting = asyncio.get_running_loop().create_task(self._submit_all())

@@ -23,7 +23,7 @@ from acpella.server.connection.outbox import OutOfWindow, Taken
 from acpella.server.connection.pending import OVERLOADED
 from acpella.server.connection.streams import TooManyStreams
 from acpella.server.metrics import Metrics
-from acpella.sessions import Cluster, Command, Lease, StoreError
+from acpella.sessions import Cluster, ClusterCommand, Lease, StoreError
 
 from .frame_log import FrameLog
 from .kept_outbox import KeptOutbox
@@ -64,7 +64,7 @@ class _Relayed:
 
 
 class ClusterHome:
-    """The `Home` of one connection among several nodes."""
+    """The `ConnectionHome` of one connection among several nodes."""
 
     def __init__(
         self,
@@ -240,7 +240,9 @@ class ClusterHome:
             command = command_name(number, ordinal)
             body = encode(ClientSent(message.data, number, ordinal))
             with self._begins():
-                if not await self._cluster.start(lease, Command(id=command, kind="message", body=body)):
+                if not await self._cluster.start(
+                    lease, ClusterCommand(id=command, kind="message", body=body)
+                ):
                     return False
                 if self.connection.closed is not None:  # meanwhile
                     await self._put_back(lease, command)
@@ -292,7 +294,7 @@ class ClusterHome:
             log.exception("commands of connection %s cannot be run", self.connection.label)
             self.lose("its commands could not be run; the server's log says why")
 
-    async def _do(self, lease: Lease, command: Command) -> None:
+    async def _do(self, lease: Lease, command: ClusterCommand) -> None:
         if command.kind in ("message", "tell"):
             if self.connection.close_code == 1012:
                 return
@@ -316,7 +318,7 @@ class ClusterHome:
             log.warning("connection %s: unreadable %s: %s", self.connection.label, command.kind, error)
         self.log.settle(command.id, forget=True)
 
-    async def _take(self, lease: Lease, command: Command) -> None:
+    async def _take(self, lease: Lease, command: ClusterCommand) -> None:
         """Run a message of the client, which reached another node."""
         connection = self.connection
         sent = decode(command.body, ClientSent)

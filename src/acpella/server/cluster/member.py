@@ -51,7 +51,7 @@ class Member:
         lease_seconds: float,
         stays_here: Callable[[bytes], bool],
     ) -> None:
-        """`stays_here` as of a `SharedTarget`."""
+        """`stays_here` as of a `SharedFactory`."""
         self.cluster = cluster
         self._table = table
         self._metrics = table.metrics

@@ -11,7 +11,7 @@ from acpella.agent.interrupted import LOOK_BACK, missing_prompt
 from acpella.rpc.message import UNREADABLE, id_key, write_error, write_notification, write_request
 from acpella.rpc.relay import UPDATE_HEAD, Frame, read_frame
 from acpella.server.connection.messages import Message, NotAMessage, read_message
-from acpella.sessions import Cluster, Command, Cursor, Event, Lease, StoreError, StoreUnavailable
+from acpella.sessions import Cluster, ClusterCommand, Cursor, Event, Lease, StoreError, StoreUnavailable
 
 from .home import ClusterHome
 from .kept_outbox import KeptOutbox
@@ -151,7 +151,7 @@ class _Prompt(msgspec.Struct):
     prompt: list[msgspec.Raw]
 
 
-async def _write_prompt(cluster: Cluster, home: ClusterHome, command: Command) -> None:
+async def _write_prompt(cluster: Cluster, home: ClusterHome, command: ClusterCommand) -> None:
     """See to it that a prompt is in its session's log: its node may have ended before it wrote anything.
 
     Raises `StoreUnavailable`.
@@ -186,14 +186,14 @@ async def _write_prompt(cluster: Cluster, home: ClusterHome, command: Command) -
         log.info("connection %s: a prompt is not added to its session: %s", home.connection.label, error)
 
 
-def _message_of(command: Command) -> Message | None:
+def _message_of(command: ClusterCommand) -> Message | None:
     try:
         return read_message(decode(command.body, ClientSent).data)
     except (NotAMessage, msgspec.MsgspecError):
         return None
 
 
-def _interrupt(home: ClusterHome, command: Command, answered: set[bytes]) -> None:
+def _interrupt(home: ClusterHome, command: ClusterCommand, answered: set[bytes]) -> None:
     """Close what ran when its node went away."""
     message = _message_of(command)
     if message is not None and message.is_request and message.id is not None:

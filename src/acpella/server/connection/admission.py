@@ -9,7 +9,7 @@ from acpella.errors import RpcError
 from acpella.rpc.message import id_key
 from acpella.rpc.relay import Pending
 from acpella.server.access.credentials import SCOPES, Scope
-from acpella.server.access.policy import REOPENING, Policy, Violation, check_form, check_scopes, missing
+from acpella.server.access.policy import REOPENING, AccessPolicy, Violation, check_form, check_scopes, missing
 from acpella.server.access.rate_limit import RateLimit
 from acpella.server.settings import ServerSettings
 
@@ -57,7 +57,7 @@ class Admission:
         *,
         principal: str,
         scopes: frozenset[Scope],
-        policy: Policy,
+        policy: AccessPolicy,
         rate: RateLimit,
         settings: ServerSettings,
         requests: Mapping[bytes, Pending],

@@ -10,10 +10,10 @@ from .messages import Message
 from .outbox import Outbox
 from .profile import Profile
 
-__all__ = ["Home", "Node"]
+__all__ = ["ConnectionHome", "Node"]
 
 
-class Home(Protocol):
+class ConnectionHome(Protocol):
     """Keeps what concerns one connection where other nodes find it. A server of one process has none."""
 
     def bind(self, connection: HostedConnection) -> None:
@@ -67,7 +67,7 @@ class Node(Protocol):
 
     def new_home(
         self, connection_id: str, credential: Credential, profile: Profile, *, resumable: bool
-    ) -> Home | None:
+    ) -> ConnectionHome | None:
         """For a new connection; None for one that only this node can serve."""
         ...
 

@@ -21,7 +21,7 @@ from .agent_output import AgentOutput
 from .audit import ConnectionAudit, short_name
 from .client_input import ClientInput
 from .flow import Flow
-from .home import Home
+from .home import ConnectionHome
 from .hosted import Answered, Overflow
 from .liveness import NOT_READING, Circumstances, Liveness, LivenessEnd
 from .memory_outbox import MemoryOutbox
@@ -34,7 +34,7 @@ from .services import ConnectionServices, ConnectionTable
 from .streams import Streams
 
 if TYPE_CHECKING:
-    from acpella.server.targets import RunningAgent
+    from acpella.server.agent_factories import RunningAgent
 
 __all__ = ["LocalConnection"]
 
@@ -57,7 +57,7 @@ class LocalConnection:
         connection_id: str | None = None,
         resumable: bool = False,
         address: str = "",
-        home: Home | None = None,
+        home: ConnectionHome | None = None,
     ) -> None:
         """`address`: where its client came from when it was opened. `home`: where other nodes find it."""
         settings = services.settings
@@ -144,7 +144,7 @@ class LocalConnection:
 
     async def _start(self) -> None:
         services = self._services
-        agent = await services.target.start(self, self.principal, self._is_detached)
+        agent = await services.factory.start(self, self.principal, self._is_detached)
         if self.closed is not None:  # meanwhile
             await agent.close()
             raise self.closed.again()

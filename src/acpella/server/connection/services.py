@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from acpella.server.access.policy import Policy
+from acpella.server.access.policy import AccessPolicy
 from acpella.server.access.rate_limit import RateLimit
+from acpella.server.agent_factories import AgentFactory
 from acpella.server.metrics import Metrics
 from acpella.server.settings import ServerSettings
-from acpella.server.targets import Target
 
 __all__ = ["ConnectionServices", "ConnectionTable"]
 
@@ -17,10 +17,10 @@ __all__ = ["ConnectionServices", "ConnectionTable"]
 class ConnectionServices:
     """What all connections use."""
 
-    target: Target
+    factory: AgentFactory
     """Starts their agents."""
     settings: ServerSettings
-    policy: Policy
+    policy: AccessPolicy
     rate: RateLimit
     """Messages and requests, by user."""
     metrics: Metrics

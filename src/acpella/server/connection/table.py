@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 from acpella.server.access.credentials import Credential
 from acpella.server.access.gate import Gate, Refusal
-from acpella.server.access.policy import Owners, Policy
+from acpella.server.access.policy import AccessPolicy, Owners
 from acpella.server.access.rate_limit import RateLimit
 from acpella.server.metrics import Metrics
 from acpella.server.settings import ServerSettings
 
-from .home import Home, Node
+from .home import ConnectionHome, Node
 from .hosted import HostedConnection
 from .local import LocalConnection
 from .profile import Profile
 from .services import ConnectionServices
 
 if TYPE_CHECKING:
-    from acpella.server.targets import Target
+    from acpella.server.agent_factories import AgentFactory
 
 __all__ = ["Connections"]
 
@@ -43,24 +43,24 @@ CHECK_CREDENTIALS_EVERY = 1.0
 class Connections:
     """All connections of a server."""
 
-    def __init__(self, target: "Target", settings: ServerSettings, gate: Gate) -> None:
+    def __init__(self, factory: "AgentFactory", settings: ServerSettings, gate: Gate) -> None:
         self.settings = settings
         self.metrics: Metrics = Metrics()
         self.generation: str = secrets.token_hex(6)
         """Changes with every start, so that earlier numbers are not taken for current ones."""
         self.rate: RateLimit = RateLimit(settings.requests_per_second, settings.request_burst)
         """Messages and requests, by user."""
-        owners = getattr(target, "known_owners", ())  # of a target that shares sessions, as is_shared_with
-        policy = Policy(
+        owners = getattr(factory, "known_owners", ())  # of a factory that shares sessions, as is_shared_with
+        policy = AccessPolicy(
             settings,
             one_user=lambda: gate.one_user,
             asks_for_credentials=gate.asks_for_credentials,
-            owners=None if target.checks_owners else Owners(settings.session_owners, owners=owners),
-            is_shared=getattr(target, "is_shared_with", None),
+            owners=None if factory.checks_owners else Owners(settings.session_owners, owners=owners),
+            is_shared=getattr(factory, "is_shared_with", None),
         )
-        self._target = target
+        self._factory = factory
         self._services = ConnectionServices(
-            target, settings, policy, self.rate, self.metrics, self.generation
+            factory, settings, policy, self.rate, self.metrics, self.generation
         )
         self.draining: bool = False
         self.node: Node | None = None
@@ -136,7 +136,13 @@ class Connections:
         return connection
 
     def adopt(
-        self, credential: Credential, profile: Profile, *, connection_id: str, resumable: bool, home: Home
+        self,
+        credential: Credential,
+        profile: Profile,
+        *,
+        connection_id: str,
+        resumable: bool,
+        home: ConnectionHome,
     ) -> LocalConnection:
         """A connection that was at another node; nobody finds it before it is given to `admit`."""
         return LocalConnection(
@@ -300,4 +306,4 @@ class Connections:
     async def close(self) -> None:
         """End all connections, and let go of what their agents share."""
         await self.end_all()
-        await self._target.close()
+        await self._factory.close()

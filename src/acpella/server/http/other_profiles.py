@@ -9,7 +9,7 @@ from acpella.server.connection.profile import CLIENT_ID, SESSION_HEADER
 from acpella.server.connection.table import Connections
 
 from .posts import read_post, start_agent, submit
-from .requests import Request
+from .requests import HttpRequest
 from .sse import stream_events
 from .streamable import CONNECTION, SESSION, open_stream
 
@@ -19,7 +19,7 @@ __all__ = ["client_id_get", "client_id_post", "is_session_header_profile", "sess
 # -- client_id: POST /acp/rpc?client_id=…, everything comes on GET /acp/sse?client_id=… -----------------
 
 
-async def client_id_post(connections: Connections, request: Request) -> None:
+async def client_id_post(connections: Connections, request: HttpRequest) -> None:
     """A message; its answer comes on the event stream."""
     connection_id = _connection_id(connections, request)
     message = await read_post(connections, request)
@@ -39,13 +39,13 @@ async def client_id_post(connections: Connections, request: Request) -> None:
     await request.reply(202)
 
 
-async def client_id_get(connections: Connections, request: Request) -> None:
+async def client_id_get(connections: Connections, request: HttpRequest) -> None:
     """The event stream of a client; it may come before the first message."""
     connection = await _client(connections, request, _connection_id(connections, request))
     await open_stream(connections, request, connection, None)
 
 
-def _connection_id(connections: Connections, request: Request) -> str:
+def _connection_id(connections: Connections, request: HttpRequest) -> str:
     """The client chose its own id, so that counts only together with whose it is. Raises `Refusal`."""
     client_id = request.query("client_id")
     if not client_id or len(client_id) > connections.settings.max_id:
@@ -53,7 +53,7 @@ def _connection_id(connections: Connections, request: Request) -> str:
     return "client:" + hashlib.sha256(f"{request.principal}\0{client_id}".encode()).hexdigest()
 
 
-async def _client(connections: Connections, request: Request, connection_id: str) -> HostedConnection:
+async def _client(connections: Connections, request: HttpRequest, connection_id: str) -> HostedConnection:
     connection = await connections.reach(connection_id, request.credential)
     if connection is not None and connection.closed is None:
         return connection
@@ -67,7 +67,7 @@ async def _client(connections: Connections, request: Request, connection_id: str
 # -- POST /acp is answered by an event stream; Acp-Session-Id names the connection ------------------------
 
 
-def is_session_header_profile(request: Request) -> bool:
+def is_session_header_profile(request: HttpRequest) -> bool:
     """Whether a request on the official path is of this kind: it names no connection, but wants events."""
     if CONNECTION in request.headers:
         return False
@@ -76,7 +76,7 @@ def is_session_header_profile(request: Request) -> bool:
     return request.method in ("GET", "DELETE") and SESSION in request.headers
 
 
-async def session_header(connections: Connections, request: Request) -> None:
+async def session_header(connections: Connections, request: HttpRequest) -> None:
     """The messages of a connection that is named by `Acp-Session-Id`."""
     connection_id = request.headers.get(SESSION)
     connection = None
@@ -98,7 +98,7 @@ async def session_header(connections: Connections, request: Request) -> None:
 
 
 async def _session_header_post(
-    connections: Connections, request: Request, connection: HostedConnection | None
+    connections: Connections, request: HttpRequest, connection: HostedConnection | None
 ) -> None:
     message = await read_post(connections, request)
     if message is None:
@@ -117,7 +117,7 @@ async def _session_header_post(
 
 async def _stream_answer(
     connections: Connections,
-    request: Request,
+    request: HttpRequest,
     connection: HostedConnection,
     message: Message,
     headers: list[tuple[bytes, bytes]],

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Protocol
 
 from acpella.server.access.credentials import AuthHook
-from acpella.server.targets import Target
+from acpella.server.agent_factories import AgentFactory
 
-from .requests import Request
+from .requests import HttpRequest
 
 if TYPE_CHECKING:
     from acpella.sessions import Cluster
@@ -16,15 +16,15 @@ __all__ = ["Pages"]
 class Pages(Protocol):
     """Pages with files and a login of their own, such as `acpella.web.Page`."""
 
-    def around(self, target: Target) -> Target:
-        """The target as pages need it; other clients must not notice."""
+    def around(self, factory: AgentFactory) -> AgentFactory:
+        """The factory as pages need it; other clients must not notice."""
         ...
 
-    async def serve(self, request: Request, auth: AuthHook | None) -> bool:
+    async def serve(self, request: HttpRequest, auth: AuthHook | None) -> bool:
         """Answer a request that needs no credentials; False if it is none of those. Raises `Refusal`."""
         ...
 
-    async def serve_allowed(self, request: Request) -> bool:
+    async def serve_allowed(self, request: HttpRequest) -> bool:
         """Answer a request whose sender was let in; False if it is not for the pages. Raises `Refusal`."""
         ...
 

@@ -9,7 +9,7 @@ from acpella.server.connection.hosted import Answered, HostedConnection, Overflo
 from acpella.server.connection.messages import ACK, Message, NotAMessage, read_message
 from acpella.server.connection.table import Connections
 
-from .requests import Request
+from .requests import HttpRequest
 
 __all__ = ["JSON", "check_rate", "read_post", "reply_error", "start_agent", "submit"]
 
@@ -23,7 +23,7 @@ GONE_ELSEWHERE = 1012
 """The close code of a connection that goes on at another node."""
 
 
-async def read_post(connections: Connections, request: Request) -> Message | None:
+async def read_post(connections: Connections, request: HttpRequest) -> Message | None:
     """The message of a POST; None if it has none, which the client was told. Raises `Refusal`."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
@@ -39,7 +39,7 @@ async def read_post(connections: Connections, request: Request) -> Message | Non
     return message
 
 
-def check_rate(connections: Connections, request: Request, message: Message | None = None) -> None:
+def check_rate(connections: Connections, request: HttpRequest, message: Message | None = None) -> None:
     """Raises `Refusal` when a user asks too much. What the agent asked for, and acks, do not count."""
     if message is not None and (message.is_response or message.method == ACK):
         return
@@ -48,7 +48,7 @@ def check_rate(connections: Connections, request: Request, message: Message | No
         raise Refusal(429, "too many requests; wait a little", headers=[(b"retry-after", b"1")])
 
 
-async def start_agent(connection: HostedConnection, request: Request, message: Message) -> bool:
+async def start_agent(connection: HostedConnection, request: HttpRequest, message: Message) -> bool:
     """Start the agent unless it runs; False if it cannot be, which the client was told."""
     try:
         await connection.start()
@@ -78,6 +78,6 @@ async def submit(
         raise Refusal(404, f"the connection has ended: {closed.reason}") from None
 
 
-async def reply_error(request: Request, status: int, message: Message, code: int, text: str) -> None:
+async def reply_error(request: HttpRequest, status: int, message: Message, code: int, text: str) -> None:
     """Answer a POST with a JSON-RPC error, under the id of its message."""
     await request.reply(status, write_error(message.id or b"null", code, text), kind=JSON)

@@ -10,7 +10,7 @@ from acpella.server.access.credentials import Credential, Requester
 from acpella.server.access.gate import Refusal
 from acpella.server.access.proxies import Proxies
 
-__all__ = ["ASGIReceive", "ASGIScope", "ASGISend", "Request"]
+__all__ = ["ASGIReceive", "ASGIScope", "ASGISend", "HttpRequest"]
 
 ASGIScope: TypeAlias = MutableMapping[str, Any]
 ASGIReceive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -43,7 +43,7 @@ ANONYMOUS = Credential("", frozenset())
 _NO = re.compile(r";\s*q\s*=\s*0(?:\.0*)?\s*(?:;|$)")
 
 
-class Request:
+class HttpRequest:
     """One HTTP request, or the upgrade to a WebSocket."""
 
     def __init__(

@@ -5,7 +5,7 @@ import logging
 
 from acpella.server.connection.outbox import OutboxReader
 
-from .requests import Request
+from .requests import HttpRequest
 
 __all__ = ["stream_events"]
 
@@ -22,7 +22,7 @@ _HEADERS = [
 
 
 async def stream_events(
-    request: Request,
+    request: HttpRequest,
     reader: OutboxReader,
     *,
     id_prefix: str,
@@ -59,7 +59,7 @@ async def stream_events(
     return complete
 
 
-async def _until_gone(request: Request, reader: OutboxReader) -> None:
+async def _until_gone(request: HttpRequest, reader: OutboxReader) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
     reader.end()

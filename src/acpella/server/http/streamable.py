@@ -17,7 +17,7 @@ from acpella.server.connection.table import Connections
 from acpella.sessions import StoreError
 
 from .posts import JSON, NOT_STARTED, read_post, reply_error, submit
-from .requests import Request
+from .requests import HttpRequest
 from .sse import stream_events
 
 __all__ = ["CONNECTION", "RESUME", "SESSION", "delete", "get", "open_stream", "post"]
@@ -29,7 +29,7 @@ SESSION = "acp-session-id"
 RESUME = "acpella-resume"
 
 
-async def post(connections: Connections, request: Request) -> None:
+async def post(connections: Connections, request: HttpRequest) -> None:
     """A message from a client."""
     message = await read_post(connections, request)
     if message is None:
@@ -60,7 +60,7 @@ async def post(connections: Connections, request: Request) -> None:
     await request.reply(202)
 
 
-async def get(connections: Connections, request: Request) -> None:
+async def get(connections: Connections, request: HttpRequest) -> None:
     """A stream of what the agent says: of the connection, or of one session."""
     if not request.wants("text/event-stream"):
         raise Refusal(406, "the answer is text/event-stream")
@@ -68,14 +68,16 @@ async def get(connections: Connections, request: Request) -> None:
     await open_stream(connections, request, connection, _header(connections, request, SESSION))
 
 
-async def delete(connections: Connections, request: Request) -> None:
+async def delete(connections: Connections, request: HttpRequest) -> None:
     """End a connection, its streams and its agent."""
     connection = await _named(connections, request, _header(connections, request, CONNECTION))
     connection.close("the client ended it")
     await request.reply(202)
 
 
-async def _named(connections: Connections, request: Request, connection_id: str | None) -> HostedConnection:
+async def _named(
+    connections: Connections, request: HttpRequest, connection_id: str | None
+) -> HostedConnection:
     """The connection that a request names. Raises `Refusal`."""
     if connection_id is None:
         raise Refusal(400, "Acp-Connection-Id is missing")
@@ -85,20 +87,20 @@ async def _named(connections: Connections, request: Request, connection_id: str 
     return connection
 
 
-def _header(connections: Connections, request: Request, name: str) -> str | None:
+def _header(connections: Connections, request: HttpRequest, name: str) -> str | None:
     value = request.headers.get(name)
     if value is not None and len(value) > connections.settings.max_id:
         raise Refusal(400, f"{name} has at most {connections.settings.max_id} characters")
     return value or None
 
 
-def _number_of(request: Request) -> int | None:
+def _number_of(request: HttpRequest) -> int | None:
     """The number by which a message is known that is sent again because its 202 was lost."""
     number = request.headers.get("acpella-message", "")
     return int(number) if number.isdecimal() and len(number) <= 18 else None
 
 
-async def _initialize(connections: Connections, request: Request, message: Message) -> None:
+async def _initialize(connections: Connections, request: HttpRequest, message: Message) -> None:
     connection = connections.new(
         request.credential,
         HTTP,
@@ -145,7 +147,7 @@ async def _initialize(connections: Connections, request: Request, message: Messa
 
 
 async def open_stream(
-    connections: Connections, request: Request, connection: HostedConnection, session_id: str | None
+    connections: Connections, request: HttpRequest, connection: HostedConnection, session_id: str | None
 ) -> None:
     """Read one stream of a connection, from where the client left off."""
     confirms = request.headers.get(RESUME) == "1"

@@ -17,7 +17,7 @@ from acpella.server.connection.table import Connections
 from acpella.sessions import StoreError
 
 from .posts import NOT_STARTED, check_rate
-from .requests import Request
+from .requests import HttpRequest
 from .streamable import CONNECTION, RESUME
 
 __all__ = ["serve_socket", "ticket_offered"]
@@ -34,7 +34,7 @@ TAKEN_OVER = 4001
 """Close code for a socket whose client has come back with another."""
 
 
-async def serve_socket(connections: Connections, request: Request, *, binary: bool = False) -> None:
+async def serve_socket(connections: Connections, request: HttpRequest, *, binary: bool = False) -> None:
     """Serve one socket until it ends. With `binary`, messages may come in binary frames too."""
     connection_id = request.headers.get(CONNECTION)
     check_rate(connections, request)
@@ -67,7 +67,7 @@ async def serve_socket(connections: Connections, request: Request, *, binary: bo
 
 
 async def _rejoin(
-    connections: Connections, request: Request, connection_id: str
+    connections: Connections, request: HttpRequest, connection_id: str
 ) -> tuple[HostedConnection, OutboxReader]:
     """Come back to a connection. Raises `Refusal`."""
     connection = await connections.reach(connection_id, request.credential)
@@ -113,7 +113,7 @@ class _Socket:
     def __init__(
         self,
         connections: Connections,
-        request: Request,
+        request: HttpRequest,
         connection: HostedConnection,
         reader: OutboxReader,
         *,

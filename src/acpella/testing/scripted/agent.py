@@ -9,7 +9,7 @@ import msgspec
 
 from acpella.rpc import Channel
 
-from .script import Rule, Script
+from .script import Script, ScriptRule
 from .steps import Json, Step
 
 __all__ = ["ScriptedAgent"]
@@ -36,12 +36,12 @@ class ScriptedAgent:
 
     def on(self, text: str, *steps: Step) -> Self:
         """What to do when a prompt contains `text`. The first rule that fits counts."""
-        self._script.rules.append(Rule("session/prompt", text, steps))
+        self._script.rules.append(ScriptRule("session/prompt", text, steps))
         return self
 
     def on_request(self, method: str, *steps: Step) -> Self:
         """What to do when another request comes. It is answered with `{}` unless `reply` or `fail` do it."""
-        self._script.rules.append(Rule(method, None, steps))
+        self._script.rules.append(ScriptRule(method, None, steps))
         return self
 
     def on_start(self, *steps: Step) -> Self:

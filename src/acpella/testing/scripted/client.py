@@ -12,7 +12,7 @@ from acpella.errors import ConnectionClosed, RpcError
 from acpella.recording.shape import kind_of, session_of, update_kind
 from acpella.rpc.wire import MessageLines
 
-__all__ = ["ClientAnswer", "Conversation", "ScriptedClient"]
+__all__ = ["ClientAnswer", "ScriptedTurn", "ScriptedClient"]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -29,7 +29,7 @@ PATIENCE = 60.0
 """Seconds that a call waits for its answer unless told otherwise."""
 
 
-class Conversation:
+class ScriptedTurn:
     """What a prompt brought: everything from the prompt to its answer."""
 
     def __init__(self, answer: Json, messages: list[Json]) -> None:
@@ -110,7 +110,7 @@ class ScriptedClient:
         result = await self._result("session/new", {"cwd": cwd, "mcpServers": [], **params})
         return str(result["sessionId"])
 
-    async def prompt(self, session: str, text: str, *, cancel_after: int | None = None) -> Conversation:
+    async def prompt(self, session: str, text: str, *, cancel_after: int | None = None) -> ScriptedTurn:
         """Send a prompt and wait for its answer; cancel it after so many updates if told to."""
         start = len(self.received)
         params = {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
@@ -122,7 +122,7 @@ class ScriptedClient:
             answer = await asking
         finally:
             asking.cancel()
-        return Conversation(answer, [m for m in self.received[start:] if m is not answer])
+        return ScriptedTurn(answer, [m for m in self.received[start:] if m is not answer])
 
     async def call(self, method: str, params: object = None, *, patience: float | None = None) -> Json:
         """Send a request; the whole answer, be it `result` or `error`.

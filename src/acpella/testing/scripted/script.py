@@ -6,10 +6,10 @@ import msgspec
 
 from .steps import Step
 
-__all__ = ["Rule", "Script"]
+__all__ = ["ScriptRule", "Script"]
 
 
-class Rule(msgspec.Struct, frozen=True):
+class ScriptRule(msgspec.Struct, frozen=True):
     """What to do when a request comes."""
 
     method: str
@@ -25,7 +25,7 @@ class Script(msgspec.Struct):
     hello: dict[str, Any]
     """Laid over the answer to `initialize`."""
     ignores_cancel: bool = False
-    rules: list[Rule] = []
+    rules: list[ScriptRule] = []
     first: list[Step] = []
     """What it does before it reads."""
 

@@ -16,7 +16,7 @@ from acpella.errors import AcpellaError, ConnectionClosed, MethodNotFound, RpcEr
 from acpella.rpc.framing import Broken, Framer
 from acpella.rpc.message import write_error
 from acpella.rpc.relay import Frame, Side, read_frame
-from acpella.server.targets import RunningAgent, Target
+from acpella.server.agent_factories import AgentFactory, RunningAgent
 
 from .about import About
 from .agent_messages import error_of, read_cancelled, read_info, read_update
@@ -51,7 +51,7 @@ class AgentHost:
 
     def __init__(
         self,
-        target: Target,
+        factory: AgentFactory,
         principal: str,
         about: About,
         *,
@@ -63,7 +63,7 @@ class AgentHost:
         self.sessions: dict[str, SharedSession] = {}
         self.initialized: dict[str, Any] = {}
         """What the agent answered to `initialize`."""
-        self._target = target
+        self._factory = factory
         self._records = records
         self._on_change = on_change
         self._agent: RunningAgent | None = None
@@ -91,7 +91,7 @@ class AgentHost:
             await asyncio.wait([self._resting])
             self._resting = None
         self._framer = Framer(framing="lines")
-        agent = await self._target.start(self, self.principal, lambda: False)
+        agent = await self._factory.start(self, self.principal, lambda: False)
         self._agent = agent
         params: dict[str, Any] = {
             "protocolVersion": PROTOCOL_VERSION,

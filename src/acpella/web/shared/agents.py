@@ -2,7 +2,7 @@
 
 import asyncio
 
-from acpella.server.targets import Target
+from acpella.server.agent_factories import AgentFactory
 from acpella.sessions import Cluster
 
 from .about import About
@@ -21,8 +21,8 @@ IDLE_SECONDS = 1800.0
 class SharedAgents:
     """All of a server."""
 
-    def __init__(self, target: Target, about: About, records: SessionRecords) -> None:
-        self._target = target
+    def __init__(self, factory: AgentFactory, about: About, records: SessionRecords) -> None:
+        self._factory = factory
         self._about = about
         self.records: SessionRecords = records
         self._hosts: dict[str, AgentHost] = {}
@@ -64,7 +64,7 @@ class SharedAgents:
         host = self._hosts.get(principal)
         if host is None:
             host = self._hosts[principal] = AgentHost(
-                self._target, principal, self._about, records=self.records, on_change=self._on_change
+                self._factory, principal, self._about, records=self.records, on_change=self._on_change
             )
         return host
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from ... import exits
-from ...session.own_page import ChannelTarget
+from ...session.own_page import ChannelFactory
 from ...terminal.output import say
 
 __all__ = ["talk_and_look"]
@@ -60,5 +60,5 @@ def talk_and_look(arguments: argparse.Namespace) -> int:
     )
     place = private(state() / "taps")
     page = InspectorPage(of_connections(path, name, lambda: live_taps(place)), live=True, page=chat)
-    target = ChannelTarget(lambda: open_target(tap, cwd=cwd)[1])
-    return show_pages(page, target, name, port=arguments.port, opens=not arguments.no_open)
+    factory = ChannelFactory(lambda: open_target(tap, cwd=cwd)[1])
+    return show_pages(page, factory, name, port=arguments.port, opens=not arguments.no_open)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from acpella.inspector.page import InspectorPage
     from acpella.inspector.sources import SourceList
     from acpella.rpc import Receiver
-    from acpella.server.targets import RunningAgent, Target
+    from acpella.server.agent_factories import AgentFactory, RunningAgent
 
 __all__ = ["show_page", "show_pages"]
 
@@ -26,12 +26,12 @@ def show_page(sources: "SourceList", name: str, *, port: int, opens: bool) -> in
     return show_pages(InspectorPage(sources, live=True), _NoAgent(), name, port=port, opens=opens)
 
 
-def show_pages(page: "InspectorPage", target: "Target", name: str, *, port: int, opens: bool) -> int:
+def show_pages(page: "InspectorPage", factory: "AgentFactory", name: str, *, port: int, opens: bool) -> int:
     """The same for a page with a conversation beside it. Raises OSError."""
 
     async def serve() -> int:
         try:
-            return await serve_own_page(page, target, name, path="inspect", port=port, opens=opens)
+            return await serve_own_page(page, factory, name, path="inspect", port=port, opens=opens)
         finally:
             await page.close()
 

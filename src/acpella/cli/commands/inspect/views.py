@@ -72,7 +72,7 @@ def _rows(path: Path, arguments: argparse.Namespace) -> int:
     from acpella.inspector.filters import Filter
     from acpella.inspector.findings import Findings
     from acpella.inspector.searching import searchable
-    from acpella.recording import Frame
+    from acpella.recording import RecordedFrame
 
     row_filter = Filter(arguments.filter)
     findings = Findings()
@@ -80,7 +80,11 @@ def _rows(path: Path, arguments: argparse.Namespace) -> int:
         rules = [rule for number, rule in findings.take(row, item) if number == row.n]
 
         def body(item: "Item" = item) -> str:
-            return searchable(msgspec.json.encode({"msg": item.message})) if isinstance(item, Frame) else ""
+            return (
+                searchable(msgspec.json.encode({"msg": item.message}))
+                if isinstance(item, RecordedFrame)
+                else ""
+            )
 
         if not row_filter.matches(row, rules, body):
             continue
@@ -104,12 +108,12 @@ def _stats(path: Path, arguments: argparse.Namespace) -> int:
 
     from acpella._plain_json import as_int
     from acpella.inspector.stats import Stats
-    from acpella.recording import Event
+    from acpella.recording import RecordedEvent
 
     stats = Stats()
     for row, item in _lines(path):
         stats.take(row)
-        if isinstance(item, Event) and item.name == "end":
+        if isinstance(item, RecordedEvent) and item.name == "end":
             stats.dropped += as_int(item.info.get("dropped"))
             stats.hidden += as_int(item.info.get("hidden"))
     summary = stats.summary()
@@ -137,11 +141,11 @@ def _milliseconds(value: float | None) -> str:
 def _times(path: Path, arguments: argparse.Namespace) -> int:
 
     from acpella.inspector.spans import Spans, turn_times
-    from acpella.recording import Frame
+    from acpella.recording import RecordedFrame
 
     spans = Spans()
     for row, item in _lines(path):
-        if isinstance(item, Frame):
+        if isinstance(item, RecordedFrame):
             spans.take(row, item.message)
     turns = turn_times(spans.spans)
     if not turns and not arguments.json:
@@ -161,12 +165,12 @@ def _times(path: Path, arguments: argparse.Namespace) -> int:
 
 def _findings(path: Path, arguments: argparse.Namespace) -> int:
     from acpella.inspector.findings import Findings
-    from acpella.recording import Damaged, Frame
+    from acpella.recording import Damaged, RecordedFrame
 
     findings = Findings()
     messages = damaged = 0
     for row, item in _lines(path):
-        messages += isinstance(item, Frame)
+        messages += isinstance(item, RecordedFrame)
         damaged += isinstance(item, Damaged)
         findings.take(row, item)
     if not messages:

@@ -92,7 +92,7 @@ def _filtered(items: "Iterable[Item]", arguments: argparse.Namespace) -> "Iterat
     from dataclasses import replace
 
     from acpella._plain_json import as_dict
-    from acpella.recording import Begin, Frame
+    from acpella.recording import Begin, RecordedFrame
     from acpella.recording.anonymizing import Anonymizer
     from acpella.recording.writer import Filters
 
@@ -106,9 +106,9 @@ def _filtered(items: "Iterable[Item]", arguments: argparse.Namespace) -> "Iterat
             yield replace(
                 item, info={**info, "redacted": filters.name if not arguments.raw else info.get("redacted")}
             )
-        elif isinstance(item, Frame) and isinstance(item.message, str):
+        elif isinstance(item, RecordedFrame) and isinstance(item.message, str):
             yield replace(item, message=filters.text(item.message))
-        elif isinstance(item, Frame) and not isinstance(item.message, bytes):
+        elif isinstance(item, RecordedFrame) and not isinstance(item.message, bytes):
             message, cut = filters.message(item.message)
             raw = None if item.raw is None else filters.text(item.raw)
             yield replace(item, message=message, raw=raw, info={**item.info, **({"cut": cut} if cut else {})})

@@ -9,7 +9,7 @@ from ...terminal.output import one_line, say, show
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from acpella.recording import Frame
+    from acpella.recording import RecordedFrame
     from acpella.recording.comparing import Comparison
 
 __all__ = ["declare", "run"]
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     from acpella.recording.comparing import compare
     from acpella.recording.reader import read_connection
 
-    def read_side(path: str) -> "Iterator[Frame]":
+    def read_side(path: str) -> "Iterator[RecordedFrame]":
         return read_connection(
             path,
             arguments.connection,

@@ -7,7 +7,7 @@ from ...file_errors import RECORDING, explain
 from ...terminal.output import one_line, say, show
 
 if TYPE_CHECKING:
-    from acpella.recording import Frame, Item
+    from acpella.recording import Item, RecordedFrame
 
     from ...terminal.transcript import Transcript
 
@@ -53,7 +53,7 @@ class _Shown:
         self._ended = True
 
     def take(self, item: "Item") -> None:
-        from acpella.recording import Begin, Damaged, Frame
+        from acpella.recording import Begin, Damaged, RecordedFrame
 
         if isinstance(item, Damaged):
             self.damaged += 1
@@ -62,7 +62,7 @@ class _Shown:
             self._check_end()
             self._ended = item.version < 2
             self.begin(item.info)
-        elif isinstance(item, Frame):
+        elif isinstance(item, RecordedFrame):
             self.frame(item)
         else:
             self._event(item.name, item.info)
@@ -91,7 +91,7 @@ class _Shown:
     def begin(self, info: dict[str, Any]) -> None:
         raise NotImplementedError
 
-    def frame(self, frame: "Frame") -> None:
+    def frame(self, frame: "RecordedFrame") -> None:
         raise NotImplementedError
 
 
@@ -110,7 +110,7 @@ class _Frames(_Shown):
         )
         show(f"# {info.get('started', '')} {one_line(str(name or ''))}")
 
-    def frame(self, frame: "Frame") -> None:
+    def frame(self, frame: "RecordedFrame") -> None:
         import msgspec
 
         text = (
@@ -141,7 +141,7 @@ class _Conversation(_Shown):
         self._flush()
         super().end()
 
-    def frame(self, frame: "Frame") -> None:
+    def frame(self, frame: "RecordedFrame") -> None:
         from acpella._plain_json import as_dict
         from acpella.recording.shape import kind_of
 
@@ -190,7 +190,7 @@ class _Conversation(_Shown):
             self._screen = Transcript()
         self._screen.update(update)
 
-    def _answer(self, frame: "Frame", message: dict[str, Any]) -> None:
+    def _answer(self, frame: "RecordedFrame", message: dict[str, Any]) -> None:
         from acpella._plain_json import as_dict
 
         asker = "out" if frame.direction == "in" else "in"

@@ -11,7 +11,7 @@ from acpella.errors import AcpellaError, ConnectionClosed
 from acpella.rpc import Channel, ChannelInfo, Receiver
 from acpella.rpc.relay import read_frame
 from acpella.server.access.credentials import SCOPES, Scope
-from acpella.server.targets import RunningAgent, Target, WrappedTarget
+from acpella.server.agent_factories import AgentFactory, RunningAgent, WrappedFactory
 
 from .about import About
 from .agents import SharedAgents
@@ -22,17 +22,17 @@ from .viewer import Viewer
 if TYPE_CHECKING:
     from acpella.sessions import Cluster
 
-__all__ = ["SharedAgentTarget"]
+__all__ = ["SharedAgentFactory"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
 
-class SharedAgentTarget(WrappedTarget):
-    """A target around another one. Clients that are not pages do not notice it."""
+class SharedAgentFactory(WrappedFactory):
+    """A factory around another one. Clients that are not pages do not notice it."""
 
-    def __init__(self, target: Target, about: About, records: SessionRecords) -> None:
-        super().__init__(target)
-        self.agents: SharedAgents = SharedAgents(target, about, records)
+    def __init__(self, factory: AgentFactory, about: About, records: SessionRecords) -> None:
+        super().__init__(factory)
+        self.agents: SharedAgents = SharedAgents(factory, about, records)
 
     def is_shared_with(self, session_id: str, principal: str) -> bool:
         """Whether a user was invited to a session of somebody else's."""
@@ -61,7 +61,7 @@ class SharedAgentTarget(WrappedTarget):
         self, receiver: Receiver, principal: str, is_detached: Callable[[], bool]
     ) -> RunningAgent:
         """An agent of its own, for a client that is not a page."""
-        return await self._target.start(receiver, principal, is_detached)
+        return await self._factory.start(receiver, principal, is_detached)
 
     async def close(self) -> None:
         await self.agents.close()
@@ -94,7 +94,7 @@ class _Link:
     """The agent of one connection, as the server sees it: its first message tells whose it is."""
 
     def __init__(
-        self, shared: SharedAgentTarget, receiver: Receiver, principal: str, is_detached: Callable[[], bool]
+        self, shared: SharedAgentFactory, receiver: Receiver, principal: str, is_detached: Callable[[], bool]
     ) -> None:
         self.channel: Channel = _LinkChannel(self)
         self._shared = shared

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from acpella.sessions import Cluster, PostgresStore
 
 __all__ = [
-    "AgentTarget",
-    "CommandTarget",
+    "InProcessFactory",
+    "CommandFactory",
     "RunningAgent",
-    "SharedTarget",
-    "Target",
-    "WrappedTarget",
+    "SharedFactory",
+    "AgentFactory",
+    "WrappedFactory",
     "command_environment",
 ]
 
@@ -52,7 +52,7 @@ class RunningAgent(Protocol):
         ...
 
 
-class Target(Protocol):
+class AgentFactory(Protocol):
     """Makes an agent for each connection."""
 
     checks_owners: bool
@@ -70,8 +70,8 @@ class Target(Protocol):
 
 
 @runtime_checkable
-class SharedTarget(Protocol):
-    """A target whose sessions other nodes may serve, too."""
+class SharedFactory(Protocol):
+    """A factory whose sessions other nodes may serve, too."""
 
     @property
     def shared_store(self) -> "PostgresStore | None":
@@ -91,38 +91,38 @@ class SharedTarget(Protocol):
         ...
 
 
-class WrappedTarget:
-    """What a target around another one leaves to that: all but `start`."""
+class WrappedFactory:
+    """What a factory around another one leaves to that: all but `start`."""
 
-    def __init__(self, target: Target) -> None:
-        self._target = target
-        self.checks_owners: bool = target.checks_owners
+    def __init__(self, factory: AgentFactory) -> None:
+        self._factory = factory
+        self.checks_owners: bool = factory.checks_owners
 
     @property
     def shared_store(self) -> "PostgresStore | None":
-        """The store of the target, which other nodes may have, too."""
-        return self._target.shared_store if isinstance(self._target, SharedTarget) else None
+        """The store of the factory, which other nodes may have, too."""
+        return self._factory.shared_store if isinstance(self._factory, SharedFactory) else None
 
     async def open(self) -> None:
         """Open the store. Raises `StoreError`."""
-        if isinstance(self._target, SharedTarget):
-            await self._target.open()
+        if isinstance(self._factory, SharedFactory):
+            await self._factory.open()
 
     def stays_here(self, greeting: bytes) -> bool:
         """Whether only this node can serve the connection that begins with this `initialize`."""
-        return isinstance(self._target, SharedTarget) and self._target.stays_here(greeting)
+        return isinstance(self._factory, SharedFactory) and self._factory.stays_here(greeting)
 
     async def join(self, cluster: "Cluster") -> None:
         """Know what other nodes know. Raises `StoreError`."""
-        if isinstance(self._target, SharedTarget):
-            await self._target.join(cluster)
+        if isinstance(self._factory, SharedFactory):
+            await self._factory.join(cluster)
 
     async def close(self) -> None:
         """Let go of what all agents share."""
-        await self._target.close()
+        await self._factory.close()
 
 
-class AgentTarget:
+class InProcessFactory:
     """One `Agent` for all connections; each is served over memory."""
 
     checks_owners = True
@@ -197,7 +197,7 @@ class _InProcessAgent:
             self._task.cancel()
 
 
-class CommandTarget:
+class CommandFactory:
     """A process for each connection."""
 
     checks_owners = False
