@@ -47,6 +47,11 @@ class OpenSessions:
     def get(self, session_id: str) -> SessionCore | None:
         return self._live.get(session_id)
 
+    def of_user(self, session_id: str, principal: str) -> SessionCore | None:
+        """A session of this user's, on any connection."""
+        session = self._live.get(session_id)
+        return session if session is not None and session.editor.principal == principal else None
+
     def all(self) -> list[SessionCore]:
         return [session for session_id in self._live if (session := self._live.get(session_id))]
 

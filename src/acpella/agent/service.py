@@ -1,18 +1,15 @@
 """The session service: what one editor can do with sessions, on the store and in memory."""
 
-import asyncio
 import logging
-import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
-from acpella.errors import InvalidParams, InvalidRequest
+from acpella.errors import InvalidParams
 from acpella.schema import ListSessionsResponse, SessionInfo
 from acpella.sessions import (
     Cluster,
-    ClusterCommand,
     Lease,
     SessionBusy,
     SessionNotFound,
@@ -26,6 +23,7 @@ from .definition import Definition
 from .editor import Editor, Parked
 from .guards import check_absolute, check_places, checked_id, new_session_id, no_session, real_places
 from .interrupted import close_interrupted
+from .leases import Leases, still_running
 from .log_writer import LogWriter
 from .open_sessions import OpenSessions
 from .operations import (
@@ -49,13 +47,6 @@ __all__ = ["CURRENT_SERVICE", "SessionService"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
-GIVE_SECONDS = 10.0
-"""For another node to give up an idle session."""
-
-SHORTEST_PAUSE = 0.02
-LONGEST_PAUSE = 0.25
-"""Seconds between looks whether it did."""
-
 PAGES_AT_ONCE = 20
 """Pages of the store that one answer to `session/list` reads at most, to leave out unused sessions."""
 
@@ -64,7 +55,11 @@ CURRENT_SERVICE: ContextVar["SessionService"] = ContextVar("acpella_current_serv
 
 
 class SessionService:
-    """Opens, lists, closes and deletes sessions for one editor."""
+    """Opens, lists, closes and deletes sessions for one editor.
+
+    A session that its editor has opened is loaded (in memory here, with the lease to write it), parked
+    (unloaded while nobody uses it), or watched (another connection has it, and the editor looks on).
+    """
 
     def __init__(
         self,
@@ -79,26 +74,28 @@ class SessionService:
         self._open_sessions = open_sessions
         self._stored_sessions = stored_sessions
         self._running = running
-        self.watching: Watching = Watching(editor, lambda: self._cluster, self.close_left)
+        self.watching: Watching = Watching(editor, lambda: self._cluster, self.close_abandoned)
         if stored_sessions is not None:
             editor.look_on = self.watching.look_on
+            store = stored_sessions.store
+            self._leases = Leases(editor, store, open_sessions, running, self.watching)
 
     # -- opening -------------------------------------------------------------------------
 
     async def new(self, request: NewSession) -> OpenedSession:
-        self._check(request.workplace)
+        self._check_workplace(request.workplace)
         record = self._new_record(request.workplace)
         log_writer = None
         if self._stored_sessions is not None:
             await self._stored_sessions.check_room(self.editor.principal)
             store = self._stored_sessions.store
             log_writer = LogWriter(store, await store.create(record), 0)
-        return await self._admit_made(record, request.workplace, log_writer)
+        return await self._open_new(record, request.workplace, log_writer)
 
     async def reopen(self, request: ReopenSession) -> OpenedSession:
-        session = await self._reopen(request)
+        session = await self._open_or_watch(request)
         if session is None:
-            return await self._watched(request)
+            return await self._describe_watched(request)
         if not request.replay:
             self._tell_commands_later(session)
         elif self._definition.commands:  # before the answer: with it, everything of the session was told
@@ -108,17 +105,17 @@ class SessionService:
 
     async def fork(self, request: ForkSession) -> OpenedSession:
         source_id = checked_id(request.session_id)
-        self._check(request.workplace)
+        self._check_workplace(request.workplace)
         await self._stored.check_room(self.editor.principal)
         await self._open_sessions.settled(source_id)
-        source = self._mine(source_id)
+        source = self._in_memory(source_id)
         if source is not None:
             await source.save()
         record = self._new_record(request.workplace)
         lease = await self._store.fork(source_id, record, principal=self.editor.principal)
         record = await self._store.get(record.id, principal=self.editor.principal)
         log_writer = LogWriter(self._store, lease, record.last_seq)
-        return await self._admit_made(record, request.workplace, log_writer)
+        return await self._open_new(record, request.workplace, log_writer)
 
     def _new_record(self, workplace: Workplace) -> SessionRecord:
         return SessionRecord(
@@ -129,12 +126,12 @@ class SessionService:
             updated_at=_now(),
         )
 
-    async def _admit_made(
+    async def _open_new(
         self, record: SessionRecord, workplace: Workplace, log_writer: LogWriter | None
     ) -> OpenedSession:
         """Open a session that nobody knows of yet, so that none is left when it fails."""
         try:
-            session = await self._admit(record, workplace, log_writer)
+            session = await self._open(record, workplace, log_writer)
         except BaseException:
             if self._stored_sessions is not None:
                 await self._store.delete(record.id, principal=self.editor.principal)
@@ -142,7 +139,7 @@ class SessionService:
         self._tell_commands_later(session)
         return session.opened()
 
-    async def _admit(
+    async def _open(
         self, record: SessionRecord, workplace: Workplace, log_writer: LogWriter | None
     ) -> SessionCore:
         session = SessionCore(self._definition, self.editor, record, workplace, log_writer=log_writer)
@@ -155,23 +152,23 @@ class SessionService:
         if self._definition.commands:
             self.editor.after_answer(lambda: session.start(session.tell_commands))
 
-    async def _reopen(self, request: ReopenSession) -> SessionCore | None:
-        """Have the session, or None if another connection has it, which the editor looks on at then."""
+    async def _open_or_watch(self, request: ReopenSession) -> SessionCore | None:
+        """The session, loaded; or None if somebody else prompts in it: then the editor watches it."""
         session_id = checked_id(request.session_id)
-        self._check(request.workplace)
+        self._check_workplace(request.workplace)
         async with self._open_sessions.alone(session_id):  # two loads at once take turns
             await self._open_sessions.settled(session_id)
-            live = self._mine(session_id)
+            live = self._in_memory(session_id)
             if live is not None and live.prompt is not None:
                 if live.editor.is_left_for(self.editor):
-                    await self._take_over(live, replay=request.replay)
+                    await self._move_turn_here(live, replay=request.replay)
                     return live
                 if live.editor is not self.editor and session_id not in self._running:
                     await live.save()
                     await self._watch(request)
                     return None
             try:
-                lease = await self._take(session_id)
+                lease = await self._leases.acquire_idle(session_id)
             except SessionBusy as busy:
                 if busy.node is None:  # another process without a way to us
                     raise
@@ -184,12 +181,12 @@ class SessionService:
                 if request.replay:
                     await self._replay(session_id)
                 log_writer = LogWriter(self._store, lease, last_seq)
-                return await self._admit(record, request.workplace, log_writer)
+                return await self._open(record, request.workplace, log_writer)
             except BaseException:
                 await self._open_sessions.give_back(lease)
                 raise
 
-    async def _take_over(self, session: SessionCore, *, replay: bool) -> None:
+    async def _move_turn_here(self, session: SessionCore, *, replay: bool) -> None:
         """Go on with a session whose turn runs on a connection that its editor has left.
 
         The editor gets the history so far, then what the turn does from now on. The turn's answer goes to
@@ -202,18 +199,6 @@ class SessionService:
             session.move_to(self.editor)
             if session.prompt is not None:
                 session.prompt.move_to(self._running)
-
-    async def _take(self, session_id: str) -> Lease:
-        """Become the session's writer; from another connection of this agent if it is idle there."""
-        await self._open_sessions.settled(session_id)
-        live = self._mine(session_id)
-        if live is not None:
-            self._check_idle(live)
-            if live.editor is self.editor:
-                await self._open_sessions.forget(live)
-            else:
-                await self._open_sessions.give(live)
-        return await self._store.acquire(session_id, principal=self.editor.principal)
 
     # -- watching ------------------------------------------------------------------------
 
@@ -233,7 +218,7 @@ class SessionService:
             raise
         self.editor.after_answer(watch.start)
 
-    async def _watched(self, request: ReopenSession) -> OpenedSession:
+    async def _describe_watched(self, request: ReopenSession) -> OpenedSession:
         """What the editor is told of a session that it looks on at."""
         session_id = request.session_id
         record = await self._store.get(session_id, principal=self.editor.principal)
@@ -242,8 +227,8 @@ class SessionService:
             update = self.editor.codec.commands(commands)
             if update is not None and request.replay:
                 await self.editor.show(session_id, update)
-        watch, live = self.watching.get(session_id), self._mine(session_id)
-        is_prompting = live.prompt is not None if live is not None else bool(watch and watch.is_prompting)
+        live = self._in_memory(session_id)
+        is_prompting = live.prompt is not None if live else self.watching.is_prompting(session_id)
         choices = Choices(self._definition.modes, self._definition.options, record.settings)
         return OpenedSession(session_id, choices, is_prompting=is_prompting)
 
@@ -258,14 +243,14 @@ class SessionService:
         except StoreError as error:
             log.warning("session %s was not cancelled: %s", session_id, error)
 
-    async def close_left(self, session_id: str) -> None:
-        """Close a turn whose owner is gone; those who watch see it in the log."""
+    async def close_abandoned(self, session_id: str) -> None:
+        """Close a turn whose process is gone; those who watch see it in the log."""
         async with self._open_sessions.alone(session_id):
             await self._open_sessions.settled(session_id)
             if self._open_sessions.get(session_id) is not None:
                 return  # it runs here
             try:
-                lease = await self._store.acquire(session_id, principal=self.editor.principal)
+                lease = await self._leases.acquire(session_id)
             except SessionBusy:
                 return  # somebody was faster
             try:
@@ -273,28 +258,6 @@ class SessionService:
                 await self._close_interrupted(lease, record, show=False)
             finally:
                 await self._open_sessions.give_back(lease)
-
-    async def _acquire(self, session_id: str) -> Lease:
-        """Become the session's writer; if another node has it, that gives it up once it is idle."""
-        holder: str | None = None
-        pause = SHORTEST_PAUSE
-        deadline = asyncio.get_running_loop().time() + GIVE_SECONDS
-        while True:
-            try:
-                return await self._store.acquire(session_id, principal=self.editor.principal)
-            except SessionBusy as busy:
-                watch = self.watching.get(session_id)
-                if watch is not None and watch.is_prompting:
-                    raise _still_running() from None
-                if busy.node is None or asyncio.get_running_loop().time() > deadline:
-                    raise
-                if holder != busy.node:
-                    holder = busy.node
-                    name, life = f"release-{secrets.token_hex(8)}", self._cluster.life
-                    command = ClusterCommand(id=name, kind="release", body=life.encode())
-                    await self._cluster.submit(session_id, command, principal=self.editor.principal)
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, LONGEST_PAUSE)
 
     async def _close_interrupted(self, lease: Lease, record: SessionRecord, *, show: bool) -> int:
         """Close a turn that its process left open, and tell the editor; gives the new end of the log."""
@@ -320,23 +283,25 @@ class SessionService:
     @asynccontextmanager
     async def using(self, session_id: str) -> AsyncGenerator[SessionCore]:
         """A session that the editor has opened on this connection; it stays in memory meanwhile."""
-        session = await self._find(checked_id(session_id))
+        session = await self._loaded(checked_id(session_id))
         session.users += 1
         try:
             yield session
         finally:
             session.users -= 1
 
-    async def _find(self, session_id: str) -> SessionCore:
+    async def _loaded(self, session_id: str) -> SessionCore:
+        """The session of an editor that opened it. Raises `ResourceNotFound` if it did not."""
         session = self._open_sessions.get(session_id)
         if session is not None and session.editor is self.editor:
             return session
         if session_id not in self.editor.parked and self.watching.get(session_id) is None:
             raise no_session(session_id)
         async with self._open_sessions.alone(session_id):
-            return await self._bring_back(session_id)
+            return await self._load_again(session_id)
 
-    async def _bring_back(self, session_id: str) -> SessionCore:
+    async def _load_again(self, session_id: str) -> SessionCore:
+        """Load a session that is parked or watched; the editor first sees what others did in it."""
         await self._open_sessions.settled(session_id)
         session = self._open_sessions.get(session_id)
         if session is not None and session.editor is self.editor:
@@ -347,9 +312,9 @@ class SessionService:
             raise no_session(session_id)  # closed meanwhile
         if session is not None:
             if session.in_use:
-                raise _still_running()
+                raise still_running()
             await self._open_sessions.give(session)
-        lease = await self._acquire(session_id)
+        lease = await self._leases.acquire_from_node(session_id)
         try:
             record = await self._store.get(session_id, principal=self.editor.principal)
             if watch is not None:
@@ -362,7 +327,7 @@ class SessionService:
             self.editor.parked[session_id] = Parked(parked.workplace, record.last_seq)
             last_seq = await self._close_interrupted(lease, record, show=True)
             log_writer = LogWriter(self._store, lease, last_seq)
-            return await self._admit(record, parked.workplace, log_writer)
+            return await self._open(record, parked.workplace, log_writer)
         except BaseException:
             await self._open_sessions.give_back(lease)
             raise
@@ -388,7 +353,7 @@ class SessionService:
 
     async def saved(self, session_id: str) -> None:
         """Write what a session in memory has not written yet."""
-        live = self._mine(session_id)
+        live = self._in_memory(session_id)
         if live is not None:
             await live.save()
 
@@ -421,7 +386,7 @@ class SessionService:
         """Editors open a session with every window; one without a prompt is nothing to come back to."""
         if record.last_seq or record.title is not None:
             return True
-        live = self._mine(record.id)
+        live = self._in_memory(record.id)
         return live is not None and live.prompt is not None
 
     async def close(self, request: CloseSession) -> None:
@@ -442,15 +407,15 @@ class SessionService:
         await self._running.stop(session_id)
         async with self._open_sessions.alone(session_id):
             await self._open_sessions.settled(session_id)
-            live = self._mine(session_id)
+            live = self._in_memory(session_id)
             if live is not None:
-                self._check_idle(live)
+                self._leases.check_idle(live)
                 await self._open_sessions.forget(live, save=False)
             try:
                 try:
                     await self._store.delete(session_id, principal=self.editor.principal)
                 except SessionBusy:
-                    await self._acquire(session_id)
+                    await self._leases.acquire_from_node(session_id)
                     await self._store.delete(session_id, principal=self.editor.principal)
                 self.editor.parked.pop(session_id, None)
                 await self.watching.remove(session_id)
@@ -473,21 +438,11 @@ class SessionService:
         assert self._stored.cluster is not None, "open as long as the store is"
         return self._stored.cluster
 
-    def _mine(self, session_id: str) -> SessionCore | None:
-        """A session in memory, on any connection of this user's."""
-        live = self._open_sessions.get(session_id)
-        return live if live is not None and live.editor.principal == self.editor.principal else None
+    def _in_memory(self, session_id: str) -> SessionCore | None:
+        return self._open_sessions.of_user(session_id, self.editor.principal)
 
-    def _check_idle(self, session: SessionCore) -> None:
-        if session.prompt is not None or session.id in self._running:
-            raise _still_running()
-
-    def _check(self, workplace: Workplace) -> None:
+    def _check_workplace(self, workplace: Workplace) -> None:
         check_places(workplace.cwd, workplace.directories, workplace.mcp_servers, self._definition.mcp)
-
-
-def _still_running() -> InvalidRequest:
-    return InvalidRequest("a prompt is running in this session; cancel it or wait for its end")
 
 
 def _now() -> str:

@@ -60,10 +60,10 @@ class Watch:
         workplace: Workplace,
         seq: int,
         *,
-        close_left: Callable[[str], Awaitable[None]],
+        close_abandoned: Callable[[str], Awaitable[None]],
     ) -> None:
-        """The editor has seen everything up to the entry `seq`. `close_left` closes a turn whose owner is
-        gone."""
+        """The editor has seen everything up to the entry `seq`. `close_abandoned` closes a turn whose process
+        is gone."""
         self.session_id = session_id
         self.workplace = workplace
         """What the editor said of it, to open it when it prompts."""
@@ -72,7 +72,7 @@ class Watch:
         self.seq: int = seq
         self._editor = editor
         self._cluster = cluster
-        self._close_left = close_left
+        self._close_abandoned = close_abandoned
         self._questions: dict[str, Question] = {}
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -186,7 +186,7 @@ class Watch:
                 # Not at once: the connection of the prompt goes on at another node, which closes it, too.
                 if missing > 2:
                     missing = 0
-                    await self._close_left(self.session_id)
+                    await self._close_abandoned(self.session_id)
             except AcpellaError as error:
                 log.info("session %s: nobody knows whether its owner is there: %s", self.session_id, error)
 
@@ -244,19 +244,31 @@ class Watching:
         self,
         editor: Editor,
         cluster: Callable[[], Cluster],
-        close_left: Callable[[str], Awaitable[None]],
+        close_abandoned: Callable[[str], Awaitable[None]],
     ) -> None:
         self._editor = editor
         self._cluster = cluster
-        self._close_left = close_left
+        self._close_abandoned = close_abandoned
         self._watches: dict[str, Watch] = {}
+
+    @property
+    def cluster(self) -> Cluster:
+        """Of the store; open as long as that is."""
+        return self._cluster()
 
     def get(self, session_id: str) -> Watch | None:
         return self._watches.get(session_id)
 
+    def is_prompting(self, session_id: str) -> bool:
+        """Whether somebody else's turn is seen to run in a session."""
+        watch = self._watches.get(session_id)
+        return watch is not None and watch.is_prompting
+
     def add(self, session_id: str, workplace: Workplace, seq: int) -> Watch:
         """Look on from behind the entry `seq`, once it is started."""
-        watch = Watch(self._editor, self._cluster(), session_id, workplace, seq, close_left=self._close_left)
+        watch = Watch(
+            self._editor, self.cluster, session_id, workplace, seq, close_abandoned=self._close_abandoned
+        )
         self._watches[session_id] = watch
         return watch
 

@@ -123,7 +123,7 @@ class ClusterHome:
         if not self._lost:
             self._lost = True
             self.log.stop()
-            self.connection.leave(f"this node is its home no longer: {reason}")
+            self.connection.move_away(f"this node is its home no longer: {reason}")
 
     def resumable(self) -> None:
         self.facts.resumable = True

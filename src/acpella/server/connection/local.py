@@ -45,7 +45,13 @@ CLOSE_WORDS = {1008: "stalled", 1011: "agent", 1001: "shutdown"}
 
 
 class LocalConnection:
-    """The `HostedConnection` of one process."""
+    """The `HostedConnection` of one process.
+
+    It ends in one of three ways: `close` when its client has left, its time is over or the server stops;
+    `ended` when its agent is gone; `move_away` when another node goes on with it. From then on it is
+    `closed`, and nothing passes. The table forgets it and calls `release_agent` once its last reader had
+    time to read.
+    """
 
     def __init__(
         self,
@@ -79,7 +85,7 @@ class LocalConnection:
         self.home = home
         if home is not None:
             home.bind(self)
-        self._stays = False  # it ends here, but goes on elsewhere
+        self._goes_on_elsewhere = False
         self._starting: asyncio.Task[None] | None = None
         self._agent: RunningAgent | None = None
         self._writable = asyncio.Event()  # the agent reads what is written to it
@@ -216,37 +222,31 @@ class LocalConnection:
 
     def close(self, reason: str, *, code: int = 1000, abort: bool = False) -> None:
         """End the agent and every stream; with `abort`, the client is dropped without a word."""
-        self._finish(ConnectionClosed(reason, clean=code in (1000, 1001)), code)
+        self._end(ConnectionClosed(reason, clean=code in (1000, 1001)), code)
         if abort:
             for outbox in self.streams.by_session.values():
                 outbox.discard()
                 outbox.abort()
         self._table.forget(self.id)
 
-    def leave(self, reason: str) -> None:
+    def move_away(self, reason: str) -> None:
         """Close it on this node; its client is told only this reason: it may go on at another node."""
         if self.closed is not None:
             return
-        self._stays = True
-        self.closed = ConnectionClosed(reason)
-        self.close_code = 1012
-        self._liveness.seen(self._now())
-        self._writable.set()
-        if self._starting is not None:
-            self._starting.cancel()
+        self._goes_on_elsewhere = True
+        self._mark_closed(ConnectionClosed(reason), 1012)
         self._table.turn_ended()
         self._readers.end_all()
-        self._audit.closed(reason)
         self._table.forget(self.id)
 
-    async def stop(self) -> None:
+    async def release_agent(self) -> None:
         """Let go of the agent. Called once, by the table."""
         try:
             if self._agent is not None:
                 await self._agent.close()
         finally:
             if self.home is not None:
-                await self.home.close(keep=self._stays)
+                await self.home.close(keep=self._goes_on_elsewhere)
 
     async def restore(self, greeting: Message, reopening: Iterable[Message]) -> None:
         """Start the agent of a connection that was at another node, and tell it what it was told there.
@@ -263,15 +263,11 @@ class LocalConnection:
             if not pending.done():
                 raise ConnectionClosed("the agent did not answer when it was told of its sessions again")
 
-    def _finish(self, reason: ConnectionClosed, code: int) -> None:
+    def _end(self, reason: ConnectionClosed, code: int) -> None:
+        """End it for good: whoever waits for an answer is told, and every stream ends."""
         if self.closed is not None:
             return
-        self.closed = reason
-        self.close_code = code
-        self._liveness.seen(self._now())
-        self._writable.set()
-        if self._starting is not None:
-            self._starting.cancel()
+        self._mark_closed(reason, code)
         why = f"the connection ended: {reason.reason}"
         self.pending.end(why)
         self._input.end(why)
@@ -280,6 +276,14 @@ class LocalConnection:
         if self.home is not None:
             self.home.ended(reason.reason, code)
         self._count("acpella_connections_closed_total", f'reason="{CLOSE_WORDS.get(code, "client")}"')
+
+    def _mark_closed(self, reason: ConnectionClosed, code: int) -> None:
+        self.closed = reason
+        self.close_code = code
+        self._liveness.seen(self._now())
+        self._writable.set()
+        if self._starting is not None:
+            self._starting.cancel()
         self._audit.closed(reason.reason)
 
     # -- streams -------------------------------------------------------------------------------
@@ -470,7 +474,7 @@ class LocalConnection:
             text = f"the agent exited with code {reason.exit_code}"
         elif reason.signal is not None:
             text = f"the agent was killed by {reason.signal}"
-        self._finish(ConnectionClosed(text), 1011)
+        self._end(ConnectionClosed(text), 1011)
         self._table.check_soon(self.check)
 
     def _on_turn_end(self) -> None:

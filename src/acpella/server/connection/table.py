@@ -226,7 +226,7 @@ class Connections:
 
     async def _stop(self, connection: LocalConnection) -> None:
         try:
-            await connection.stop()
+            await connection.release_agent()
         except Exception:
             log.exception("connection %s did not end well", connection.label)
 
@@ -287,7 +287,7 @@ class Connections:
             for connection in waiting:
                 is_idle = not connection.pending.requests and not connection.flow.buffered
                 if is_idle or clock() > deadline:
-                    connection.leave("this node is stopping")
+                    connection.move_away("this node is stopping")
             await asyncio.sleep(HAND_OVER_EVERY)
         if self._ending:
             await asyncio.wait(self._ending.copy(), timeout=ENDED_WITHIN)
