@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import acpella
+from acpella.cli.state.settings import find
 from acpella.client import ClientSettings, SettingsError, Supervisor, UntrustedSettings, connect
 from acpella.client.jsonc import parse, strip
+from acpella.client.settings import user_settings
 from acpella.client.trust import is_project, trust
 from acpella.errors import AcpellaError
 from acpella.local import acting_name
@@ -195,6 +197,26 @@ async def test_the_sdk_uses_what_the_user_agreed_to(project: Path) -> None:
     write(project, '{"agent_servers": {"x": {"command": "y"}}}')
     with pytest.raises(UntrustedSettings, match="since it was changed"):
         ClientSettings.find()
+
+
+def test_sdk_and_command_line_find_the_same_settings(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The project's file, also from a directory beneath, and what the user's own adds to it."""
+    user = user_settings()
+    user.parent.mkdir(parents=True, exist_ok=True)
+    servers = {"mine": {"command": "of-the-user"}, "other": {"command": "of-the-user"}}
+    user.write_text(json.dumps({"agent_servers": servers}), encoding="utf-8")
+    write(project, '{"agent_servers": {"mine": {"command": "of-the-project"}}}')
+    trust(project, project.read_bytes())
+    repository = project.parents[1]
+    (repository / ".git").mkdir()
+    (repository / "beneath").mkdir()
+    monkeypatch.chdir(repository / "beneath")
+    settings = ClientSettings.find()
+    assert settings == find(None)
+    assert settings.agents["other"].command == "of-the-user"
+    assert settings.agents["mine"].command == "of-the-project"
+    assert settings.files == (project, user)
+    assert (settings.origin("mine"), settings.origin("other")) == (project, user)
 
 
 def test_another_spelling_is_the_same_file_on_some_systems() -> None:

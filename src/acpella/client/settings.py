@@ -1,6 +1,7 @@
 """The settings file: which agents and MCP servers there are."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -10,7 +11,7 @@ import msgspec
 from acpella import _directories as directories
 
 from .jsonc import parse
-from .settings_source import SettingsError, read_settings
+from .settings_source import SettingsError, UntrustedSettings, read_settings
 
 __all__ = [
     "AgentServer",
@@ -48,6 +49,11 @@ class ClientSettings:
     agents: dict[str, AgentServer] = field(default_factory=dict[str, AgentServer])
     mcp_servers: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     path: Path | None = None
+    """The file, or the first of several."""
+    files: tuple[Path, ...] = ()
+    """Everything that was read."""
+    origins: dict[str, Path] = field(default_factory=dict[str, Path])
+    """Which file names which agent."""
 
     def suggest(self, name: str) -> str:
         """A hint for a name that is not there."""
@@ -58,22 +64,56 @@ class ClientSettings:
             return f"did you mean {close[0]!r}?"
         return f"there are: {', '.join(sorted(self.agents))}" if self.agents else ""
 
+    def origin(self, agent: str) -> Path | None:
+        """The file that names an agent; None for what no file names, such as the built-in one."""
+        path = self.origins.get(agent)
+        return path.absolute() if path is not None else None
+
     @classmethod
-    def find(cls, path: str | os.PathLike[str] | None = None, *, cwd: Path | None = None) -> "ClientSettings":
-        """The settings of `path`, of `./.acpella/settings.json`, or of the user, whichever is there first.
+    def find(
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        cwd: str | os.PathLike[str] = ".",
+        on_untrusted: Callable[[UntrustedSettings], None] | None = None,
+    ) -> "ClientSettings":
+        """The file `path` alone; without it, the file of the project, and what the user's own adds to that.
+
+        `on_untrusted` hears of a project's file that the user has not agreed to, which is left out then.
 
         Raises:
-            UntrustedSettings: the user has not agreed to the project's file as it is now.
-            SettingsError: the file is missing although it was named, or is malformed.
+            UntrustedSettings: there is such a file, and no `on_untrusted`.
+            SettingsError: a file is missing although it was named, or is malformed.
         """
         if path is not None:
             return cls.load(Path(path))
-        candidate = (cwd or Path.cwd()) / ".acpella" / "settings.json"
-        if candidate.is_file():
-            from .trust import read_trusted
+        from .trust import project_file, read_trusted
 
-            return cls.parse(read_trusted(candidate), candidate)
-        return cls.of_user()
+        project = project_file(cwd)
+        settings: list[ClientSettings] = []
+        if project is not None:
+            try:
+                settings.append(cls.parse(read_trusted(project), project))
+            except UntrustedSettings as error:
+                if on_untrusted is None:
+                    raise
+                on_untrusted(error)
+        return cls._merged([*settings, cls.of_user()])
+
+    @classmethod
+    def _merged(cls, sources: "list[ClientSettings]") -> "ClientSettings":
+        """The first file that has an agent or an MCP server of a name wins."""
+        files = tuple(file for source in sources for file in source.files)
+        merged = cls(path=files[0].absolute() if files else None, files=files)
+        names: set[object] = set()
+        for source in sources:
+            for name, server in source.agents.items():
+                if name not in merged.agents:
+                    merged.agents[name] = server
+                    merged.origins[name] = source.origins[name]
+            merged.mcp_servers.extend(s for s in source.mcp_servers if s.get("name") not in names)
+            names |= {s.get("name") for s in source.mcp_servers}
+        return merged
 
     @classmethod
     def of_user(cls) -> "ClientSettings":
@@ -114,7 +154,7 @@ class ClientSettings:
             raise SettingsError(f"{path}: mcp_servers must be a list or an object")
         listed = cast("list[Any]", servers)
         checked = [_table(entry, f"{path}: mcp_servers[{i}]") for i, entry in enumerate(listed)]
-        return cls(agents, checked, path)
+        return cls(agents, checked, path, (path,), dict.fromkeys(agents, path))
 
 
 def user_settings() -> Path:

@@ -194,15 +194,13 @@ def _last(catalogue: Catalogue, settings: "ClientSettings", root: str, agent: st
 
 def new_entry(settings: "ClientSettings", *, cwd: str, agent: str, name: str = "") -> SessionEntry:
     """A session that is about to be made."""
-    from ..state.settings import origin
-
     return SessionEntry(
         key=new_key(),
         root=str(paths.repository(cwd)),
         cwd=os.path.abspath(cwd),
         agent=agent_name(agent, settings),
         target=keepable(agent, settings),
-        settings=str(origin(settings, agent) or ""),
+        settings=str(settings.origin(agent) or ""),
         where=os.getcwd(),
         name=name,
     )
@@ -260,13 +258,11 @@ def settings_of(entry: SessionEntry, settings: "ClientSettings") -> "ClientSetti
     from acpella.client.settings_source import UntrustedSettings
     from acpella.client.trust import is_project, read_trusted
 
-    from ..state.settings import origin
-
     target = entry.target if isinstance(entry.target, str) else ""
     if not entry.settings:
         return resolve_agent(ClientSettings(), target)
     path = Path(entry.settings)
-    if origin(settings, target) == path:
+    if settings.origin(target) == path:
         return settings
     whose = f"the agent {entry.agent!r} of this session"
     if not path.is_file():

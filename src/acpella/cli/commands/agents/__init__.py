@@ -114,7 +114,6 @@ def _list(arguments: argparse.Namespace) -> int:
 
     from ...session.lookup import find_settings
     from ...state.agents import BUILT_IN, resolve_agent
-    from ...state.settings import origin
 
     settings = find_settings(arguments.settings)
     rows = [
@@ -123,8 +122,8 @@ def _list(arguments: argparse.Namespace) -> int:
             "command": _command(server),
             "env": sorted(server.env),
             "default": number == 0,
-            "builtIn": name == BUILT_IN and origin(settings, name) is None,
-            "settings": str(origin(settings, name) or "") or None,
+            "builtIn": name == BUILT_IN and settings.origin(name) is None,
+            "settings": str(settings.origin(name) or "") or None,
         }
         for number, (name, server) in enumerate(resolve_agent(settings, BUILT_IN).agents.items())
     ]
@@ -287,12 +286,12 @@ def _show_editors(name: str, entry: dict[str, Any]) -> None:
 def _remove(arguments: argparse.Namespace) -> int:
     from acpella.client.trust import forget, is_project, is_trusted
 
-    from ...state.settings import find, origin
+    from ...state.settings import find
     from ...state.settings_file import SettingsFile
 
     file = _file(arguments)
     if not arguments.settings and not arguments.here:  # where `agents list` has it from
-        file = SettingsFile(origin(find(None), arguments.name) or file.path)
+        file = SettingsFile(find(None).origin(arguments.name) or file.path)
     file.remove_agent(arguments.name)
     if is_project(file.path) and file.before is not None and is_trusted(file.path, file.before):
         forget(file.path) if file.after is None else _agree(file.path, file.after)
