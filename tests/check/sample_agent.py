@@ -2,14 +2,18 @@
 
     python sample_agent.py [REQUIREMENT]     # the requirement that it breaks
 
+Sessions live as long as the process; in the directory SAMPLE_SESSIONS, where that is set, they outlive it.
+
 What a prompt says is done: see `acpella.testing.FakeModel` for the orders; besides there are `!plan`, which
 sends every kind of update, and `!elicit`.
 """
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +27,26 @@ from acpella.rpc import Channel
 MODES = [{"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}]
 KEPT: dict[str, Json] = {}
 """Sessions outlive connections, as those on a disk do."""
+
+
+class StoredSessions(dict[str, Json]):
+    """Sessions that are files of a directory."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(
+            {file.stem: json.loads(file.read_text("utf-8")) for file in directory.glob("*.json")}
+        )
+        self._directory = directory
+
+    def save(self) -> None:
+        for id, session in self.items():
+            new = self._directory / f".{id}.{os.getpid()}"
+            new.write_text(json.dumps(session), encoding="utf-8")
+            new.replace(self._directory / f"{id}.json")
+
+    def pop(self, id: str, *default: Any) -> Any:
+        (self._directory / f"{id}.json").unlink(missing_ok=True)
+        return super().pop(id, *default)
 
 
 def chunk(kind: str, text: str, **more: Any) -> Json:
@@ -60,7 +84,7 @@ class SampleAgent:
         install(self.defect, self, end)
         for name in dir(self):
             if name.startswith("on_"):
-                end.requests[getattr(self, name).__doc__] = getattr(self, name)
+                end.requests[getattr(self, name).__doc__] = self.saved(getattr(self, name))
         end.notifications["session/cancel"] = self.cancel
         end.notifications["$/cancel_request"] = self.cancel_request
         await end.open()
@@ -72,6 +96,19 @@ class SampleAgent:
         if self.breaks("messages.exit-at-end"):
             await asyncio.sleep(60)
         await end.close()
+
+    def saved(self, handler: Callable[[Json], Awaitable[Any]]) -> Callable[[Json], Awaitable[Any]]:
+        """The same handler; what it changed is on the disk before its answer goes out."""
+        if not isinstance(kept := self.kept, StoredSessions):
+            return handler
+
+        async def handle(params: Json) -> Any:
+            try:
+                return await handler(params)
+            finally:
+                kept.save()
+
+        return handle
 
     # -- initialize and login --------------------------------------------------------------------
 
@@ -773,7 +810,9 @@ class SampleAgent:
 async def main() -> None:
     from acpella.transport import StdioChannel
 
-    await SampleAgent(sys.argv[1] if len(sys.argv) > 1 else "").serve_on(StdioChannel())
+    directory = os.environ.get("SAMPLE_SESSIONS")
+    kept = StoredSessions(Path(directory)) if directory else None
+    await SampleAgent(sys.argv[1] if len(sys.argv) > 1 else "", kept).serve_on(StdioChannel())
 
 
 if __name__ == "__main__":

@@ -127,6 +127,16 @@ def test_the_built_in_agent_passes_and_nothing_is_left_in_its_store(tmp_path: Pa
     assert list(data.rglob("*.db")) == []
 
 
+def test_the_sample_passes_everything_over_stdio_with_sessions_on_a_disk(tmp_path: Path) -> None:
+    sessions = tmp_path / "sessions"
+    sessions.mkdir()
+    env = {"SAMPLE_SESSIONS": str(sessions)}
+    ran = check("--only", "stored", "--json", "--", *SAMPLE, cwd=tmp_path, env=env)
+    outcomes = {entry["id"]: entry["outcome"] for entry in json.loads(ran.stdout)["results"]}
+    assert ran.returncode == 0 and outcomes["stored.load-after-restart"] == "pass"
+    assert {*outcomes.values()} <= {"pass", "not-applicable", "unproved"}, outcomes
+
+
 def test_a_recommendation_counts_when_it_is_asked_for(tmp_path: Path) -> None:
     id = "stored.load-after-restart"
     ran = check("--only", id, "--", *SAMPLE, id, cwd=tmp_path)
