@@ -84,9 +84,14 @@ def test_a_filter_may_begin_with_a_minus(recording: Path, tmp_path: Path) -> Non
 
 
 def test_what_cannot_be_judged_is_not_called_good(tmp_path: Path) -> None:
-    for content in (b"", b"garbage\n"):
+    for content, view in (
+        (b"", "--findings"),
+        (b"garbage\n", "--findings"),
+        (b"", "--rows"),
+        (b"x\n", "--stats"),
+    ):
         (tmp_path / "no.jsonl").write_bytes(content)
-        ran = inspect(str(tmp_path / "no.jsonl"), "--findings", home=tmp_path)
+        ran = inspect(str(tmp_path / "no.jsonl"), view, home=tmp_path)
         assert ran.returncode == 2 and "no.jsonl holds no conversation" in ran.stderr
 
 

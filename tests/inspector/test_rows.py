@@ -66,6 +66,16 @@ def spans_of(path: Path) -> Spans:
     return spans
 
 
+def test_a_damaged_line_stands_where_the_line_before_it_stood(tmp_path: Path) -> None:
+    path = write(tmp_path / "talk.jsonl", chunk(3.0, "one"))
+    path.write_text(path.read_text() + '{"t": 3.1, "dir": "i\n' + json.dumps(chunk(3.2, "two")) + "\n")
+    assert [(row.method, row.t) for row in rows_of(path)][1:] == [
+        ("session/update", 3.0),
+        ("damaged", 3.0),
+        ("session/update", 3.2),
+    ]
+
+
 def test_a_response_knows_its_request_and_how_long_it_took(tmp_path: Path) -> None:
     rows = rows_of(write(tmp_path / "talk.jsonl", *TURN))
     prompt, answer = rows[1], rows[-1]

@@ -33,6 +33,10 @@ BADGES = {"std": "text", "log": "stderr", "sys": "event"}
 """Kinds as the list of rows shortens them; both words count."""
 
 
+VALUES = {"kind": ("req", "ntf", "res", "err", "text", "stderr", "event"), "dir": ("in", "out")}
+"""All that can stand behind some colons."""
+
+
 class FilterError(ValueError):
     """A word that means nothing here."""
 
@@ -72,6 +76,9 @@ class Filter:
         value = value.lower()
         if key == "kind":
             value = BADGES.get(value, value)
+        known = VALUES.get(key, ())
+        if known and value and value not in known and not re.search(r"[*?]", value):
+            raise FilterError(f"{key}:{value} is nothing; there are {', '.join(known)}")
         self._tests.append(_key_test(key, value, re.compile(translate(value)), positive=positive))
 
     def matches(self, row: Row, rules: list[str], body: Callable[[], str]) -> bool:

@@ -60,6 +60,8 @@ class Rows:
         self._first: datetime | None = None
         self._offset = 0.0
         """Seconds from the first connection of the file to the one in hand."""
+        self._time = 0.0
+        """Of the last line that says one, in its connection."""
         self._open: dict[tuple[str, str], Row] = {}
 
     @property
@@ -82,10 +84,13 @@ class Rows:
         if isinstance(item, RecordedEvent):
             return self._row(item.time, "event", method=item.name, preview=event_preview(item))
         if isinstance(item, Damaged):
-            return self._row(0.0, "event", method="damaged", preview=f"line {item.line}: {item.reason}")
+            return self._row(
+                self._time, "event", method="damaged", preview=f"line {item.line}: {item.reason}"
+            )
         return self._frame(item)
 
     def _row(self, time: float, kind: Kind, **fields: Any) -> Row:
+        self._time = time
         return Row(self._count, round(self._offset + time, 6), kind, c=max(self._connection, 1), **fields)
 
     def _set_offset(self, started: Any) -> None:

@@ -15,6 +15,9 @@ const SCALE: Record<string, number> = { "": 1, k: 1000, K: 1000, M: 1_000_000 };
 /** Kinds as the list of rows shortens them; both words count. */
 const BADGES: Record<string, string | undefined> = { std: "text", log: "stderr", sys: "event" };
 
+/** All that can stand behind some colons. */
+const VALUES: Record<string, readonly string[] | undefined> = { kind: ["req", "ntf", "res", "err", "text", "stderr", "event"], dir: ["in", "out"] };
+
 /** The words of a filter as they were written. */
 export function wordsOf(text: string): string[] {
   return [...text.matchAll(WORD)].map(([word]) => word);
@@ -31,10 +34,13 @@ export function parseFilter(text: string): Filter {
     const number = NUMBER.exec(word);
     const colon = word.indexOf(":");
     const key = colon < 0 ? "" : word.slice(0, colon);
-    const value = word.slice(colon + 1);
+    const typed = word.slice(colon + 1);
+    const value = (key === "kind" && BADGES[typed.toLowerCase()]) || typed.toLowerCase();
+    const known = VALUES[key];
     if (number) filter.tests.push(numberTest(number[1]!, number[2]!, Number(number[3]) * SCALE[number[4]!]!, wanted));
     else if (NO_NUMBER.test(word)) filter.error ||= `${NO_NUMBER.exec(word)![0]} wants a number after it, such as ${NO_NUMBER.exec(word)![0]}500`;
-    else if ((KEYS as readonly string[]).includes(key)) filter.tests.push(keyTest(key as Key, (key === "kind" && BADGES[value.toLowerCase()]) || value.toLowerCase(), wanted));
+    else if (known && value !== "" && !known.includes(value) && !/[*?]/.test(value)) filter.error ||= `${key}:${value} is nothing; there are ${known.join(", ")}`;
+    else if ((KEYS as readonly string[]).includes(key)) filter.tests.push(keyTest(key as Key, value, wanted));
     else if (/^[a-z]+$/.test(key) && !value.startsWith("//")) filter.error ||= `${key}: is not a filter; there are ${KEYS.join(", ")}, ms>N, size>N, and text`;
     else filter.words.push({ wanted, text: word.toLowerCase() });
   }

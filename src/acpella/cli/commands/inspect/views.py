@@ -52,11 +52,13 @@ def _html(path: Path, out: Path) -> int:
 
 
 def _lines(path: Path) -> "Iterator[tuple[Row, Item]]":
+    """Each line with its row. Raises ValueError at the end if nothing was readable."""
     from acpella.inspector.rows import Rows
     from acpella.recording import Damaged, read
 
-    rows, damaged = Rows(), 0
+    rows, lines, damaged = Rows(), 0, 0
     for item in read(path):
+        lines += 1
         if isinstance(item, Damaged):
             damaged += 1
             if damaged <= MOST_NAMED:
@@ -64,6 +66,8 @@ def _lines(path: Path) -> "Iterator[tuple[Row, Item]]":
         yield rows.take(item), item
     if damaged > MOST_NAMED:
         say(f"{damaged} lines of {path.name} are left out")
+    if damaged == lines:
+        raise ValueError(f"{path.name} holds no conversation; {RECORDING}")
 
 
 def _rows(path: Path, arguments: argparse.Namespace) -> int:
