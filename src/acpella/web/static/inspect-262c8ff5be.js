@@ -35,17 +35,19 @@ lines===void 0?all.push({text:name(match[0]),hidden:!0}):all.push({text:`
 tton",{type:"button",class:`icon ${own}`,"aria-label":label,title:label,"aria-pressed":pressed,"aria-expanded":expanded,onClick,children:jsx2(Icon,{name:icon,size})})}function Visible({text}){return jsx2(Fragment,{children:parts(text).map((part,index)=>part.hidden?jsx2("span",{class:"ghost",children:part.text},index):part.text)})}
 function CopyButton({text,label="Copy"}){let[done,setDone]=useState(!1),copy=async()=>{await navigator.clipboard.writeText(text()),setDone(!0),setTimeout(()=>setDone(
 !1),1500)};return jsx2(IconButton,{icon:done?"check":"copy",size:14,label:done?"Copied":label,onClick:()=>{copy()}})}var isMac=/Mac|iPhone|iPad/.test(navigator.platform);import{useState as useState2}from"./libraries-c0a40985b0.js";import{batch,computed,signal}from"./libraries-c0a40985b0.js";var KEYS=["method","update","kind","dir","session","id","c","bad"],WORD=/(-?)(?:"([^"]*)"|(\S+))/g,NUMBER=/^(ms|size)([<>])(\d+(?:\.\d+)?)([kKM]?)$/,NO_NUMBER=/^(ms|size)[<>]/,
-SCALE={"":1,k:1e3,K:1e3,M:1e6},BADGES={std:"text",log:"stderr",sys:"event"};function wordsOf(text){return[...text.matchAll(WORD)].map(([word])=>word)}function parseFilter(text){
-let filter2={tests:[],words:[],error:""};for(let[,sign,quoted,word]of text.matchAll(WORD)){let wanted=sign==="";if(word===void 0){quoted&&filter2.words.push({wanted,
-text:quoted.toLowerCase()});continue}let number=NUMBER.exec(word),colon=word.indexOf(":"),key=colon<0?"":word.slice(0,colon),value=word.slice(colon+1);number?filter2.
-tests.push(numberTest(number[1],number[2],Number(number[3])*SCALE[number[4]],wanted)):NO_NUMBER.test(word)?filter2.error||=`${NO_NUMBER.exec(word)[0]} wants a n\
-umber after it, such as ${NO_NUMBER.exec(word)[0]}500`:KEYS.includes(key)?filter2.tests.push(keyTest(key,key==="kind"&&BADGES[value.toLowerCase()]||value.toLowerCase(),
-wanted)):/^[a-z]+$/.test(key)&&!value.startsWith("//")?filter2.error||=`${key}: is not a filter; there are ${KEYS.join(", ")}, ms>N, size>N, and text`:filter2.words.
-push({wanted,text:word.toLowerCase()})}return filter2}function numberTest(name2,sign,limit,wanted){return row=>{let value=name2==="ms"?(row.took??-1)*1e3:row.size??
-0;return(value>=0&&(sign===">"?value>limit:value<limit))===wanted}}function keyTest(key,value,wanted){let pattern=glob(value);return(row,rules2)=>{if(key==="bad")
-return(value===""?rules2.length>0:rules2.some(rule2=>pattern.test(rule2.toLowerCase())))===wanted;let actual=String(row[key]??(key==="c"?1:"")).toLowerCase(),holds=pattern.
-test(actual);return key==="session"&&value!==""&&actual!==""&&(holds||=actual.startsWith(value)||actual.endsWith(value)),holds===wanted}}function glob(value){let escaped=value.
-replace(/[.+^${}()|[\]\\]/g,"\\$&").replaceAll("*",".*").replaceAll("?",".");return new RegExp(`^${escaped}$`,"s")}var TOKEN="acpella.token",LoginNeeded=class extends Error{},ServerSource=class{#source="";async logIn(){let code=location.hash.slice(1);if(code==="")return;history.
+SCALE={"":1,k:1e3,K:1e3,M:1e6},BADGES={std:"text",log:"stderr",sys:"event"},VALUES={kind:["req","ntf","res","err","text","stderr","event"],dir:["in","out"]};function wordsOf(text){
+return[...text.matchAll(WORD)].map(([word])=>word)}function parseFilter(text){let filter2={tests:[],words:[],error:""};for(let[,sign,quoted,word]of text.matchAll(
+WORD)){let wanted=sign==="";if(word===void 0){quoted&&filter2.words.push({wanted,text:quoted.toLowerCase()});continue}let number=NUMBER.exec(word),colon=word.indexOf(
+":"),key=colon<0?"":word.slice(0,colon),typed=word.slice(colon+1),value=key==="kind"&&BADGES[typed.toLowerCase()]||typed.toLowerCase(),known=VALUES[key];number?
+filter2.tests.push(numberTest(number[1],number[2],Number(number[3])*SCALE[number[4]],wanted)):NO_NUMBER.test(word)?filter2.error||=`${NO_NUMBER.exec(word)[0]} w\
+ants a number after it, such as ${NO_NUMBER.exec(word)[0]}500`:known&&value!==""&&!known.includes(value)&&!/[*?]/.test(value)?filter2.error||=`${key}:${value} i\
+s nothing; there are ${known.join(", ")}`:KEYS.includes(key)?filter2.tests.push(keyTest(key,value,wanted)):/^[a-z]+$/.test(key)&&!value.startsWith("//")?filter2.
+error||=`${key}: is not a filter; there are ${KEYS.join(", ")}, ms>N, size>N, and text`:filter2.words.push({wanted,text:word.toLowerCase()})}return filter2}function numberTest(name2,sign,limit,wanted){
+return row=>{let value=name2==="ms"?(row.took??-1)*1e3:row.size??0;return(value>=0&&(sign===">"?value>limit:value<limit))===wanted}}function keyTest(key,value,wanted){
+let pattern=glob(value);return(row,rules2)=>{if(key==="bad")return(value===""?rules2.length>0:rules2.some(rule2=>pattern.test(rule2.toLowerCase())))===wanted;let actual=String(
+row[key]??(key==="c"?1:"")).toLowerCase(),holds=pattern.test(actual);return key==="session"&&value!==""&&actual!==""&&(holds||=actual.startsWith(value)||actual.
+endsWith(value)),holds===wanted}}function glob(value){let escaped=value.replace(/[.+^${}()|[\]\\]/g,"\\$&").replaceAll("*",".*").replaceAll("?",".");return new RegExp(
+`^${escaped}$`,"s")}var TOKEN="acpella.token",LoginNeeded=class extends Error{},ServerSource=class{#source="";async logIn(){let code=location.hash.slice(1);if(code==="")return;history.
 replaceState(null,"",location.pathname);let answer=await fetch("/acp/login",{method:"POST",headers:{"Content-Type":"application/json"},body:JSON.stringify({code})});
 if(answer.ok)sessionStorage.setItem(TOKEN,(await answer.json()).token);else if(sessionStorage.getItem(TOKEN)===null)throw new LoginNeeded((await answer.text()).
 trim())}logInWith(token){sessionStorage.setItem(TOKEN,token.trim())}conversations(){return this.#get("sources")}choose(id){this.#source=id}held(after){return this.#get(
