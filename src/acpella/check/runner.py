@@ -25,7 +25,9 @@ from .results import CannotJudge, Report, RequirementResult, shown_frames
 __all__ = ["AgentCheck", "Progress", "CheckSelection", "audit_results"]
 
 START_TIME = 60.0
-"""Seconds for the first answer. Some agents download or compile something first."""
+START_SHARE = 10
+"""Seconds for the first answers, as some agents download or compile something first; and how many times the
+patience that may be at most."""
 
 SCENARIO_TIME = 6
 """How many times the patience one scenario may take."""
@@ -133,13 +135,17 @@ class AgentCheck:
         try:
             await probe.link.open()
             if not raw:
-                reply = await probe.initialize(capabilities, within=max(START_TIME, self._patience))
+                reply = await probe.initialize(capabilities, within=self._start_time)
                 if reply.is_error:
                     raise Failed("initialize failed", reply.request, reply)
         except BaseException:
             await probe.close()
             raise
         return probe
+
+    @property
+    def _start_time(self) -> float:
+        return max(self._patience, min(START_TIME, START_SHARE * self._patience))
 
     async def _close(self, probe: Probe) -> None:
         await probe.close()
@@ -158,7 +164,7 @@ class AgentCheck:
             if probe.talk.version != 1:
                 raise CannotJudge(f"the agent speaks version {probe.talk.version} of the protocol, not 1")
             params: dict[str, Any] = {"cwd": probe.directory, "mcpServers": []}
-            reply = await probe.link.call("session/new", params, within=max(START_TIME, self._patience))
+            reply = await probe.link.call("session/new", params, within=self._start_time)
             if reply.code == -32000:
                 names = (
                     ", ".join(str(method.get("name")) for method in probe.talk.auth_methods) or "none listed"

@@ -95,7 +95,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="with --client: agree to this version whatever is asked",
     )
-    add("--timeout", type=float, default=20.0, metavar="SECONDS", help="for each answer; default: 20")
+    add(
+        "--timeout",
+        type=float,
+        default=20.0,
+        metavar="SECONDS",
+        help="for each answer; default: 20. The first may take a minute, or ten times this if that is less",
+    )
     add("--jobs", type=int, default=2, metavar="N", help="agents that run at the same time; default: 2")
     add("--yes", action="store_true", help="install an agent of the registry that is missing, without asking")
     add("-v", "--verbose", action="store_true", help="list also what could not be proved")
