@@ -26,22 +26,27 @@ SLOW = (
     "docs",
     "cluster",
     "web",
+    "store",
     "inspector",
     "testing",
-    "store",
     "interop",
 )
 """What takes long comes first: at the end of a run, no worker is left alone with a long file."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Order whole files; tests of a file stay in theirs."""
+    """Order whole files; tests of a file stay together.
 
-    def rank(item: pytest.Item) -> int:
-        path = item.path.relative_to(HERE).as_posix()
-        return next((place for place, slow in enumerate(SLOW) if path.startswith(slow)), len(SLOW))
-
-    items.sort(key=rank)
+    Slow folders take turns, so that not every worker drives a browser, or a database, at the same time.
+    """
+    ranks: dict[Path, tuple[int, int]] = {}
+    turns = [0] * (len(SLOW) + 1)
+    for path in dict.fromkeys(item.path for item in items):
+        name = path.relative_to(HERE).as_posix()
+        folder = next((place for place, slow in enumerate(SLOW) if name.startswith(slow)), len(SLOW))
+        ranks[path] = (len(items) if folder == len(SLOW) else turns[folder], folder)
+        turns[folder] += 1
+    items.sort(key=lambda item: ranks[item.path])
 
 
 @pytest.fixture(scope="session")
