@@ -275,13 +275,13 @@ async def test_plain_asgi_servers_work_without_our_extensions(monkeypatch: pytes
     """Frame by frame, where nothing better is offered."""
     from acpella.server.http import requests
 
-    original = requests.Request.__init__
+    original = requests.HttpRequest.__init__
 
     def bare(self: Any, scope: Any, receive: Any, send: Any, **more: Any) -> None:
         scope = {**scope, "extensions": {}}
         original(self, scope, receive, send, **more)
 
-    monkeypatch.setattr(requests.Request, "__init__", bare)
+    monkeypatch.setattr(requests.HttpRequest, "__init__", bare)
     async with serving(Talker()) as server, socket(ws_url(server)) as client:
         session = await client.start()
         await client.prompt(session, "say 300")

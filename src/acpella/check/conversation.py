@@ -13,8 +13,8 @@ import msgspec
 
 __all__ = [
     "CheckedConversation",
-    "Elicitation",
     "CheckedFrame",
+    "Elicitation",
     "Kind",
     "ObservedSession",
     "ObservedToolCall",

@@ -16,7 +16,7 @@ from acpella.rpc.framing import Broken, Framer
 from .auditor import Auditor
 from .conversation import CheckedConversation, CheckedFrame, Way
 
-__all__ = ["Answer", "Failed", "Gone", "Link", "NotOffered", "LinkRefusal", "TimedOut", "Unproved"]
+__all__ = ["Answer", "Failed", "Gone", "Link", "LinkRefusal", "NotOffered", "TimedOut", "Unproved"]
 
 MAX_FRAME = 128 * 1024 * 1024
 """Bytes of a message. Without it, a peer that never ends its line fills the memory."""

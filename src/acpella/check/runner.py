@@ -22,7 +22,7 @@ from .profile import PromptProfile
 from .requirement import Area, Audit, Requirement, Scenario, Transport
 from .results import CannotJudge, Report, RequirementResult, shown_frames
 
-__all__ = ["AgentCheck", "Progress", "CheckSelection", "audit_results"]
+__all__ = ["AgentCheck", "CheckSelection", "Progress", "audit_results"]
 
 START_TIME = 60.0
 START_SHARE = 10

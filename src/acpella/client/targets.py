@@ -23,13 +23,13 @@ __all__ = [
     "InProcess",
     "Servable",
     "Target",
-    "resolve_command",
     "file_of",
     "find_endpoint",
     "identity_of",
     "is_name",
     "open_endpoint",
     "open_target",
+    "resolve_command",
 ]
 
 _SCHEMES = ("http://", "https://", "ws://", "wss://")

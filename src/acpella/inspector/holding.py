@@ -23,7 +23,7 @@ from acpella.transport.pipe import Pipe, PipeGate, Stream
 from .filters import Filter, FilterError
 from .rows import Row, Rows
 
-__all__ = ["MAX_HELD", "ActionError", "Holder", "Report", "HoldRule", "Then"]
+__all__ = ["MAX_HELD", "ActionError", "HoldRule", "Holder", "Report", "Then"]
 
 Then: TypeAlias = Literal["hold", "drop", "delay", "duplicate", "garble"]
 """What happens to a message that fits: it waits for a person, or has a fault of `acpella.testing.faults`."""

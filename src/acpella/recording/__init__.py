@@ -6,10 +6,10 @@ from .reader import NewerFormat, read, read_recording
 __all__ = [
     "Begin",
     "Damaged",
-    "RecordedEvent",
-    "RecordedFrame",
     "Item",
     "NewerFormat",
+    "RecordedEvent",
+    "RecordedFrame",
     "read",
     "read_recording",
 ]

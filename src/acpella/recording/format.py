@@ -11,10 +11,10 @@ __all__ = [
     "Begin",
     "Damaged",
     "Direction",
-    "RecordedEvent",
-    "RecordedFrame",
     "Item",
     "Point",
+    "RecordedEvent",
+    "RecordedFrame",
     "new_header",
 ]
 

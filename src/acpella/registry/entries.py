@@ -15,9 +15,9 @@ __all__ = [
     "KINDS",
     "PLATFORMS",
     "BinaryTarget",
-    "RegistryEntry",
     "Index",
     "Package",
+    "RegistryEntry",
     "parse_entry",
     "parse_index",
 ]

@@ -2,7 +2,7 @@
 
 from acpella.errors import AcpellaError, TransportError
 
-__all__ = ["InstallError", "RegistryError", "UnsafeArchive", "Unreachable"]
+__all__ = ["InstallError", "RegistryError", "Unreachable", "UnsafeArchive"]
 
 
 class RegistryError(AcpellaError):

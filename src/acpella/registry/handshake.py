@@ -19,7 +19,7 @@ from acpella._redact import redact
 from acpella._version import __version__
 from acpella.errors import AcpellaError, stderr_note
 
-__all__ = ["HandshakeReply", "HandshakeFailed", "greet", "login_kinds"]
+__all__ = ["HandshakeFailed", "HandshakeReply", "greet", "login_kinds"]
 
 ANSWERED_WITHIN = 120.0
 LARGEST_ANSWER = 1024 * 1024

@@ -148,7 +148,6 @@ __all__ = [
     "LOGOUT",
     "MESSAGE_MCP",
     "METHODS",
-    "Method",
     "NEW_SESSION",
     "NOTIFY_MCP",
     "NOTIFY_PROXY_SUCCESSOR",
@@ -170,9 +169,10 @@ __all__ = [
     "TERMINAL_OUTPUT",
     "UNARCHIVE_SESSION",
     "UPDATE",
-    "Vocabulary",
     "WAIT_FOR_TERMINAL_EXIT",
     "WRITE_TEXT_FILE",
+    "Method",
+    "Vocabulary",
 ]
 
 P = TypeVar("P")

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from acpella.sessions import Cluster, PostgresStore
 
 __all__ = [
-    "InProcessFactory",
+    "AgentFactory",
     "CommandFactory",
+    "InProcessFactory",
     "RunningAgent",
     "SharedFactory",
-    "AgentFactory",
     "WrappedFactory",
     "command_environment",
 ]

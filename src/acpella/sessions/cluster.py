@@ -15,12 +15,12 @@ from .store import Events, Lease, StoreError
 
 __all__ = [
     "CONNECTION",
+    "NOTES",
     "SESSION_COMMANDS",
     "Cluster",
     "ClusterCommand",
     "CommandState",
     "Cursor",
-    "NOTES",
     "NodeStatus",
     "Resync",
     "StreamRecord",

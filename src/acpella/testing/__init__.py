@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "TRANSPORTS",
     "ClientAnswer",
-    "ScriptedTurn",
     "FakeModel",
     "FaultyChannel",
     "ModelAnswer",
@@ -49,8 +49,8 @@ __all__ = [
     "Recipe",
     "ScriptedAgent",
     "ScriptedClient",
+    "ScriptedTurn",
     "Step",
-    "TRANSPORTS",
     "ToolUse",
     "Transport",
     "ask",

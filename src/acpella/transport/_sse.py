@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-__all__ = ["ServerSentEvent", "Overlong", "SseParser"]
+__all__ = ["Overlong", "ServerSentEvent", "SseParser"]
 
 _BOM = b"\xef\xbb\xbf"
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Literal, Protocol, TypeAlias
 
-__all__ = ["PipeGate", "Pipe", "Seen", "Stream", "close_descriptor"]
+__all__ = ["Pipe", "PipeGate", "Seen", "Stream", "close_descriptor"]
 
 Stream: TypeAlias = Literal["out", "in", "err"]
 """`out` is what the program reads, `in` what it answers, `err` its stderr."""

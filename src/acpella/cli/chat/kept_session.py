@@ -25,7 +25,7 @@ from ..state.catalogue import Catalogue, SessionEntry, new_key, title_of
 from ..terminal.questions import Asker
 from .opening import chat_offers
 
-__all__ = ["attach", "is_busy", "known", "other", "daemon_session", "remember", "stop"]
+__all__ = ["attach", "daemon_session", "is_busy", "known", "other", "remember", "stop"]
 
 
 def known(cwd: str, agent: str) -> list[SessionEntry]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from .client import Config
 
-__all__ = ["UnattendedClient", "Kept", "Queued", "keep", "results"]
+__all__ = ["Kept", "Queued", "UnattendedClient", "keep", "results"]
 
 MAX_TEXT = 64 * 1024
 """Characters of an answer that are kept."""

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BUILT_IN",
-    "agent_name",
     "agent_command",
+    "agent_name",
     "default_agent",
     "keepable",
     "need_program",
     "note_withheld",
-    "startup_of",
     "resolve_agent",
+    "startup_of",
 ]
 
 BUILT_IN = "coder"

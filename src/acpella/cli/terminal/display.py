@@ -13,8 +13,8 @@ from .rows import Row, is_smart
 
 __all__ = [
     "Display",
-    "Simple",
     "PlainText",
+    "Simple",
     "is_visible",
     "open_screen",
 ]

@@ -41,10 +41,10 @@ from .rows import Row
 from .shown_paths import short_path
 
 __all__ = [
-    "ShownCalls",
     "Output",
     "Outputs",
     "OwnTerminal",
+    "ShownCalls",
     "call_label",
     "count",
     "describe",

@@ -23,7 +23,7 @@ from .clean import Cleaner, one_line
 from .facts import FindTerminal, Outputs, ShownCalls, call_label, describe, detail_rows, notice_row, plan_rows
 from .rows import Row, plain
 
-__all__ = ["Simple", "PlainText"]
+__all__ = ["PlainText", "Simple"]
 
 _STATUS = {"completed": "✓", "failed": "✗", "cancelled": "✗"}
 

@@ -35,6 +35,7 @@ __all__ = [
     "ModelError",
     "ModelEvent",
     "ModelRequest",
+    "ModelUsage",
     "Retrying",
     "Stop",
     "StopReason",
@@ -46,6 +47,5 @@ __all__ = [
     "ToolSpec",
     "ToolUse",
     "ToolUseStarted",
-    "ModelUsage",
     "UserMessage",
 ]

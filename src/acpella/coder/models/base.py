@@ -21,6 +21,7 @@ __all__ = [
     "ModelError",
     "ModelEvent",
     "ModelRequest",
+    "ModelUsage",
     "Retrying",
     "Stop",
     "StopReason",
@@ -32,7 +33,6 @@ __all__ = [
     "ToolSpec",
     "ToolUse",
     "ToolUseStarted",
-    "ModelUsage",
     "UserMessage",
 ]
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     import httpx2
 
 __all__ = [
-    "ModelServer",
     "ModelLimits",
+    "ModelServer",
     "is_loopback",
     "ssl_context",
 ]

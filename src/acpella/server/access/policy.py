@@ -18,9 +18,9 @@ from .json_members import MOST, Doubtful, items, members, near, value
 
 __all__ = [
     "REOPENING",
+    "AccessPolicy",
     "Owners",
     "Params",
-    "AccessPolicy",
     "Violation",
     "check_form",
     "check_scopes",

@@ -10,7 +10,7 @@ from .messages import Message
 from .outbox import OutboxReader
 from .profile import Profile
 
-__all__ = ["Answered", "AnswerReader", "HostedConnection", "Overflow", "UnknownSession"]
+__all__ = ["AnswerReader", "Answered", "HostedConnection", "Overflow", "UnknownSession"]
 
 Answered: TypeAlias = Callable[[bytes], None]
 """Gets the response to a request, in place of a stream."""

@@ -8,7 +8,7 @@ from acpella.server.settings import ServerSettings
 
 from .profile import Profile
 
-__all__ = ["NOT_READING", "Action", "Circumstances", "LivenessEnd", "Liveness"]
+__all__ = ["NOT_READING", "Action", "Circumstances", "Liveness", "LivenessEnd"]
 
 LAST_WORDS = 30.0
 """Seconds that the streams of an agent that died can still be read."""

@@ -12,7 +12,7 @@ from acpella.errors import ConnectionClosed, RpcError
 from acpella.recording.shape import kind_of, session_of, update_kind
 from acpella.rpc.wire import MessageLines
 
-__all__ = ["ClientAnswer", "ScriptedTurn", "ScriptedClient"]
+__all__ = ["ClientAnswer", "ScriptedClient", "ScriptedTurn"]
 
 Json: TypeAlias = dict[str, Any]
 

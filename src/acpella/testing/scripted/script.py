@@ -6,7 +6,7 @@ import msgspec
 
 from .steps import Step
 
-__all__ = ["ScriptRule", "Script"]
+__all__ = ["Script", "ScriptRule"]
 
 
 class ScriptRule(msgspec.Struct, frozen=True):

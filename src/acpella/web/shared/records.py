@@ -10,7 +10,7 @@ import msgspec
 
 from acpella._directories import private, write_private
 
-__all__ = ["SharedSessionRecord", "SessionRecords"]
+__all__ = ["SessionRecords", "SharedSessionRecord"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
