@@ -24,7 +24,7 @@ lowlight.registerAlias({
   typescript: ["ts", "tsx"], xml: ["html", "svg", "vue"], yaml: ["yml"],
 });
 
-/** A word or several, with the classes of all that it is in. */
+/** A piece of text, with the class of the innermost element around it that has one. */
 export type Piece = { text: string; kind: string };
 
 type Node = { type: string; value?: string; children?: Node[]; properties?: { className?: string[] } };
@@ -36,7 +36,7 @@ const KINDS: Record<string, string> = {
   deletion: "k", params: "", subst: "", property: "f", punctuation: "", operator: "", code: "s", strong: "k", emphasis: "s", link: "s", tag: "",
 };
 
-/** The pieces of a text; null for a language that is not here. */
+/** The pieces of a text; null for a language that is not supported. */
 export function highlight(text: string, language: string): Piece[] | null {
   if (!lowlight.registered(language)) return null;
   const pieces: Piece[] = [];

@@ -57,7 +57,7 @@ export interface Queued {
   blocks: Obj[];
 }
 
-/** What is folded before a frame is drawn. Without it, a frame after a stall takes as long as the stall brought. */
+/** Characters that are folded for one frame. Without it, the first frame after a stall would take very long. */
 const FRAME_CHARACTERS = 24_000;
 const EVENT_CHARACTERS = 20;
 
@@ -72,7 +72,7 @@ export class Talk {
   readonly queue = signal<Queued[]>([]);
   readonly loading = signal(false);
   readonly failure = signal("");
-  /** A prompt that went out when the connection broke: the log will tell whether it arrived. */
+  /** A prompt that is not answered yet. If the connection breaks, the log shows whether it arrived. */
   unsure: { blocks: Obj[]; after: number } | null = null;
   readonly draft: Signal<Draft>;
   opening = false;
@@ -237,7 +237,7 @@ export async function refresh(): Promise<void> {
       const entry = asObj(one) as unknown as Entry;
       next.set(entry.sessionId, { ...entry, title: entry.title ?? next.get(entry.sessionId)?.title ?? null });
     }
-    // what was begun meanwhile is not lost to a list that was asked for before
+    // keep sessions that were begun after the list was asked for
     for (const [id, entry] of entries.value) if (!next.has(id) && talks.has(id) && talks.get(id)!.epoch) next.set(id, entry);
     entries.value = next;
   } catch (error) {
@@ -323,7 +323,7 @@ export async function begin(cwd?: string): Promise<Talk | null> {
     const talk = talkOf(asText(result.sessionId));
     await watch(talk);
     batch(() => {
-      // who wrote on while the session began goes on in it
+      // what was typed while the session began is kept in it
       talk.draft.value = firstDraft.value;
       firstDraft.value = NOTHING;
       show(talk.id);
@@ -356,7 +356,7 @@ async function send(talk: Talk, blocks: Obj[]): Promise<void> {
   } catch (error) {
     if (error instanceof WireError) {
       talk.unsure = null;
-      // others are in the log
+      // other errors are in the log
       if (error.code === -32002 || error.code === -32003) {
         tell(error);
         giveBack(talk, blocks);

@@ -1,7 +1,7 @@
-"""The way from the inspector to a program between a client and an agent: JSON lines on a private Unix socket.
+"""Connects the inspector with a program between a client and an agent: JSON lines on a private Unix socket.
 
-The program listens in a directory that only its user can enter. Nothing is held until somebody asks for it,
-and only for as long as they are there: when they are gone, or silent for `LEASE` seconds, everything passes.
+The program listens in a directory that only its user can enter. Messages are held only after somebody asks,
+and only while they stay: once they leave, or are silent for `LEASE` seconds, everything passes.
 """
 
 import os
@@ -25,7 +25,7 @@ from .filters import FilterError
 from .holding import ActionError, Holder, HoldRule, Then
 from .rows import Row
 
-assert sys.platform != "win32"  # which has no such sockets; type checkers skip the rest there
+assert sys.platform != "win32"  # Python has no Unix sockets on Windows; type checkers skip the rest there
 
 __all__ = ["ControlServer"]
 
@@ -48,14 +48,14 @@ class ControlServer:
     """Listens for whoever wants to hold messages (an `Interceptor` of `record_program`)."""
 
     def __init__(self, path: Path) -> None:
-        """Raises OSError: there can be no socket."""
+        """Raises OSError: the socket cannot be created."""
         self.path: Path = path
         self.holder: Holder = Holder()
         self.gates: Mapping[Stream, PipeGate] = self.holder.gates
         self._owner: _Visitor | None = None
         self._owning = threading.Lock()
         self._listener = socket.socket(socket.AF_UNIX)
-        path.unlink(missing_ok=True)  # of a dead process with the same number
+        path.unlink(missing_ok=True)  # left by a dead process with the same id
         mask = os.umask(0o177)
         try:
             self._listener.bind(os.fspath(path))
@@ -89,14 +89,14 @@ class ControlServer:
                 connected.close()
 
     def claim(self, visitor: "_Visitor") -> None:
-        """Only one holds messages at a time. Raises ActionError: somebody else does."""
+        """Let a visitor hold messages; only one can at a time. Raises ActionError: somebody else does."""
         with self._owning:
             if self._owner not in (None, visitor):
                 raise ActionError("another inspector holds messages of this conversation")
             self._owner = visitor
 
     def leave(self, visitor: "_Visitor") -> None:
-        """Whoever it was holds nothing any more."""
+        """Let everything pass, if this is the visitor that holds messages."""
         with self._owning:
             if self._owner is not visitor:
                 return
@@ -114,13 +114,13 @@ class _Visitor:
         self._outbox: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
 
     def serve(self) -> None:
-        """Until they are gone, or silent."""
+        """Answer commands until the visitor is gone, or silent for too long."""
         threading.Thread(target=self._send, daemon=True).start()
         try:
             with self._socket.makefile("rb") as stream:
                 while (line := stream.readline(MAX_COMMAND)) and line.endswith(b"\n"):
                     self._outbox.put(self._answer(line))
-        except OSError:  # silence is an error, too
+        except OSError:  # a visitor that is silent for too long causes a timeout, which is one, too
             pass
         finally:
             self._server.leave(self)
@@ -173,7 +173,7 @@ class _Visitor:
 
 
 def _is_own_user(connected: socket.socket) -> bool:
-    """The directory keeps others out already; where the system tells, look again."""
+    """Check the user again where the system reports it; the directory already keeps others out."""
     if sys.platform != "linux":
         return True
     size = struct.calcsize("3i")

@@ -15,15 +15,15 @@ from .rows import Row
 __all__ = ["LEASE", "MAX_COMMAND", "Control"]
 
 LEASE = 15.0
-"""Seconds without a word from whoever holds messages, until they pass. Without it, a frozen browser would
-stop a conversation for ever."""
+"""Seconds of silence from whoever holds messages, after which everything passes. Without this limit, a frozen
+browser would stop a conversation for ever."""
 
 MAX_COMMAND = 16 * 1024 * 1024
 """Bytes of a command. An edited message may be long."""
 
 
 class Control:
-    """The other end: what a person does, and what is held now."""
+    """The inspector's end of the socket: sends what a person wants done, and keeps what is held now."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(path)
@@ -33,7 +33,7 @@ class Control:
         self._answers: asyncio.Queue[str] = asyncio.Queue()
         self._one_at_a_time = asyncio.Lock()
         self.rule: HoldRule | None = None
-        """What acts now; None while everything passes."""
+        """The rule in force; None while everything passes."""
         self.held: dict[int, dict[str, Any]] = {}
         """The messages that wait, by their number."""
         self.changes: int = 0
@@ -43,11 +43,11 @@ class Control:
         """What was done to a message that was not held."""
 
     async def start(self, rule: HoldRule, *, requests: list[Row] | None = None) -> None:
-        """Let a rule act from now on.
+        """Apply a rule from now on.
 
         Raises:
-            ActionError: that is not possible; the text says why.
-            OSError: the program is gone.
+            ActionError: the program refuses, or ends before it answers; the text says which.
+            OSError: the program cannot be reached, or does not answer.
         """
         open_requests = [msgspec.to_builtins(row) for row in requests or []]
         await self._do({"do": "start", **msgspec.to_builtins(rule), "requests": open_requests})
@@ -65,13 +65,13 @@ class Control:
         await self._do({"do": "act", "n": n, "how": how, **more})
 
     async def send(self, direction: str, text: str) -> None:
-        """Put a message of one's own on the way; only while a rule acts. Raises as `start`."""
+        """Send a message of your own; only while a rule is in force. Raises as `start`."""
         if self.rule is None:
             raise ActionError("hold messages first; then a message of your own can be sent")
         await self._do({"do": "send", "dir": direction, "text": text})
 
     async def ping(self) -> None:
-        """Still here. Raises OSError: the program is gone."""
+        """Tell the program that we are still here. Raises as `start`."""
         if self._writer is not None:
             await self._do({"do": "ping"})
 

@@ -14,7 +14,7 @@ from acpella.schema.methods import METHODS
 __all__ = ["FieldNote", "notes_of"]
 
 MAX_NOTES = 500
-"""Of a message. A list of a thousand entries does not need a thousand explanations."""
+"""Notes on one message. A list of a thousand entries does not need a thousand explanations."""
 
 
 _BY_NAME = {method.name: method for method in METHODS}
@@ -27,13 +27,13 @@ class FieldNote(msgspec.Struct, omit_defaults=True):
     """Such as `params.update.kind`; `[]` stands for each entry of a list."""
     text: str = ""
     type: str = ""
-    """What may stand there, in words."""
+    """What the field may hold, in words."""
     unknown: bool = False
     """The protocol does not know it."""
 
 
 def notes_of(message: Any, method: str) -> list[FieldNote]:
-    """What can be said of each field of a message; of a response, `method` is the one that it answers."""
+    """Notes on each field of a message; for a response, `method` is the method that it answers."""
     fields = as_dict(message)
     method_facts = _BY_NAME.get(method)
     if method_facts is None:
@@ -94,7 +94,7 @@ def _item_type(kind: inspect.Type) -> inspect.Type | None:
 
 
 def _struct_for(value: dict[str, Any], kind: inspect.Type) -> inspect.StructType | None:
-    """The type that an object is of: by its tag, or the only one that it can be."""
+    """The type of an object: the one that its tag names, or else the only one without a tag."""
     structs = [choice for choice in _choices(kind) if isinstance(choice, inspect.StructType)]
     tagged = [struct for struct in structs if struct.tag_field is not None]
     for struct in tagged:

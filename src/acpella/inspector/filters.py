@@ -30,11 +30,11 @@ _SCALE = {"": 1, "k": 1000, "K": 1000, "M": 1_000_000}
 
 
 BADGES = {"std": "text", "log": "stderr", "sys": "event"}
-"""Kinds as the list of rows shortens them; both words count."""
+"""Kinds as the list of rows abbreviates them; a filter takes either word."""
 
 
 VALUES = {"kind": ("req", "ntf", "res", "err", "text", "stderr", "event"), "dir": ("in", "out")}
-"""All that can stand behind some colons."""
+"""All values of the keys that take only certain ones."""
 
 
 class FilterError(ValueError):

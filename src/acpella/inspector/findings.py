@@ -12,7 +12,7 @@ from .rows import Row
 __all__ = ["FindingRow", "Findings"]
 
 MAX_FINDINGS = 1000
-"""That are kept. An agent that is wrong once is mostly wrong a thousand times; all are counted."""
+"""Findings that are kept. An agent that errs once usually errs a thousand times; all are counted."""
 
 
 class FindingRow(msgspec.Struct, omit_defaults=True):
@@ -48,7 +48,7 @@ class Findings:
         """The row of each frame of the connection."""
 
     def take(self, row: Row, item: Item) -> list[tuple[int, str]]:
-        """The next line; gives rows with a rule that each breaks."""
+        """Take the next line; returns rows, each with a rule that it breaks."""
         if isinstance(item, Begin):
             return self._begin()
         if isinstance(item, RecordedEvent):

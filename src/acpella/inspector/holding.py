@@ -26,10 +26,10 @@ from .rows import Row, Rows
 __all__ = ["MAX_HELD", "ActionError", "HoldRule", "Holder", "Report", "Then"]
 
 Then: TypeAlias = Literal["hold", "drop", "delay", "duplicate", "garble"]
-"""What happens to a message that fits: it waits for a person, or has a fault of `acpella.testing.faults`."""
+"""What happens to a matching message: it waits for a person, or gets a fault of `acpella.testing.faults`."""
 
 Report: TypeAlias = Callable[[dict[str, Any]], None]
-"""Takes what happens, for whoever holds. Must not wait."""
+"""Receives what happens, on behalf of whoever holds messages. Must not block."""
 
 Way: TypeAlias = Literal["in", "out"]
 
@@ -40,13 +40,13 @@ MAX_BYTES = 64 * 1024 * 1024
 """Bytes of one direction that are held, and of a line without an end. Without it, floods fill the memory."""
 
 MAX_TEXT = 1_000_000
-"""Characters of a held message that are sent to who holds it. A longer one cannot be edited."""
+"""Characters of a held message that are sent to whoever holds it. A longer one cannot be edited."""
 
 MAX_DELAY = 600.0
 """Seconds that a message can be delayed."""
 
 SHUT_SECONDS = 2.0
-"""Until holding counts as begun although one side does not read what was written to it before."""
+"""Seconds until holding counts as begun, even if one side has not read what was written to it before."""
 
 
 class ActionError(ValueError):
@@ -57,7 +57,7 @@ class HoldRule(msgspec.Struct, frozen=True):
     """Which messages, and what happens to them."""
 
     filter: str = ""
-    """The words of `acpella inspect`; all messages without any."""
+    """A filter as in `acpella inspect`; an empty one matches all messages."""
     then: Then = "hold"
     seconds: float = 1.0
     """How long, with `delay`."""
@@ -97,13 +97,13 @@ class Holder:
         return {"in": self._ways["in"], "out": self._ways["out"]}
 
     def set_note(self, note: Callable[[Note], None]) -> None:
-        """What is done to messages is told there, for the recording."""
+        """Set what is called with everything done to a message, for the recording."""
         self._note = note
 
     # -- what a person does ------------------------------------------------------------------------
 
     def start(self, rule: HoldRule, report: Report, *, requests: list[Row] | None = None) -> None:
-        """Let a rule act from now on, in place of the one before. `requests` are those that are open.
+        """Apply a rule from now on, in place of the one before. `requests` are the open requests.
 
         Raises:
             FilterError: the rule means nothing.
@@ -122,7 +122,7 @@ class Holder:
             way.shut()
 
     def stop(self) -> None:
-        """Let everything pass that waits, and all that comes. Returns at once."""
+        """Let everything pass, what is held and what comes later. Returns at once."""
         with self._looking:
             self._report = None
         for way in self._ways.values():
@@ -165,7 +165,7 @@ class Holder:
                 )
 
     def send(self, direction: Way, text: str) -> None:
-        """Put a message of one's own on the way. Raises ActionError: it is empty."""
+        """Send a message of your own. Raises ActionError: it is empty."""
         if not text.strip():
             raise ActionError("there is nothing to send")
         way = self._ways[direction]
@@ -184,7 +184,7 @@ class Holder:
     # -- what the directions ask -------------------------------------------------------------------
 
     def judge(self, direction: Way, line: bytes, at: float) -> tuple[Row, Then | None, float]:
-        """The row of a message, and what is to happen to it; None if it does not fit."""
+        """The row of a message, what happens to it (None if it does not match), and for how long."""
         try:
             message: Any = msgspec.json.decode(line)
         except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -201,13 +201,13 @@ class Holder:
         return next(self._numbers)
 
     def report(self, what: dict[str, Any]) -> None:
-        """Tell whoever holds."""
+        """Report something to whoever holds messages."""
         report = self._report
         if report is not None:
             report(what)
 
     def note(self, direction: Way, how: str, line: bytes, **info: Any) -> None:
-        """Tell the recording."""
+        """Note in the recording what was done to a message."""
         self._note(Note(direction, how, line, info, time.monotonic()))
 
 
@@ -249,12 +249,12 @@ class _Direction:
             for line in lines:
                 self._take(line + b"\n", at)
             if len(self._rest) > MAX_BYTES or self._rest[:15].lower() == b"content-length:":
-                # too long to hold, or a client that counts bytes: a line of it has no end to wait for
+                # too long to hold, or framed by Content-Length: then no line break ends it
                 rest, self._rest = self._rest, b""
                 self._write(rest)
 
     def finish(self) -> None:
-        """Let everything pass that is held, and all that comes."""
+        """Let everything pass, what is held and what comes later."""
         with self._state:
             for timer in self._timers.values():
                 timer.cancel()
@@ -372,7 +372,7 @@ class _Direction:
         self._write(line * 2 if how == "duplicate" else line)
 
     def _garbled(self, line: bytes) -> bytes:
-        """One byte is another one."""
+        """The line with one byte changed."""
         body = bytearray(line.rstrip(b"\n"))
         if body:
             place = self._dice.randrange(len(body))
@@ -405,5 +405,5 @@ def _about(row: Row) -> dict[str, Any]:
 
 
 def _one_line(text: str) -> bytes:
-    """A message as it goes over the wire. Line breaks of JSON stand between its words, where a space does."""
+    """A message as one line for the wire. In JSON, a line break stands only where a space can stand, too."""
     return " ".join(text.strip().splitlines()).encode("utf-8", "replace") + b"\n"

@@ -58,11 +58,11 @@ class RecordingLog:
         return self._made.open_requests
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
     def read_more(self, limit: int = 5000) -> int:
-        """Read at most so many further lines; gives how many there were. An incomplete line waits."""
+        """Read at most `limit` more lines; returns how many. An incomplete line is left for the next call."""
         count = 0
         while count < limit:
             offset = self._file.tell()
@@ -122,10 +122,10 @@ class RecordingLog:
         return {"line": entry, "notes": notes_of(as_dict(entry).get("msg"), self.rows[number - 1].method)}
 
     def search(self, wanted: Filter, *, after: int = 0) -> list[int]:
-        """The rows after one that a filter wants, read from the file where it asks for text."""
+        """The rows after `after` that a filter matches. The file is read only if the filter asks for text."""
         offsets, end = self._offsets[:], self._end
         rows = set(range(after + 1, len(offsets) + 1))
-        # the longest word is the rarest: the others are looked for where it stands
+        # the longest word is the rarest, so it is searched first, and the others only in the rows it leaves
         words = sorted(wanted.text_words, key=lambda each: (each[0], len(each[1])), reverse=True)
         if words:
             with self.path.open("rb") as file:

@@ -33,14 +33,14 @@ MAX_DOWNLOAD = 256 * 1024 * 1024
 """Bytes of a recording that are sent as a file: it is held in memory on both sides."""
 
 LOOK_SECONDS = 0.1
-"""Between two looks at a recording that is still being written."""
+"""Seconds between two looks at a recording that is still being written."""
 
 WAIT_SECONDS = 20.0
-"""That a page is kept waiting for further rows; then it asks again."""
+"""Seconds that a page is kept waiting for further rows; then it asks again."""
 
 
 HOLD_SECONDS = 5.0
-"""That a page waits for news of held messages. It must ask again before the lease of the control ends."""
+"""Seconds that a page waits for news of held messages. It must ask again before `LEASE` is over."""
 
 MAX_ORDER = 16 * 1024 * 1024
 """Bytes of what a page wants done to a message."""
@@ -81,15 +81,15 @@ class InspectorPage:
         return factory if self._chat is None else self._chat.around(factory)
 
     async def join(self, cluster: "Cluster", auth: object) -> None:
-        """Links of this node count at the others, and theirs here. Raises `StoreError`."""
+        """Make links of this node work at the other nodes, and theirs here. Raises `StoreError`."""
         await self._page.join(cluster, auth)
 
     async def leave(self) -> None:
-        """Stop telling the other nodes."""
+        """Stop sharing links with the other nodes."""
         await self._page.leave()
 
     async def serve(self, request: HttpRequest, auth: "AuthHook | None") -> bool:
-        """Answer a request that needs no credentials; False if it is none of those. Raises `Refusal`."""
+        """Answer a request that needs no credentials; False for any other request. Raises `Refusal`."""
         if self._chat is None and request.path == "/" and not request.is_websocket:
             await request.reply(303, b"", headers=[*HEADERS, (b"location", b"/inspect")])
             return True
@@ -131,12 +131,12 @@ class InspectorPage:
         return True
 
     async def _any_source(self) -> bool:
-        """Whether there is a conversation. Waits for a while if there is none yet."""
+        """False if no conversation began, after waiting for one. True also if none can begin any more."""
         loop = asyncio.get_running_loop()
         end = loop.time() + WAIT_SECONDS
         while not self._sources():
             if not self._live or loop.time() >= end:
-                return not self._live  # which says then that there is none
+                return not self._live  # without `live`, `_view` refuses the request
             await asyncio.sleep(LOOK_SECONDS)
         return True
 
@@ -160,7 +160,7 @@ class InspectorPage:
         return view
 
     async def close(self) -> None:
-        """Let go of the files, and of every message that is held."""
+        """Close the files, and let every message pass that is held."""
         for view in self._views.values():
             view.close()
         self._views.clear()
@@ -186,11 +186,11 @@ _NOTHING: dict[str, Any] = {
     "source": "",
     "can_hold": False,
 }
-"""To a page that waits for the first conversation."""
+"""The answer to a page that waits for the first conversation."""
 
 
 _NOTHING_HELD: dict[str, object] = {"rule": None, "held": [], "last": None, "changes": 0, "ended": True}
-"""That a conversation ends while a page asks is no error."""
+"""The answer if nothing can be held: that a conversation ends while a page asks is no error."""
 
 
 class View:
@@ -206,7 +206,7 @@ class View:
         self._control: Control | None = None
 
     def hold_by(self, socket: str) -> None:
-        """Hold messages by this socket: another connection has another one."""
+        """Hold messages through this socket: each connection has its own."""
         if socket != self._socket:
             if self._control is not None:
                 self._control.drop()

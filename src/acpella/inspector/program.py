@@ -1,4 +1,4 @@
-"""A recorded conversation as a Python program that has it again, or as a test that expects the same of it."""
+"""A recorded conversation as a Python program that repeats it, or as a test that expects the same answers."""
 
 import os
 from dataclasses import dataclass
@@ -104,7 +104,7 @@ def _talk(path: str | os.PathLike[str], connection: int, last: int) -> _Talk:
             message = as_dict(item.message)
             if item.direction == "out" and message.get("method") == "session/prompt":
                 if last and number > last:
-                    break  # its answer, and what comes after it, are of a later turn
+                    break  # this prompt and everything after it belong to a later turn
                 params = as_dict(message.get("params"))
                 session = as_str(params.get("sessionId"))
                 prompts.append(_Prompt(session, params.get("prompt"), message.get("id")))
@@ -135,7 +135,7 @@ def _take(prompts: list[_Prompt], message: dict[str, Any]) -> None:
 
 
 def _harmless(name: str) -> str:
-    """The name of a file in a docstring."""
+    """A file name without the characters that could end a docstring."""
     return "".join(c if c.isprintable() and c not in '"\\' else "_" for c in name)
 
 

@@ -59,9 +59,9 @@ class Rows:
         self._connection = 0
         self._first: datetime | None = None
         self._offset = 0.0
-        """Seconds from the first connection of the file to the one in hand."""
+        """Seconds from the first connection of the file to the current one."""
         self._time = 0.0
-        """Of the last line that says one, in its connection."""
+        """The time of the last row, in seconds since its connection began."""
         self._open: dict[tuple[str, str], Row] = {}
 
     @property
@@ -70,7 +70,7 @@ class Rows:
         return list(self._open.values())
 
     def expect(self, request: Row) -> None:
-        """Know of a request that was seen elsewhere."""
+        """Add an open request that was seen elsewhere."""
         self._open[request.dir, request.id] = request
 
     def take(self, item: Item) -> Row:

@@ -1,8 +1,8 @@
 """Finds text in the lines of a recording, quickly: most lines are never decoded.
 
 What counts is the text of a message as a person sees it, in lower case (`searchable`). A word of plain
-characters stands in the file just as it does there, so the file is searched in large blocks. Only where that
-is not certain, a line is decoded.
+characters looks the same in the file, so the file is searched in large blocks. Only where that is not certain
+is a line decoded.
 """
 
 import re
@@ -20,11 +20,11 @@ BLOCK = 4 * 1024 * 1024
 """Bytes that are looked at together."""
 
 _PLAIN = re.compile(r"[a-z0-9_./-]+(?: [a-z0-9_./-]+)*")
-"""What JSON does not write in another way."""
+"""Words that JSON writes in one way only, escapes aside."""
 
 _ODD = (b"\\u002", b"\\u003", b"\\u004", b"\\u005", b"\\u006", b"\\u007", b"\\/", b"\\u212a", b"\\u0130")
 _ODD_LETTERS = ("\u212a".encode(), "\u0130".encode())
-"""Plain characters that are written in another way, and letters whose lower case is a plain one."""
+"""Escapes of plain characters, and letters whose lower case is a plain character."""
 
 _BEGIN = b'{"n":'
 _MESSAGE = b'"msg":'
@@ -49,7 +49,7 @@ def searchable(line: bytes) -> str:
 def rows_with(file: BinaryIO, offsets: Sequence[int], end: int, word: str, *, after: int = 0) -> set[int]:
     """The numbers of the rows after one whose text holds a word, which is in lower case.
 
-    `offsets` are where the lines of the rows begin, `end` is where the last one does.
+    `offsets` are where the lines of the rows begin, `end` is where the last line ends.
     """
     needle = max(_PLAIN.findall(word), key=len, default="").encode()
     bounds = [*offsets, end]
@@ -107,7 +107,7 @@ class _Block:
         }
 
     def _odd_lines(self) -> set[int]:
-        """Lines that may have plain characters in another writing."""
+        """Lines in which plain characters may be written differently."""
         odd = () if self._data.isascii() else _ODD_LETTERS
         if self._has_escapes:
             odd = (*odd, *_ODD)

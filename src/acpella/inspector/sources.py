@@ -78,7 +78,7 @@ def of_directory(directory: Path) -> SourceList:
             except OSError:  # deleted meanwhile
                 continue
             source = Source(file.name, _name_of(file), str(file), started)
-            ordered.append((started, changed, source))  # the name knows the second only
+            ordered.append((started, changed, source))  # the name has only whole seconds
         ordered.sort(key=lambda item: item[:2])
         return [source for _, _, source in ordered[-MAX_SOURCES:]]
 

@@ -15,7 +15,7 @@ MAX_NAMES = 1000
 """Methods and kinds that are counted apart. A peer can make up as many as it likes."""
 
 KEPT_TIMES = 100_000
-"""Answers of a method whose times are kept; those that come after do not change the percentiles."""
+"""Answers of a method whose times are kept; later ones change neither the percentiles nor the slowest."""
 
 
 class MethodTimes(msgspec.Struct):

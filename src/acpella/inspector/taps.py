@@ -36,7 +36,7 @@ def registered(directory: Path, tap: TappedProgram) -> Generator[None]:
 
 
 def live_taps(directory: Path) -> list[TappedProgram]:
-    """Those whose process runs, oldest first. Files of others, which were killed, are taken away."""
+    """The taps whose process runs, oldest first. Files that killed processes left behind are deleted."""
     taps: list[TappedProgram] = []
     for file in directory.glob("*.json"):
         try:
@@ -52,7 +52,7 @@ def live_taps(directory: Path) -> list[TappedProgram]:
 
 
 def _runs(pid: int) -> bool:
-    if sys.platform == "win32":  # where taps are not made, and signal 0 would end the process
+    if sys.platform == "win32":  # Windows has no taps, and signal 0 would end the process there
         return False
     try:
         os.kill(pid, 0)

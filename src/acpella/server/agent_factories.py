@@ -92,7 +92,7 @@ class SharedFactory(Protocol):
 
 
 class WrappedFactory:
-    """What a factory around another one leaves to that: all but `start`."""
+    """The base of a factory around another one: passes on everything but `start`."""
 
     def __init__(self, factory: AgentFactory) -> None:
         self._factory = factory
@@ -113,7 +113,7 @@ class WrappedFactory:
         return isinstance(self._factory, SharedFactory) and self._factory.stays_here(greeting)
 
     async def join(self, cluster: "Cluster") -> None:
-        """Know what other nodes know. Raises `StoreError`."""
+        """Let the inner factory join the other nodes. Raises `StoreError`."""
         if isinstance(self._factory, SharedFactory):
             await self._factory.join(cluster)
 
@@ -152,7 +152,7 @@ class InProcessFactory:
         await self._agent.open()
 
     def stays_here(self, greeting: bytes) -> bool:
-        """None does: the store has all that there is."""
+        """Never: everything is in the store, so any node can serve the connection."""
         return False
 
     async def join(self, cluster: "Cluster") -> None:
@@ -264,7 +264,7 @@ class _CommandAgent:
     def __init__(self, channel: ProcessChannel, command_log: CommandLog | None) -> None:
         self.channel = channel
         self._command_log = command_log
-        self._guard = Guard(channel.pid)  # should the server be killed, it must not live on
+        self._guard = Guard(channel.pid)  # ends the command if the server is killed
 
     async def close(self) -> None:
         try:
@@ -280,7 +280,7 @@ ALWAYS_PASSED = (
     *("TMPDIR", "TMP", "TEMP", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "WINDIR", "USERPROFILE"),
     *("APPDATA", "LOCALAPPDATA", "XDG_*", "SSL_CERT_FILE", "SSL_CERT_DIR"),
 )
-"""What hardly a program works without."""
+"""Variables that hardly any program works without."""
 
 WITHHELD = (
     "ACPELLA_SERVER_*",

@@ -41,7 +41,7 @@ WITHOUT_USER = (
 )
 
 TELL_AGAIN = 60.0
-"""Seconds between two lines in the log about it. Clients must not be able to fill it."""
+"""Seconds between two log lines about unknown users. Clients must not be able to fill the log."""
 
 _EXPOSED = b"Acp-Connection-Id, Acp-Session-Id, Acpella-Resume"
 
@@ -315,7 +315,7 @@ class Server:
             cookie = f"acpella_node={self.settings.node_name}; Path=/; HttpOnly; SameSite=Strict"
             request.extra_headers.append((b"set-cookie", cookie.encode()))
         if not request.is_websocket and request.method != "POST":
-            check_rate(connections, request)  # of a POST, what it says decides whether it counts
+            check_rate(connections, request)  # whether a POST counts depends on its message
         if request.is_websocket:
             if where in (path, f"{path}/ws", "/"):
                 await serve_socket(connections, request)
@@ -415,7 +415,7 @@ def _unavailable(error: StoreError) -> Refusal:
     log.warning("a request failed: %s", error)
     if isinstance(error, StoreUnavailable):
         why, seconds = "the database cannot be reached; try again in a moment", b"2"
-    else:  # a full disk, a right that was taken away: it stays until somebody acts
+    else:  # a full disk, a missing permission: it lasts until somebody acts
         why, seconds = "the store of this server does not work; the server's log says why", b"30"
     return Refusal(503, why, headers=[(b"retry-after", seconds)])
 

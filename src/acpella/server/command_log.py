@@ -1,4 +1,4 @@
-"""What a hosted command writes to stderr, as lines of the log: few, short, harmless, of a connection."""
+"""What a hosted command writes to stderr, as lines of the log: few, short, and without secrets."""
 
 import logging
 import time
@@ -39,7 +39,7 @@ class CommandLog:
             self._tell(line)
 
     def end(self) -> None:
-        """It has ended: its last words may lack the end of a line."""
+        """The command has ended: log its last line, even without a line break."""
         if self._rest:
             self._tell(self._rest)
             self._rest = b""

@@ -1,4 +1,4 @@
-"""Counts what happens, and tells it in the text format of Prometheus."""
+"""Counts what happens, and reports it in the text format of Prometheus."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -46,7 +46,7 @@ class Metrics:
         self._counters[name, labels] += amount
 
     def gauge(self, name: str, value: Callable[[], float], labels: str = "") -> None:
-        """Tell this value whenever somebody looks."""
+        """Report what `value` returns whenever the metrics are read."""
         self._gauges[name, labels] = value
 
     def value(self, name: str, labels: str = "") -> float:

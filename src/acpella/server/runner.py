@@ -224,7 +224,7 @@ def _check_certificate(options: dict[str, Any]) -> None:
 def _notice_silence(sock: socket.socket, settings: ServerSettings) -> None:
     """Let TCP ask clients that are silent whether they are there; accepted sockets inherit it.
 
-    A client that vanished without a word (no FIN, no RST) would else keep its stream open for hours.
+    A client that vanished without a word (no FIN, no RST) would otherwise keep its stream open for hours.
     """
     seconds = min(settings.silent_seconds, MOST_SILENT)
     if not seconds:
@@ -232,7 +232,7 @@ def _notice_silence(sock: socket.socket, settings: ServerSettings) -> None:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     # systems differ in which of these they have, and in the name of the first
     idle = getattr(socket, "TCP_KEEPIDLE", getattr(socket, "TCP_KEEPALIVE", None))
-    # of a client that is there but reads nothing, stall_seconds decides: not earlier than that
+    # stall_seconds decides about a client that is there but reads nothing, so do not give up earlier
     given_up = max(seconds, min(settings.stall_seconds, MOST_SILENT)) * 1000
     for option, value in (
         (idle, seconds / 2),

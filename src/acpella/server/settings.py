@@ -1,4 +1,4 @@
-"""Every limit of a server, by name: defaults, a file, and the environment, which has the last word."""
+"""Every limit of a server, by name: a file overrides defaults, the environment overrides the file."""
 
 import difflib
 import os

@@ -15,7 +15,7 @@ __all__ = ["LaunchCodes"]
 log: logging.Logger = logging.getLogger(__name__)
 
 CODE_SECONDS = 60.0
-"""That a code is good for when the browser is opened at once."""
+"""Seconds that a code is good for when the browser is opened at once."""
 
 MAX_CODES = 16
 """Codes that wait to be used. Each new one beyond that makes the oldest worthless."""
@@ -57,7 +57,7 @@ class LaunchCodes:
             del self._sealed[digest]
 
     async def redeem(self, code: str) -> str | None:
-        """The token of a code, which stands for nothing from now on; None if it never did.
+        """The token of a code, which cannot be used again; None if it is unknown, used or too old.
 
         Raises `StoreError`.
         """
@@ -74,6 +74,6 @@ def _digest(code: str) -> bytes:
 
 
 def _mixed(data: bytes, code: str) -> bytes:
-    """Unreadable without the code; with it, done twice it is what it was. A code is random, and used once."""
+    """Encrypts with the code; done twice, it gives the data back. A code is random, and used once."""
     pad = hashlib.shake_256(b"token:" + code.encode("utf-8", "surrogateescape")).digest(len(data))
     return bytes(a ^ b for a, b in zip(data, pad, strict=True))

@@ -37,7 +37,7 @@ class _Login(msgspec.Struct):
 
 
 def records_of(words: list[str], cwd: str) -> Path:
-    """The file of records for an agent that is started so: sessions of another one mean other things."""
+    """The file of records for this command in this directory: session ids mean something else to another."""
     key = hashlib.sha256(msgspec.json.encode([words, cwd])).hexdigest()[:16]
     return state() / "web" / f"sessions-{key}.jsonl"
 
@@ -87,7 +87,7 @@ class Page:
         return SharedAgentFactory(factory, self._about, SessionRecords(self._records))
 
     async def serve(self, request: HttpRequest, auth: object) -> bool:
-        """Answer a request that needs no credentials; False if it is none of those.
+        """Answer a request that needs no credentials; False for any other request.
 
         Raises:
             Refusal: the code to log in with does not count.
@@ -109,7 +109,7 @@ class Page:
         return True
 
     async def join(self, cluster: "Cluster", auth: object) -> None:
-        """Links of this node count at the others, and theirs here, if tokens are made up for them.
+        """Make links of this node work at the other nodes, and theirs here, if tokens were made for them.
 
         Raises `StoreError`.
         """
@@ -119,7 +119,7 @@ class Page:
             await self.codes.share(cluster)
 
     async def leave(self) -> None:
-        """Stop telling the other nodes."""
+        """Stop sharing links with the other nodes."""
         if self._tokens is not None:
             await self._tokens.close()
 

@@ -17,16 +17,16 @@ PREFIX = "token:"
 """How the names of these notes begin; the hash of a token follows."""
 
 KEPT_SECONDS = 24 * 3600.0
-"""After its node is gone, browsers that it let in are let in for so long by the others."""
+"""Seconds that other nodes accept a token after the node that made it up is gone."""
 
 RENEW_SECONDS = 3600.0
 """How often a node says that it is there."""
 
 NEWS_SECONDS = 3.0
-"""Until every node has heard of a token: at once, or by a poll if the hint was lost."""
+"""Seconds until every node knows a token: it is told at once, or polls if that hint was lost."""
 
 RETRY_SECONDS = 1.0
-"""Between two attempts to reach a database that is away."""
+"""Seconds between two attempts to reach a database that is away."""
 
 
 class SharedTokens:

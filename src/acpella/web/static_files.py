@@ -32,7 +32,7 @@ BESIDE = POLICY.replace("frame-ancestors 'none'", "frame-ancestors 'self'; frame
 """The same, but the inspector's page may show the conversation in a frame. Nobody else may."""
 
 WORTH_IT = 1024
-"""Bytes of a file from which on it is sent compressed."""
+"""Files of more bytes than this are sent compressed."""
 
 HEADERS: list[tuple[bytes, bytes]] = [
     (b"content-security-policy", POLICY.encode()),
@@ -53,7 +53,7 @@ class StaticFile(NamedTuple):
 
     body: bytes
     compressed: bytes
-    """The same with gzip; empty if that is hardly shorter."""
+    """The same with gzip; empty for a small file."""
     kind: bytes
     headers: list[tuple[bytes, bytes]]
 

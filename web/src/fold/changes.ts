@@ -25,7 +25,7 @@ export function count(diff: Obj): [number, number] {
   return known;
 }
 
-/** The changes of these items that were not refused, by file. */
+/** The changes by those of these items that were completed, by file. */
 export function changesOf(items: Item[]): Change[] {
   const found = new Map<string, Change>();
   for (const item of items) {

@@ -5,7 +5,7 @@ export type Hunk = { kind: "same" | "add" | "del"; lines: string[] };
 
 /** Lines that are compared one by one. Beyond this, lines that stand once in both texts are found first. */
 const MOST_LINES = 2000;
-/** Lines that may differ before all counts as replaced: comparing costs the square of them. */
+/** Differing lines beyond which everything counts as replaced: the cost of comparing grows with their square. */
 const MOST_EDITS = 1500;
 
 /** What is equal, added and removed. A line keeps the character that ends it: the last one may have none. */
@@ -51,7 +51,7 @@ function between(old: string[], now: string[], hunks: Hunk[], anchored: boolean)
   } else for (const part of parts) put(hunks, part.added ? "add" : part.removed ? "del" : "same", split(part.value));
 }
 
-/** Places of lines that stand once in each text, as many as are in one order in both. */
+/** Places of lines that occur once in each text: the longest run of them that has the same order in both. */
 function anchors(old: string[], now: string[]): [number, number][] {
   const places = (lines: string[]): Map<string, number> => {
     const found = new Map<string, number>();

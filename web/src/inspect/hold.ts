@@ -16,7 +16,7 @@ function take(state: HoldState): void {
   changes = state.changes;
 }
 
-/** Ask for as long as something acts; whoever does not ask holds nothing. */
+/** Ask for as long as messages can be held: a page that stops asking holds nothing any more. */
 async function watch(id: string): Promise<void> {
   watching = id;
   changes = 0;

@@ -65,7 +65,7 @@ export interface Source {
   rows(after: number): Promise<Batch>;
   times(): Promise<Times>;
   line(n: number): Promise<Line>;
-  /** The rows after one that fit, and up to which row was searched. */
+  /** The rows after `after` that match, and the last row that was searched. */
   search(query: string, after: number): Promise<{ rows: number[]; until: number }>;
   /** The conversation up to a row, as a program or as a test. */
   copy(as: "python" | "pytest", n: number): Promise<string>;

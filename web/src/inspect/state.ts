@@ -31,7 +31,7 @@ export const lockedOut = signal(false);
 /** Whether the conversation itself is beside the messages. */
 export const chat = signal(false);
 export const conversations = signal<readonly Conversation[]>([]);
-/** The filter that the list follows: a text stands in it once it was searched, so that no row comes and goes meanwhile. */
+/** The filter that the list follows. Text is in it only once it was searched, so that no row comes and goes. */
 const applied = signal<{ tests: Filter["tests"]; text: Set<number> | null }>({ tests: [], text: null });
 const opened = signal(new Set<number>());
 

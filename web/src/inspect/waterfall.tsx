@@ -127,7 +127,7 @@ function timeScale(spans: Span[], end: number): Scale {
   return { at, gaps, ticks };
 }
 
-/** 1, 2 or 5 with as many noughts as it takes. */
+/** 1, 2 or 5 times a power of ten, and not less than `least`. */
 function stepFor(least: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(least, 1e-6)));
   return power * ([1, 2, 5].find((one) => one * power >= least) ?? 10);

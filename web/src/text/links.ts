@@ -5,7 +5,7 @@ const SCHEMES = ["http:", "https:", "mailto:"];
 export interface Link {
   href: string;
   host: string;
-  /** The text looks like another address than the one it leads to. */
+  /** The text looks like a different address from the one that it leads to. */
   deceives: boolean;
 }
 

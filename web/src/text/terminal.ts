@@ -1,4 +1,4 @@
-// What a terminal would show: colours as classes, `\r` and erasing applied, everything else of it left out.
+// What a terminal would show: colours as classes, `\r` and erasing applied, everything else left out.
 import { Anser } from "../libraries";
 
 export interface Run {
@@ -15,7 +15,7 @@ export function terminalLines(output: string): Run[][] {
   return clean(output).split("\n").map(line);
 }
 
-/** Titles, cursor movements and the like leave; a line that is written over keeps its last state. */
+/** The output without titles, cursor movements and the like. */
 function clean(output: string): string {
   return output
     .replace(/\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\|$)/g, "")

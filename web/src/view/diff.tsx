@@ -36,7 +36,7 @@ function markWords(rows: Row[]): void {
     while (rows[last]?.kind === "add") last++;
     const pairs = Math.min(end - at, last - end);
     for (let n = 0; n < pairs && left-- > 0; n++) {
-      // the last lines of both are most alike, as when lines come before them
+      // pair the last lines of both: they are most alike when new lines were added before them
       const removed = rows[end - pairs + n]!;
       const added = rows[last - pairs + n]!;
       if (removed.text.length + added.text.length > 2000) continue;

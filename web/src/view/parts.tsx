@@ -110,7 +110,7 @@ export function Modal({ label, class: own = "", onClose, children }: { label: st
   );
 }
 
-/** The present, for what counts up; one timer for all. */
+/** The current time, for what counts up. Each caller has a timer of its own. */
 export function useNow(every: number, active = true): number {
   const [time, setTime] = useState(now);
   useEffect(() => {

@@ -122,7 +122,7 @@ export function Thread({ talk, onReview }: { talk: Talk; onReview: () => void })
   );
 }
 
-/** While the agent is silent: that it is not forgotten, in a place that does not move. */
+/** Shows that a turn is running, or waits for an answer, in a place that does not move. */
 function Working({ conversation }: { conversation: Conversation }) {
   const now = useNow(1000);
   const last = conversation.items.at(-1);

@@ -24,7 +24,7 @@ Scope: TypeAlias = Literal["prompt", "approve", "read", "admin"]
 SCOPES: frozenset[Scope] = frozenset(get_args(Scope))
 
 TICKET_SECONDS = 30.0
-"""That a ticket is good for. It is in a URL, where proxies may write it down."""
+"""Seconds that a ticket is good for. It is in a URL, which proxies may log."""
 
 MAX_TICKETS = 4096
 MAX_TICKETS_OF_ONE = 64
@@ -32,7 +32,7 @@ MAX_TICKETS_OF_ONE = 64
 
 
 def scopes_of(words: Iterable[str]) -> frozenset[Scope]:
-    """The scopes of these names. Who may prompt or approve has to hear what happens, so may read.
+    """The scopes of these names. Whoever may prompt or approve has to see what happens, so may read, too.
 
     Raises:
         ValueError: there is no such scope.
@@ -58,13 +58,13 @@ class Credential:
     revoked: Callable[[], bool] | None = field(default=None, repr=False, compare=False)
     """Says whether it is withdrawn. Asked every second for each open stream, so it must be quick."""
     key: str = field(default="", repr=False, compare=False)
-    """Which one of the token file it is, for other nodes that have the same file."""
+    """Identifies the token, for other nodes that have the same token file."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scopes", scopes_of(self.scopes))
 
     def why_over(self) -> str | None:
-        """Why it does not count any more; None while it does."""
+        """Why it is not valid any more; None while it is."""
         if self.until is not None and self.until <= time.time():
             return "the token has expired"
         if self.revoked is not None and self.revoked():
@@ -95,7 +95,7 @@ class TooManyTickets(Exception):
 
 
 class Tickets:
-    """Stand-ins for credentials that may be seen on the way: each is good once, and soon over."""
+    """Stand-ins for credentials where others may see them on the way: each works once, and not for long."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -116,7 +116,7 @@ class Tickets:
         return ticket
 
     def redeem(self, ticket: str) -> Credential | None:
-        """What a ticket stands for; from now on it stands for nothing."""
+        """The credential of a ticket, which cannot be used again; None if the ticket is not valid."""
         credential, end = self._kept.pop(digest_of(ticket), (None, 0.0))
         if credential is None or end <= self._clock() or credential.why_over() is not None:
             return None

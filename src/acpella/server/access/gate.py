@@ -1,4 +1,4 @@
-"""Who is asking: credentials are checked, and the headers that keep web pages out."""
+"""Checks who is asking: the credentials, and the headers that keep foreign web pages out."""
 
 import asyncio
 import inspect
@@ -87,9 +87,9 @@ class Gate:
         return self._auth is None or (isinstance(self._auth, Tokens) and len(self._auth.users) == 1)
 
     def check_source(self, request: Requester, *, own_pages: bool = False) -> None:
-        """Names and web pages that are not ours are refused, on every method.
+        """Raises `Refusal` for host names and web pages that are not ours, whatever the method.
 
-        With `own_pages` this server offers pages itself, which come from the very name that they ask.
+        With `own_pages` this server offers pages itself, which come from the same host that they call.
         """
         if not self._any_host and _name_of(request.headers.get("host", "")) not in self._hosts:
             raise Refusal(403, "this server does not answer to that name; --allow-host would let it")
@@ -97,7 +97,7 @@ class Gate:
         is_own = own_pages and origin is not None and _is_same(origin, request.headers.get("host", ""))
         if origin is not None and not is_own and not self.allows_origin(origin):
             raise Refusal(403, "web pages of that origin may not connect; --allow-origin would let them")
-        # images, scripts and links of a page say not whose they are, but that they are of some other one
+        # requests for images, scripts and links do not name their page, but say that it is another one
         if origin is None and request.headers.get("sec-fetch-site", "").lower() in (
             "cross-site",
             "same-site",
@@ -108,7 +108,7 @@ class Gate:
         return origin.lower().rstrip("/") in self._origins
 
     async def credential_of(self, request: Requester, *, ticket: str | None = None) -> Credential:
-        """What lets a request in: its ticket if it has one, or what it brings else."""
+        """The credential of a request: its ticket's if it has one, or else the one that it carries."""
         if self._auth is None:
             if request.client and not is_loopback(request.client):
                 raise Refusal(403, "without a token only programs on the server's own machine are let in")
@@ -119,8 +119,8 @@ class Gate:
                 answer = await self.shared_tickets.redeem(ticket)
         else:
             answer = await self._checked(request)
-        if answer is None:  # whatever was wrong with it: who guesses learns nothing
-            # counted only now: those of one address may be many, and some of them have the right ones
+        if answer is None:  # the reason is not given, so that guessing reveals nothing
+            # only failures count: many users may share an address, and some of them have valid credentials
             if not self._failures.spend(request.client):
                 raise Refusal(
                     429, "too many wrong credentials; wait a minute", headers=[(b"retry-after", b"60")]
@@ -133,7 +133,7 @@ class Gate:
         return answer
 
     async def issue_ticket(self, credential: Credential) -> str:
-        """A ticket that every node takes, if they can know all that there is to know of the credential.
+        """A new ticket. Every node accepts it if all of them can find out when the credential is revoked.
 
         Raises `TooManyTickets`, `StoreError`.
         """
@@ -165,7 +165,7 @@ def _check_host(name: str) -> None:
 
 
 def _check_origin(origin: str) -> None:
-    """Raises `ValueError` for what no Origin header could be, and for all of them at once."""
+    """Raises `ValueError` for what cannot be an Origin header, and for `*`."""
     if origin == "*":
         raise ValueError(
             "allowed origins: * would let every web page that somebody here opens use this server; name "
@@ -200,7 +200,7 @@ def _name_of(host: str) -> str:
 
 
 def _is_same(origin: str, host: str) -> bool:
-    """Whether a page comes from the name and port that it asks. A proxy may have taken off its TLS."""
+    """Whether a page comes from the host and port that it calls. Behind a proxy, the scheme may differ."""
     scheme, _, name = origin.lower().partition("://")
     return scheme in ("http", "https") and bool(name) and name == host.strip(" \t").lower()
 

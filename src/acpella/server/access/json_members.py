@@ -1,4 +1,4 @@
-"""Objects of JSON, looked at without changing a byte: which members they have, and that none stands twice."""
+"""Reads the members of JSON objects without changing a byte, and refuses keys that occur twice."""
 
 import re
 from collections.abc import Iterable
@@ -30,8 +30,8 @@ class Doubtful(Exception):
 def members(data: bytes) -> dict[str, msgspec.Raw]:
     """The members of an object, whose values are left as they are.
 
-    Of two equal keys some readers take the first and others the last, so one that stands twice is refused:
-    the decoder keeps the last, and the walk finds that the bytes tell otherwise.
+    Of two equal keys some readers take the first and others the last, so a key that occurs twice is refused:
+    the decoder keeps only the last one, and the walk over the bytes finds the difference.
 
     Raises:
         Doubtful: it is not an object, or not the same one for every reader.
@@ -56,7 +56,7 @@ def members(data: bytes) -> dict[str, msgspec.Raw]:
             raise Doubtful("a key cannot be read") from None
         seen += 1
         end = _NEXT.match(data, name.end() + len(raw))
-        # a value of JSON shows by itself where it ends, so equal bytes are the same value
+        # the end of a JSON value follows from its bytes, so equal bytes are the same value
         if not data.startswith(raw, name.end()) or end is None or seen > len(by_name):
             raise Doubtful("a key stands twice")
         if end[1] == b"}":
@@ -77,7 +77,7 @@ def items(data: bytes | msgspec.Raw) -> list[bytes]:
 
 
 def value(raw: bytes | msgspec.Raw) -> Any:
-    """What the JSON says; of what cannot be read, something that is of no kind."""
+    """The decoded JSON; for what cannot be read, an object that passes no check of its type."""
     try:
         return msgspec.json.decode(raw)
     except UNREADABLE:

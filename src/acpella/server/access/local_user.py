@@ -44,7 +44,7 @@ def user_of_peer(peer: End, own: End) -> int | None:
 
 
 def can_tell_users() -> bool:
-    """Whether this system says whose a connection is; tried with one of our own."""
+    """Whether this system reports which user owns a connection; tried with one of our own."""
     if sys.platform != "linux":
         return False
     try:
@@ -56,7 +56,7 @@ def can_tell_users() -> bool:
 
 
 def may_act_as_us(user: int | None) -> bool:
-    """Whether a program of this user could do what we do anyway. Not so if nobody can tell whose it is."""
+    """Whether a program of this user could do what we do anyway. False if the user is unknown."""
     return sys.platform != "win32" and user is not None and user in (0, os.getuid())
 
 
@@ -133,5 +133,5 @@ def _in_table(address: Address) -> str:
 
 
 def _checked(state: int, user: int, inode: int) -> int | None:
-    """A closed socket counts as root's; one that is still connecting is not the one that we talk to."""
+    """The user, unless the socket is closed (the kernel then says root) or not the one that we talk to."""
     return user if inode and state != _SYN_SENT else None

@@ -40,7 +40,7 @@ OPENING = frozenset({"session/new", "session/load", "session/resume", "session/f
 REOPENING = frozenset({"session/load", "session/resume"})
 
 WITHOUT_SESSION = frozenset({"session/new", "session/list"})
-"""Methods `session/…` that are about no session that is there."""
+"""Methods `session/…` that are not about an existing session."""
 
 CHECKED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(OPENING, ("cwd", "additionalDirectories", "mcpServers")),
@@ -66,15 +66,15 @@ READING = REOPENING | {
 """What needs no more than the scope `read`. Not `logout`, which logs out the user's other clients too."""
 
 APPROVING = frozenset({"session/set_mode", "session/set_config_option", "_session/import"})
-"""What needs `approve` beside `prompt`: who chooses a mode that asks nothing has approved everything. What is
+"""What needs `approve` beside `prompt`: choosing a mode that asks nothing approves everything. What is
 imported brings its mode and options with it."""
 
 FORBIDDEN = -32003
-"""Of no standard. -32000 would make clients ask for a login, which cannot help here (R-127)."""
+"""Not a standard code. -32000 would make clients ask for a login, which cannot help here (R-127)."""
 
 
 def needs_session(method: str | None) -> bool:
-    """Whether a message is about a session that is there."""
+    """Whether a message is about an existing session."""
     return method is not None and method.startswith("session/") and method not in WITHOUT_SESSION
 
 
@@ -142,10 +142,10 @@ def check_scopes(method: str, params: Params, scopes: frozenset[Scope]) -> None:
 
 
 def check_form(frame: bytes, method: str | None) -> None:
-    """Raises `Violation` for a message that its reader might take for another than was checked here.
+    """Raises `Violation` for a message that the agent might read differently from what was checked here.
 
-    For agents that read JSON in a way of their own: keys that stand twice, keys that only case or `_` tells
-    apart from those that are checked, requests that are answers too. The bytes themselves pass as they came.
+    Some agents read JSON in a way of their own, so this refuses keys that occur twice, keys that differ from
+    the checked ones only in case, `_` or `-`, and requests that are also answers. The bytes pass unchanged.
     """
     mended = mend_surrogates(frame)  # as long as before
     try:
@@ -187,7 +187,7 @@ def _check_names(present: dict[str, msgspec.Raw], names: tuple[str, ...]) -> Non
 
 
 class Owners:
-    """Which user made which session, for commands that know no users."""
+    """Which user made which session, for commands that do not tell users apart."""
 
     def __init__(self, file: str = "", *, owners: Iterable[tuple[str, str]] = ()) -> None:
         """`owners` are sessions with their owners that somebody else remembered, the oldest first."""
@@ -262,7 +262,7 @@ class AccessPolicy:
             capabilities = _raw_params.decode(whole["agentCapabilities"])
             offers = _raw_params.decode(capabilities["mcpCapabilities"])
         except (*UNREADABLE, KeyError):
-            return msgspec.Raw(bytes(result))  # nothing is offered that can be told
+            return msgspec.Raw(bytes(result))  # it offers nothing that can be read here
         offers |= {kind: msgspec.Raw(b"false") for kind in ("http", "sse") if kind in offers}
         capabilities["mcpCapabilities"] = _encoded(offers)
         return _encoded({**whole, "agentCapabilities": _encoded(capabilities)})
@@ -297,7 +297,7 @@ class AccessPolicy:
             self._owners.made(session_id, principal)
 
     def filtered(self, result: bytes | msgspec.Raw, principal: str) -> msgspec.Raw:
-        """A list of sessions without those of others. Raises `Violation` for what is none."""
+        """A list of sessions without those of others. Raises `Violation` if it cannot be read."""
         try:
             whole = _raw_params.decode(mend_surrogates(bytes(result)))
             sessions = items(whole.get("sessions", b"[]"))
@@ -358,7 +358,7 @@ def _decided(setting: str, asks_for_credentials: bool) -> bool:
 def _kinds_of(server: object) -> set[str]:
     """What an MCP server needs of this machine; those of the type `acp` need only their client.
 
-    Raises `Violation` for one of which that cannot be told.
+    Raises `Violation` if that cannot be determined.
     """
     if isinstance(server, dict):
         fields = cast("dict[str, Any]", server)

@@ -20,7 +20,7 @@ def was_forwarded(headers: Mapping[str, str]) -> bool:
 
 
 class Proxies:
-    """The proxies whose word on who their client is counts."""
+    """The proxies that are believed when they name their client."""
 
     def __init__(self, names: Iterable[str]) -> None:
         """Raises `ValueError` for what is neither an address nor a network."""
@@ -39,9 +39,9 @@ class Proxies:
         return parsed is not None and any(parsed in network for network in self._networks)
 
     def client_of(self, peer: str, headers: Mapping[str, str]) -> str:
-        """The address that a request comes from: the last that no trusted proxy has.
+        """The address that a request comes from: the last one that is not a trusted proxy's.
 
-        What stands before it in the header, anybody can have written.
+        Anybody can have written what stands before it in the header.
         """
         if not self.trusts(peer):
             return peer

@@ -100,7 +100,7 @@ class Tokens:
         """`tokens` maps each token, or `sha256:` and the hash of one, to the user whose it is.
 
         Raises:
-            ValueError: one is shorter than 32 characters.
+            ValueError: a token is shorter than 32 characters, a hash is malformed, or there is no token.
         """
         self._file: Path | None = None
         self._stamp: _Stamp | None = None
@@ -189,7 +189,7 @@ class Tokens:
         return {credential.principal for credential in self._credentials.values()}
 
     def credential_of(self, token: str) -> Credential | None:
-        """What a token stands for. Takes the same time whichever of those that are known it is."""
+        """What a token stands for. Takes the same time whichever of the known tokens it is."""
         self._refresh()
         digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
         match = self._find(digest)
@@ -206,13 +206,13 @@ class Tokens:
         return match
 
     def by_key(self, key: str) -> Credential | None:
-        """The one that another node, with the same tokens, calls so."""
+        """The credential with this key, which is the same at every node with the same tokens."""
         self._refresh()
         every = (*self._credentials.values(), *self._learned.values())
         return next((each for each in every if each.key == key), None)
 
     def learn(self, sha256: bytes, user: str) -> None:
-        """Take a token of another node's, too; without a user, take it no longer."""
+        """Accept a token of another node, too; with an empty user, stop accepting it."""
         self._learned.pop(sha256, None)
         if user:
             self._learned.update(self._table([Token(user, sha256, is_clear=False)]))

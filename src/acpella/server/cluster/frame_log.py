@@ -22,7 +22,7 @@ BATCH_BYTES = 512 * 1024
 
 DROP_ENTRIES = 256
 DROP_BYTES = 1024 * 1024
-"""Entries that their reader has, and how many bytes, before they are cleared away together."""
+"""Entries and bytes that gather before those that their readers have are deleted, many at once."""
 
 NOTE_AFTER = 1.0
 """Seconds after which the next commit notes how far streams were read."""
@@ -61,7 +61,7 @@ class FrameLog:
     def __init__(
         self, cluster: Cluster, facts: Facts, metrics: Metrics, *, on_lost: Callable[[str], None]
     ) -> None:
-        """`on_lost` hears why, when the stream is not ours any more."""
+        """`on_lost` is called with the reason when the stream is not ours any more."""
         self._cluster = cluster
         self._metrics = metrics
         self._on_lost = on_lost
@@ -86,9 +86,9 @@ class FrameLog:
         self._add(_Waiting(outbox, first, list(messages), said_at=time.time()))
 
     def settle(self, command_id: str, *, forget: bool) -> None:
-        """A command is done, with what was given to `keep` last, if that is not written yet."""
+        """Mark a command as done, in the same commit as what `keep` got last if that is not written yet."""
         if self.lease is None or self._over:
-            return  # it is for the next home to say
+            return  # the next home decides what becomes of it
         if not self._waiting:
             self._add(_Waiting())
         self._waiting[-1].settles.append((command_id, forget))

@@ -90,7 +90,7 @@ class GatewayConnection:
         return not self.resumable and not self.profile.comes_back
 
     async def start(self) -> None:
-        """Its agent runs at its home."""
+        """Nothing to do: the agent runs at the home."""
 
     # -- commands ----------------------------------------------------------------------------------
 
@@ -200,7 +200,7 @@ class GatewayConnection:
         return reader
 
     async def _joined(self, wish: Attach) -> Joined:
-        """What the home says to it. Raises `StoreError`."""
+        """The home's answer to the wish to read a stream. Raises `StoreError`."""
         head = await self._cluster.head(self._stream, principal=self._principal)
         self._post("attach", wish)
         try:
@@ -238,7 +238,7 @@ class GatewayConnection:
         try:
             number = read_cursor(ack.cursor, self._cluster.gen).number
         except OutOfWindow:
-            return  # of another time
+            return  # from an earlier generation
         session = None if self.profile.one_stream else ack.session
         self._acked[session] = max(number, self._acked.get(session, 0))
         self._tell_soon()

@@ -41,7 +41,7 @@ _WORKPLACE = ("cwd", "mcpServers", "additionalDirectories")
 
 
 def command_name(number: int | None, ordinal: int) -> str:
-    """The id of the command for a message: the same for one that is sent again, if that can be told."""
+    """The id of the command for a message: the same if it is sent again, unless it has no number or place."""
     if number is not None:
         return f"m{number}"
     return f"w{ordinal}" if ordinal else f"x{secrets.token_hex(8)}"
@@ -76,7 +76,7 @@ class ClusterHome:
         *,
         stays_here: Callable[[bytes], bool] = lambda greeting: False,
     ) -> None:
-        """`stays_here` tells of the first message of a connection whether other nodes cannot serve it."""
+        """`stays_here` returns whether only this node can serve the connection that begins with a message."""
         self._cluster = cluster
         self._stream = stream
         self.principal = principal

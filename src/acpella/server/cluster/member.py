@@ -34,10 +34,10 @@ ABANDONED_EVERY = 60.0
 """How often connections are cleared away whose clients did not come back."""
 
 ABANDONED = 100
-"""Connections that are cleared away in one transaction. Without it, those of a dead node lock rows long."""
+"""Connections that are cleared away in one transaction. Without it, many of them lock rows for long."""
 
 ANSWER_SECONDS = 5.0
-"""For the home of a connection to answer, beyond the time that it takes to replace a dead one."""
+"""Seconds for the home of a connection to answer, beyond the time that it takes to replace a dead one."""
 
 
 class Member:
@@ -205,7 +205,7 @@ class Member:
     # -- dead nodes --------------------------------------------------------------------------------
 
     def _on_lost(self) -> None:
-        """By our own clock, others may take what we have at any moment: nothing of it may go on here."""
+        """Our lease is over by our own clock: others may take our connections, so none may go on here."""
         self._metrics.add("acpella_cluster_leases_lost_total")
         for home in list(self._recovering):
             home.lose("the database could not be reached in time")

@@ -1,4 +1,4 @@
-"""Lets one at a time do something with a name, for as many names as there are."""
+"""Locks by name: only one task at a time works with a name, whatever others do with other names."""
 
 import asyncio
 from collections import Counter
@@ -25,7 +25,7 @@ class NamedLocks:
                 yield
         finally:
             self._users[name] -= 1
-            # Not when the lock is free: it is, for a moment, while the next one who waits for it wakes up.
+            # Not when the lock is free: it is, for a moment, while the next waiter wakes up.
             if not self._users[name]:
                 del self._users[name], self._locks[name]
 

@@ -27,13 +27,13 @@ PROFILES: dict[str, Profile] = {profile.name: profile for profile in (HTTP, WEBS
 """The ways to connect whose connections any node can serve."""
 
 FEW = 4
-"""Messages of an entry that is packed: with fewer, it costs more than it saves."""
+"""The fewest messages of an entry that is packed: with fewer, packing costs more than it saves."""
 
 SMALL = 4096
 """Bytes of a message on average in an entry that is packed. Without it, an image would hold up all others."""
 
 _PACKED = b"\x78"
-"""How zlib begins, and no list of msgpack."""
+"""The first byte of zlib data; no list of msgpack begins with it."""
 
 T = TypeVar("T")
 
@@ -72,7 +72,7 @@ class Ticket(msgspec.Struct, array_like=True):
     scopes: list[str]
     until: float | None
     key: str
-    """Which token it was given for; empty for those of a check of the program's own."""
+    """Which token it was given for; empty if the program's own check let the user in."""
 
 
 # -- entries of a connection's stream ------------------------------------------------------------------------
@@ -88,7 +88,7 @@ class Frames(msgspec.Struct, array_like=True):
     """When the agent said the first of them, by its node's clock: for statistics only."""
 
     def pack(self) -> bytes:
-        """As an entry. Small messages repeat each other: many of them take a tenth together."""
+        """The body of the entry. Small messages resemble each other: many of them shrink to a tenth."""
         body = encode(self)
         count = len(self.messages)
         return zlib.compress(body, 1) if FEW <= count and len(body) < count * SMALL else body

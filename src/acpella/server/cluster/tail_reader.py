@@ -121,11 +121,11 @@ class TailReader:
             self._task.cancel()
 
     def check_credential(self) -> None:
-        """End when what let its client in does not count any more."""
+        """End when the credential of its client is not valid any more."""
         why = self.credential.why_over()
         if why is not None:
             if self.why:
-                self.abort()  # told before, but it does not read
+                self.abort()  # ended before, but the client does not read
             else:
                 self.end(why=why)
 
@@ -171,7 +171,7 @@ class TailReader:
             await asyncio.wait([listening])
 
     async def _listen(self, seq: int) -> None:
-        """End when the home says so, which it does behind messages that there is no room for."""
+        """End when the home says so; its entry comes after messages that there is no room for yet."""
         while True:
             cursor = Cursor(self._cluster.gen, seq)
             tail = self._cluster.tail(self._stream, cursor, principal=self.credential.principal, gaps=True)

@@ -54,7 +54,7 @@ async def recover(cluster: Cluster, home: ClusterHome, lease: Lease, seq: int, *
 
 
 def _know_messages(home: ClusterHome, names: list[str]) -> None:
-    """What was taken is not taken again."""
+    """Note which messages were taken, so that none is taken again."""
     numbers = {
         kind: [int(name[1:]) for name in names if name[:1] == kind and name[1:].isdigit()] for kind in "mw"
     }

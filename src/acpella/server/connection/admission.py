@@ -24,7 +24,7 @@ EVERY_SCOPE = SCOPES - {"admin"}
 CANCELLING = frozenset({"session/cancel", "$/cancel_request"})
 
 MAX_NUMBERS = 1024
-"""Messages whose numbers are kept, to know one that is sent again. It comes soon, or never."""
+"""Messages whose numbers are kept, to detect one that is sent again. That happens soon, or never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,8 @@ class Admission:
         return self._judge_rules(message)
 
     def judge_notification(self, message: Message) -> Verdict:
-        """The same for a notification. They count as requests do. Those that stop something have as many
-        again to themselves, so that they come through when nothing else does."""
+        """The same for a notification, which counts as a request does. Those that cancel something have
+        another limit of their own, so that they pass when nothing else does."""
         if not self._rate.spend(self._principal) and not (
             message.method in CANCELLING and self._rate.spend("cancel:" + self._principal)
         ):
@@ -118,7 +118,7 @@ class Admission:
         return "pass"
 
     def _check_form(self, message: Message) -> None:
-        """Where rules hold, the agent must read what is checked. Raises `Violation`."""
+        """Where rules apply, the agent must read exactly what is checked. Raises `Violation`."""
         if self._scopes != EVERY_SCOPE or self._policy.is_strict:
             check_form(message.data, None if message.is_response else message.method)
 
@@ -154,8 +154,8 @@ class DelayedMessages(Generic[T]):
         return len(self._waiting) >= self._most
 
     def must_wait(self, message: Message, *, stalled: bool) -> bool:
-        """Whether a message is to wait: while the client is behind, requests; and whatever must not overtake
-        them, such as the cancellation of a prompt."""
+        """Whether a message has to wait: a request does while the client is behind, and so does what must not
+        overtake one that waits, such as the cancellation of a prompt."""
         if stalled and message.is_request:
             return True
         session = message.session
@@ -183,7 +183,7 @@ class MessageNumbers:
         self._all_before = 0  # every number up to this one counts as taken
 
     def take(self, number: int) -> bool:
-        """Whether the message of this number was not taken before; from now on it was."""
+        """Mark the message of this number as taken; False if it was taken before."""
         if number <= self._all_before or number in self._taken:
             return False
         self._taken[number] = None

@@ -54,7 +54,7 @@ class AgentOutput:
     def feed(self, data: bytes) -> None:
         """More bytes, in any pieces."""
         if b"\r" in data:
-            data = data.replace(b"\r", b" ")  # the end of a line to those who read event streams
+            data = data.replace(b"\r", b" ")  # in an event stream, it would end the line
         count = 0
         for block in self._framer.feed(data):
             if isinstance(block, Broken):
@@ -126,7 +126,7 @@ class AgentOutput:
             self._on_greeting()
 
     def _noted(self, pending: Pending, response: Frame, new_session: str | None) -> Frame:
-        """Learn from an answer what the streams need to know; what is not for this client leaves it."""
+        """Update the streams and rules from an answer; returns it without what is not for this client."""
         result = response.envelope.result
         if not result:
             return response

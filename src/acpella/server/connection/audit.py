@@ -9,14 +9,14 @@ __all__ = ["ConnectionAudit", "short_name"]
 log: logging.Logger = logging.getLogger("acpella.audit")
 
 AUDITED = ("session/", "_session/", "_agent/")
-"""How the methods begin whose requests and outcomes are told."""
+"""Prefixes of the methods whose requests and outcomes are logged."""
 
 TELL_AGAIN = 1.0
 """Seconds between two lines about dropped notifications. Clients must not be able to fill the log."""
 
 
 def short_name(opaque: str) -> str:
-    """How logs call a session or connection: whoever knows the id itself can open it."""
+    """The name of a session or connection in logs, since whoever has the id itself can open it."""
     return hashlib.sha256(opaque.encode()).hexdigest()[:8]
 
 
@@ -67,7 +67,7 @@ class ConnectionAudit:
         log.info("permission cancelled: the client is gone", extra=self._extra(session=_session(session_id)))
 
     def dropped_notification(self, now: float) -> None:
-        """A notification came too many; told once in a while."""
+        """A notification was dropped, since there are too many; logged once in a while."""
         self._dropped += 1
         if now - self._dropped_at >= TELL_AGAIN:
             extra = self._extra(count=self._dropped)

@@ -58,7 +58,7 @@ class ClientInput:
         """While the client does not read what the agent says, no more is asked of the agent."""
 
     def take(self, message: Message, reply: Reply, *, now: float) -> None:
-        """Give a message to the agent if it may pass, or to `reply` the answer that it gets instead."""
+        """Pass a message to the agent if it is allowed; if not, call `reply` with the server's own answer."""
         self._metrics.add("acpella_messages_total", 'direction="in"')
         self._metrics.add("acpella_message_bytes_total", 'direction="in"', len(message.data))
         if not self._admits(message, reply, now):
@@ -91,11 +91,11 @@ class ClientInput:
             try:
                 cursor = read_cursor(ack.cursor, self._generation)
             except OutOfWindow:
-                pass  # of another server or time
+                pass  # from another server, or an earlier start of this one
             else:
                 self._liveness.progressed(now)
                 outbox.ack(cursor.number)
-        if message.id is not None:  # it needs none, but who gives one waits for an answer
+        if message.id is not None:  # an ack needs no id, but a client that sends one waits for an answer
             reply(_response(message.id, write_result(message.id, {})))
 
     def _forward(self, message: Message, reply: Reply, now: float) -> None:

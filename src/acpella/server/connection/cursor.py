@@ -21,7 +21,7 @@ class EventId(NamedTuple):
 
 
 def read_cursor(text: str, generation: str) -> EventId:
-    """The cursor of such a text. Raises `OutOfWindow` for one of another server or time."""
+    """Parse such a text. Raises `OutOfWindow` if it is malformed, or of another generation."""
     epoch, _, position = text.strip().partition("-")
     if epoch != generation:
         raise OutOfWindow

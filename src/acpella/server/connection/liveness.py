@@ -59,7 +59,7 @@ class Circumstances(NamedTuple):
 
 
 class Liveness:
-    """Remembers when a client was there, and tells when that is too long ago."""
+    """Remembers when a client was last there, and decides when that is too long ago."""
 
     def __init__(self, profile: Profile, settings: ServerSettings, *, now: float) -> None:
         self._profile = profile
@@ -85,7 +85,7 @@ class Liveness:
         self._greeted_at = None
 
     def stalled(self, now: float) -> None:
-        """From now on the agent waits for the client. While it does, this also tells of progress."""
+        """From now on the agent waits for the client. Called again on progress, which restarts the time."""
         self._stalled_since = now
 
     def progressed(self, now: float) -> None:

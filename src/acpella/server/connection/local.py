@@ -230,7 +230,7 @@ class LocalConnection:
         self._table.forget(self.id)
 
     def move_away(self, reason: str) -> None:
-        """Close it on this node; its client is told only this reason: it may go on at another node."""
+        """Close it on this node only. Open requests get no error: another node may go on with it."""
         if self.closed is not None:
             return
         self._goes_on_elsewhere = True

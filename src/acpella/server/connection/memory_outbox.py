@@ -206,8 +206,8 @@ class MemoryOutbox:
         return self._base
 
     def restore(self, base: int, frames: Sequence[bytes], *, taken: int | None = None) -> None:
-        """Begin with the messages after that number, which were kept elsewhere; of these, those up to `taken`
-        were read, or as far as they were confirmed."""
+        """Begin with the messages after `base`, which were kept elsewhere. Those up to `taken` count as read,
+        unless the reader confirms what it gets: then it gets all of them again."""
         self._base = self.taken = self.acked = base
         self.last = base + len(frames)
         self._frames.extend(frames)
@@ -294,7 +294,7 @@ class MemoryReader:
             self._waiter.set_result(True)
 
     def end(self, *, taken_over: bool = False, why: str = "") -> None:
-        """Stop reading; a write that hangs is given up."""
+        """Stop reading, and wake whoever waits for messages."""
         if not self.ended:
             self.ended = True
             self.taken_over = taken_over

@@ -177,7 +177,7 @@ class _Offers(msgspec.Struct):
 
 
 def can_load(result: bytes | msgspec.Raw) -> bool:
-    """Whether an agent opens earlier sessions, of its answer to `initialize`."""
+    """Whether an agent can open earlier sessions, by its answer to `initialize`."""
     try:
         offers = msgspec.json.decode(result, type=_Offers).agent
     except UNREADABLE:
@@ -228,7 +228,7 @@ class _Asked(msgspec.Struct):
 
 
 def rejection(params: bytes | msgspec.Raw) -> dict[str, str]:
-    """No, as far as the agent lets one say so; `cancelled` would stop its turn."""
+    """The answer no, if the agent offers it as an option; otherwise `cancelled`, which stops the turn."""
     try:
         options = msgspec.json.decode(params, type=_Asked).options
     except UNREADABLE:

@@ -22,7 +22,7 @@ Asked: TypeAlias = Literal["open", "rejected", "too many"]
 
 
 class PendingTables:
-    """Both tables of a connection. What it says to the agent, it writes; the client hears it on streams."""
+    """Both tables of a connection. It writes to the agent itself; what is for the client goes on streams."""
 
     def __init__(self, write_to_agent: Callable[[bytes], None], *, may_approve: bool = True) -> None:
         """`may_approve`: whether the client may answer when an agent asks for permission."""

@@ -11,8 +11,8 @@ from .profile import Profile
 __all__ = ["AnswerStream", "NewOutbox", "Streams", "TooManyStreams"]
 
 MAX_MOVED = 64
-"""Streams for one answer that broke, and of which it is known where their messages are. Clients come back
-soon."""
+"""Broken streams of single answers for which it is remembered where their messages are now. Clients come
+back soon."""
 
 MAX_KNOWN = 4
 """Sessions that a connection remembers, for each one that may have a stream."""
@@ -161,7 +161,7 @@ class Streams:
         return next((stream for stream in self._answers if stream.number == number), None)
 
     def after(self, number: int, message: int) -> int:
-        """Where on the connection's own stream a client goes on that has so much of an answer's stream.
+        """Where on the connection's own stream to go on, for a client that has an answer's up to `message`.
 
         Raises `OutOfWindow`.
         """
@@ -184,7 +184,7 @@ class Streams:
     # -- what the agent sends ----------------------------------------------------------------------
 
     def stream_for(self, session_id: str | None) -> Outbox:
-        """Where messages of a session go: to clients that never asked for its stream, on the other one."""
+        """The stream for messages of a session: the connection's own if there is no other for it."""
         if self._profile.answer_streams:
             return self._answer_for(session_id)
         if self._profile.one_stream or session_id is None:

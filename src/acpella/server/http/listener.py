@@ -17,14 +17,14 @@ WANTED_FILES = 65_536
 """Open files that the system is asked for. The usual 1,024 are gone with as many idle sockets."""
 
 HANG_UP_ROUNDS = 100
-"""Looks at connections that shall end, 10 ms each. A transport that nobody reads may never notice."""
+"""How often to check, every 10 ms, whether connections have ended. One that nobody reads may never end."""
 
 TELL_AGAIN = 1.0
 """Seconds between two lines in the log about a flood."""
 
 
 def raise_file_limit() -> int:
-    """Have as many open files as the system allows without asking; gives how many those are."""
+    """Raise the limit of open files as far as the system allows; returns the limit."""
     if sys.platform == "win32":
         return WANTED_FILES
     import resource
@@ -42,7 +42,7 @@ def raise_file_limit() -> int:
 
 
 class Listener(socket.socket):
-    """A listening socket with a limit: then whoever has asked for nothing for the longest time makes room.
+    """A listening socket with a limit. At the limit, the connection that has been idle longest makes room.
 
     Those who were let in before are the last to go. With one descriptor to spare, it works even when the
     program has no other left.
@@ -127,7 +127,7 @@ class Listener(socket.socket):
         self.works(descriptor)
 
     async def hang_up(self) -> None:
-        """End what is connected when the server is done: who came as it stopped, or does not read."""
+        """End what is still connected when the server is done: clients that came late, or do not read."""
         for _ in range(HANG_UP_ROUNDS):
             for accepted in list(self._open.values()):
                 try:

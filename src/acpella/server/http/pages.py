@@ -21,7 +21,7 @@ class Pages(Protocol):
         ...
 
     async def serve(self, request: HttpRequest, auth: AuthHook | None) -> bool:
-        """Answer a request that needs no credentials; False if it is none of those. Raises `Refusal`."""
+        """Answer a request that needs no credentials; False for any other request. Raises `Refusal`."""
         ...
 
     async def serve_allowed(self, request: HttpRequest) -> bool:

@@ -37,7 +37,7 @@ LET_IN = "let in"
 """In that dictionary: a request on this TCP connection was let in."""
 
 ANONYMOUS = Credential("", frozenset())
-"""Who sent a request before that is known."""
+"""The credential of a request until its sender is known."""
 
 
 _NO = re.compile(r";\s*q\s*=\s*0(?:\.0*)?\s*(?:;|$)")
@@ -55,7 +55,7 @@ class HttpRequest:
         self.path: str = _path_of(scope)
         self.headers: dict[str, str] = {}
         self.query_string: bytes = scope.get("query_string", b"")
-        # with the line before them, which is read in the same way
+        # includes the URL, which is read in the same way
         self.header_size: int = len(scope.get("raw_path") or self.path) + len(self.query_string)
         for name, value in scope["headers"]:
             self.header_size += len(name) + len(value)
@@ -191,7 +191,7 @@ class HttpRequest:
         kind: bytes = b"text/plain; charset=utf-8",
         headers: Iterable[tuple[bytes, bytes]] = (),
     ) -> None:
-        """A whole answer; on an upgrade it refuses it."""
+        """Send a whole answer, which on an upgrade to a WebSocket refuses it."""
         data = body.encode() if isinstance(body, str) else body
         if self.is_websocket and not self.can_refuse_upgrade:
             self.status = status

@@ -95,7 +95,7 @@ def _header(connections: Connections, request: HttpRequest, name: str) -> str | 
 
 
 def _number_of(request: HttpRequest) -> int | None:
-    """The number by which a message is known that is sent again because its 202 was lost."""
+    """The number of a message, by which it is recognized if it is sent again because its 202 was lost."""
     number = request.headers.get("acpella-message", "")
     return int(number) if number.isdecimal() and len(number) <= 18 else None
 

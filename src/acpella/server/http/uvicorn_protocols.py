@@ -38,7 +38,7 @@ SLICE = 16 * 1024
 
 FRAGMENTS = 1024
 SMALL_FRAGMENT = 1024
-"""Parts of one message whose average size is not looked at, and the least that it is to be beyond that."""
+"""Fragments of one message after which their average size is checked, and the least bytes that it must be."""
 
 CONTROL_RATE = 20.0
 CONTROL_BURST = 200
@@ -112,8 +112,8 @@ class HttpProtocol(H11Protocol):
         self.transport.close()
 
     def _watch(self, *, begins: bool = False) -> None:
-        """Whoever has no request under way has so much time for the next. More bytes give no more time, nor
-        does the rest of a body that nobody wants."""
+        """A client without a running request has `header_seconds` for its next one. Neither more bytes
+        nor the rest of a body that nobody wants extend that time."""
         cycle = cast("RequestResponseCycle | None", self.cycle)  # None before the first request
         working = self._upgraded or (cycle is not None and not cycle.response_complete)
         if working or begins:

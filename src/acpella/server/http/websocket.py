@@ -155,7 +155,7 @@ class _Socket:
     # -- to the client -------------------------------------------------------------------------
 
     async def _write(self) -> None:
-        """Send what the agent says. A client that is gone shows when it is read from."""
+        """Send what the agent says. That a client is gone is noticed by `_read`."""
         reader = self._reader
         send_many = self._request.send_many or self._send_each
         try:
@@ -251,7 +251,7 @@ class _Socket:
         except Overflow:
             raise _Stop(1008, "the agent takes no messages", is_fault=True) from None
         except ConnectionClosed:
-            # The writer tells. If the connection goes on at another node, the client sends this again there.
+            # `_why_over` reports it. If another node goes on, the client sends this again there.
             connection.messages_received -= 1
         except StoreError as error:
             connection.messages_received -= 1  # it was not taken, so it comes again with the client

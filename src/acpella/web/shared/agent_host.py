@@ -31,7 +31,7 @@ __all__ = ["AgentHost"]
 log: logging.Logger = logging.getLogger(__name__)
 
 INITIALIZE_SECONDS = 60.0
-"""For an agent to answer its first request; some need 12 s on a cold machine."""
+"""Seconds for an agent to answer its first request; some need 12 s on a cold machine."""
 
 PEOPLE_ANSWER = frozenset({"session/request_permission", "elicitation/create"})
 """What only a person can answer."""
@@ -145,7 +145,7 @@ class AgentHost:
             session.note("client", off=sorted(names))
 
     async def close(self) -> None:
-        """Let the agent go."""
+        """End the agent."""
         self._closed = True
         for task in [*self._tasks, *([self._starting] if self._starting is not None else [])]:
             task.cancel()
@@ -163,7 +163,7 @@ class AgentHost:
         return not any(busy)
 
     def rest(self) -> None:
-        """Let the agent go until it is needed again."""
+        """End the agent until it is needed again."""
         agent, self._agent = self._agent, None
         for session in self.sessions.values():
             session.is_open = False
@@ -258,9 +258,9 @@ class AgentHost:
             del self.sessions[min(idle, key=lambda one: one.updated).id]
 
     async def reopen(self, session: SharedSession, *, replay: bool) -> None:
-        """Let the agent have a session open again, with what was said in it into the log if `replay`.
+        """Have the agent open a session again; with `replay`, what was said in it goes into the log.
 
-        Pages that come back at the same time share one opening: a second one would tell everything twice.
+        Pages that come back at the same time share one opening: a second one would replay everything again.
         """
         opening = session.opening
         if opening is None:

@@ -15,7 +15,7 @@ from .viewer import Viewer
 __all__ = ["SharedAgents"]
 
 IDLE_SECONDS = 1800.0
-"""That an agent is kept without a page and without a turn."""
+"""Seconds that an agent is kept without a page and without a turn."""
 
 
 class SharedAgents:

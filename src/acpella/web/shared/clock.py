@@ -1,4 +1,4 @@
-"""The time of events: as the clock on the wall had it at the start, and then only forwards."""
+"""The time of events: the system clock at the start, and from then on a clock that only goes forwards."""
 
 import time
 

@@ -44,11 +44,11 @@ class SharedAgentFactory(WrappedFactory):
         return [(record.session, record.owner) for record in self.agents.records]
 
     def stays_here(self, greeting: bytes) -> bool:
-        """Pages do: who looks on at which session is known to this node alone."""
+        """True for pages: only this node knows which of them watches which session."""
         return _is_page(greeting)
 
     async def join(self, cluster: "Cluster") -> None:
-        """Know the names and guests that other nodes know of. Raises `StoreError`."""
+        """Share the names and guests of sessions with other nodes. Raises `StoreError`."""
         await self.agents.join(cluster)
         await super().join(cluster)
 
@@ -91,7 +91,7 @@ def _is_page(line: bytes) -> bool:
 
 
 class _Link:
-    """The agent of one connection, as the server sees it: its first message tells whose it is."""
+    """The agent of one connection, as the server sees it: the first message decides whether it is shared."""
 
     def __init__(
         self, shared: SharedAgentFactory, receiver: Receiver, principal: str, is_detached: Callable[[], bool]

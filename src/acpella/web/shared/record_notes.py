@@ -18,10 +18,10 @@ PREFIX = "page:"
 """How the names of these notes begin."""
 
 SAVE_SECONDS = 10.0
-"""For a change to be in the database, before the person who made it is told that it is not."""
+"""Seconds for a change to reach the database, before the person who made it is told that it did not."""
 
 RETRY_SECONDS = 1.0
-"""Between two attempts to reach a database that is away."""
+"""Seconds between two attempts to reach a database that is away."""
 
 
 class _Session(msgspec.Struct, array_like=True):

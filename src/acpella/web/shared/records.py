@@ -61,8 +61,8 @@ class SessionRecords:
             )
 
     def share(self, tell: "Callable[[SharedSessionRecord | None, SharedSessionRecord], None]") -> None:
-        """Begin anew, without the file. Somebody else keeps them, who is told of each change: what was there
-        before, and what is now."""
+        """Start empty, without the file. Somebody else keeps the records: `tell` gets the old and the new one
+        at each change."""
         self._file = None
         self._records.clear()
         self._tell = tell

@@ -171,8 +171,8 @@ class ViewerRequests:
         return self._welcome()
 
     async def _list(self, frame: Frame) -> object:
-        """The sessions that are open here. What the agent knows besides, a page asks with `session/list`:
-        the server leaves out of that what belongs to others."""
+        """The sessions that are open here. A page asks for the agent's other sessions with
+        `session/list`, from which the server removes those of other users."""
         mine = self._host.sessions.values()
         every = [*mine, *self._shared.shared_with(self._viewer.principal)]
         names = {one.session: one.name for one in self._shared.records.of(self._viewer.principal) if one.name}
@@ -255,7 +255,7 @@ class ViewerRequests:
     # -- of the agent ----------------------------------------------------------------------------
 
     async def _open(self, frame: Frame) -> object:
-        """`session/load`: unless the session is open here, the agent says again what was said."""
+        """Open a session unless it is open here. If its log is empty, the agent replays what was said."""
         params = msgspec.json.decode(frame.envelope.params, type=_Opening)
         open_session = self._shared.find(params.session_id, self._viewer.principal)
         host = self._host if open_session is None else open_session[0]

@@ -28,7 +28,7 @@ SHOW_EVERY = 0.1
 """Seconds between looks at what a command has written."""
 
 MAX_SHOWN = 1024 * 1024
-"""Characters of one command's output that go into a log; the agent gets all that it asked for."""
+"""About how many characters of one command's output go into a log; the agent gets all that it asked for."""
 
 
 class LocalServices:

@@ -21,7 +21,7 @@ from .viewer import Role, Viewer
 __all__ = ["SharedPrompt", "SharedQuestion", "SharedSession", "State"]
 
 MAX_ANSWERED = 64
-"""Questions of which it is known who answered them, for whoever comes too late."""
+"""Answered questions for which it is remembered who answered, for whoever comes too late."""
 
 MAX_TITLE = 60
 """Characters of a title that is made of a prompt."""
@@ -82,7 +82,7 @@ class SharedSession:
         self.opening: asyncio.Task[None] | None = None
         """While the agent opens it again."""
         self.is_silent = False
-        """The agent tells again what the log has already."""
+        """Whether updates are ignored, since the agent replays what is in the log already."""
         self._questions = 0
         self._answered_by: dict[int, str] = {}
         self._changed = changed

@@ -35,7 +35,7 @@ def names_of(typed: Iterable[str]) -> frozenset[str]:
 
 
 def without(capabilities: dict[str, Any], off: frozenset[str]) -> dict[str, Any]:
-    """The capabilities that are left. A flag is false then; of what is an object, nothing is left."""
+    """The capabilities without those in `off`: a flag becomes false, an object is removed."""
     left: dict[str, Any] = {}
     for name, value in capabilities.items():
         left[name] = _left(value, name, off)
@@ -53,7 +53,7 @@ def _left(value: Any, path: str, off: frozenset[str]) -> Any:
 
 
 def switches_of(capabilities: dict[str, Any], off: frozenset[str]) -> list[dict[str, Any]]:
-    """What a person can switch at a client that is able to do so much."""
+    """What a person can switch at a client with these capabilities."""
     return [
         {"name": name, "words": words, "on": name not in off}
         for name, words in SWITCHES.items()

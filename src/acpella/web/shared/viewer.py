@@ -39,7 +39,7 @@ class Viewer:
         self.principal = principal
         self.scopes = scopes
         self.is_admin: bool = getattr(receiver, "is_admin", False)
-        """Whether the inspector would let them in; the scope is none of a connection's."""
+        """Whether the inspector would let them in: `admin` is not among the scopes of a connection."""
         self.watched: dict[Watched, int] = {}
         """Sessions, each with the number of the last event that was sent."""
         self._receiver = receiver
