@@ -141,7 +141,7 @@ def offers(
 
 
 def _remembered_as(agent: ConnectedAgent) -> str:
-    """Whose answers are meant. A session's daemon tells which program its agent is; that agent cannot."""
+    """The name under which answers are stored. For a session with a daemon, the daemon reports it."""
     if agent.identity:
         return agent.identity
     status = as_dict(as_dict(agent.hello.meta).get("acpella.daemon"))

@@ -26,7 +26,7 @@ def report(
     verbose: bool = False,
     agent: str = "-a AGENT",
 ) -> int:
-    """Tell it, and give the exit code; `silent` stands for an error without a text.
+    """Print the error and return the exit code; `silent` is printed for an error without a text.
 
     `verbose` is whether the user asked to see stderr; `agent` is how the command line names the agent. Both
     decide what to advise.

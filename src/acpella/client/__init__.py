@@ -64,7 +64,7 @@ _HOMES = {
     "Supervisor": ".supervisor",
     "read_recording": "acpella.recording",
 }
-"""What few programs need is imported when it is first used: every `acpella run` pays for the rest."""
+"""Names that few programs need, imported on first use so that they do not slow down every `acpella run`."""
 
 
 def __getattr__(name: str) -> object:

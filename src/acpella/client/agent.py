@@ -44,7 +44,7 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 MAX_PAGES = 1000
-"""Pages of a list that are read. Without it, an agent that always names another one is read for ever."""
+"""Most pages of a list that are read. Without it, an agent that always names a next page is read for ever."""
 
 
 class ConnectedAgent:
@@ -74,8 +74,8 @@ class ConnectedAgent:
     def note_stderr(self, data: bytes) -> None:
         """Add what the agent wrote to its stderr to the recording, if there is one.
 
-        For a channel of your own: what it reads there is not known here. Agents that `connect` starts itself
-        need no such call.
+        Only needed with a channel of your own, whose stderr cannot be seen here. The stderr of agents that
+        `connect` starts itself is recorded without this call.
         """
         self._core.note_stderr(data)
 
@@ -88,7 +88,7 @@ class ConnectedAgent:
     def __exit__(self, *error: object) -> None: ...
 
     async def ready(self) -> None:
-        """Wait until the agent can be talked to; at once, for an agent of this machine.
+        """Wait until the agent can be reached; returns at once for a local agent.
 
         Raises:
             ConnectionClosed: the connection to a URL was lost and did not come back.
@@ -112,15 +112,15 @@ class ConnectedAgent:
 
     @property
     def identity(self) -> str:
-        """What tells it from all other agents: its name in the settings, its path, its command or its URL.
+        """Identifies the agent among all others: its name in the settings, its path, its command or its URL.
 
-        Empty if it was reached by a channel that does not know.
+        Empty if the agent was reached through a channel that does not know its identity.
         """
         return self._core.identity
 
     @property
     def remembered_as(self) -> str:
-        """The name under which answers for always are kept; never the short one, which others have too."""
+        """The name under which "always" answers are stored; the short name only if nothing else is known."""
         return self._core.remembered_as
 
     @property
@@ -151,12 +151,12 @@ class ConnectedAgent:
 
     @property
     def info(self) -> Implementation | None:
-        """What it says that it is."""
+        """The name and version that the agent reports, if any."""
         return self.hello.agent_info
 
     @property
     def capabilities(self) -> AgentCapabilities:
-        """What it says that it can do."""
+        """The capabilities that the agent reports."""
         return self.hello.agent_capabilities
 
     @property
@@ -192,7 +192,7 @@ class ConnectedAgent:
         directories: Sequence[str | os.PathLike[str]] = (),
         on_update: Callable[[SessionUpdate], Awaitable[None] | None] | None = None,
     ) -> ClientSession:
-        """Open an earlier session; `on_update` hears the whole conversation again."""
+        """Open an earlier session; the agent replays the whole conversation to `on_update`."""
         self._core.need(self.capabilities.load_session, "load sessions")
         root, more = self._places(cwd, directories)
         core = self._core
@@ -203,7 +203,7 @@ class ConnectedAgent:
         try:
             answer = await core.call_gated(methods.LOAD_SESSION, request, timeout=0, in_order=True)
             session.describe(answer)
-            if not session.turn_elsewhere:  # what that says goes on
+            if not session.turn_elsewhere:  # a turn elsewhere keeps sending updates
                 await session.until_replayed()
         except BaseException:
             core.forget(session_id)
@@ -220,7 +220,7 @@ class ConnectedAgent:
         mcp_servers: Sequence[McpServer] = (),
         directories: Sequence[str | os.PathLike[str]] = (),
     ) -> ClientSession:
-        """Open an earlier session without hearing it again."""
+        """Open an earlier session without replaying it."""
         self._core.need(self.capabilities.session_capabilities.resume, "resume sessions")
         root, more = self._places(cwd, directories)
         request = ResumeSessionRequest(session_id=session_id, **_opening(root, more, mcp_servers))
@@ -235,7 +235,7 @@ class ConnectedAgent:
         mcp_servers: Sequence[McpServer] = (),
         directories: Sequence[str | os.PathLike[str]] = (),
     ) -> ClientSession:
-        """A new session that begins where another one is."""
+        """Fork a session: the new one starts from the current state of the other."""
         self._core.need(self.capabilities.session_capabilities.fork, "fork sessions")
         root, more = self._places(cwd, directories)
         request = ForkSessionRequest(session_id=session_id, **_opening(root, more, mcp_servers))
@@ -280,10 +280,11 @@ class ConnectedAgent:
     ) -> None:
         """Log in with one of `auth_methods`, whatever its kind.
 
-        An agent that logs in by itself is told to. For a login in a terminal `run` shows the program to the
-        user, by default in this program's own terminal; `replace_args` is for agents that want their login's
-        arguments alone. `env` gives the variables that a login by environment needs. After the latter two the
-        agent is started again, so sessions must be opened again.
+        An agent that handles the login itself is asked to do so. For a login in a terminal, `run` shows the
+        program to the user, by default in this program's own terminal; with `replace_args` it gets only the
+        arguments of the login, not those of the agent as well. `env` sets the variables that a login by
+        environment needs. After a login in a terminal, or with `env`, the agent is restarted, so sessions
+        must be opened again.
 
         Raises:
             ValueError: there is no such login, or variables are missing.

@@ -44,15 +44,15 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 MAX_EARLY = 64
-"""Sessions, and updates of each, kept for a session whose answer was not read yet. Without it, updates for
-sessions that nobody opened fill the memory."""
+"""Most sessions, and most updates of each, whose updates are kept until the answer that opens the session has
+been read. Without a limit, updates for sessions that nobody opens would fill the memory."""
 
 SHOWN_LINES = 3
-"""Lines of what an agent printed instead of an answer that the error shows."""
+"""How many lines the error quotes when an agent printed something else instead of an answer."""
 
 
 class ConnectedAgentCore:
-    """The way to one agent; `ConnectedAgent` shows the user's part of it."""
+    """The connection to one agent and its state; `ConnectedAgent` is the public face of it."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class ConnectedAgentCore:
         return hello
 
     async def ready(self) -> None:
-        """Wait until the agent can be talked to; at once, for an agent of this machine."""
+        """Wait until the agent can be reached; returns at once for a local agent."""
 
     def note_stderr(self, data: bytes) -> None:
         """Add what the agent wrote to its stderr to the recording, if there is one."""
@@ -231,7 +231,7 @@ class ConnectedAgentCore:
 
     @property
     def remembered_as(self) -> str:
-        """The name under which answers for always are kept; never the short one, which others have too."""
+        """The name under which "always" answers are stored; the short name only if nothing else is known."""
         return self.find_remembered_as() or self.identity or self.name
 
     @property
@@ -267,7 +267,7 @@ class ConnectedAgentCore:
             raise self.explain_login(error) from None
 
     async def call_opening(self, method: Method[P, R], params: P) -> R:
-        """The answer, behind the updates that came before it; a handler of those cannot wait for itself."""
+        """The answer, after the updates before it were handled; a handler of those cannot wait for itself."""
         return await self.call_gated(method, params, in_order=not self.connection.in_handler)
 
     def need(self, offered: object, what: str) -> None:

@@ -1,4 +1,4 @@
-"""How much of an agent's requests may be under way at once; without it, answers that wait fill the memory."""
+"""Limits the requests that an agent has open at once; without it, waiting answers would fill the memory."""
 
 import asyncio
 from collections import deque
@@ -12,11 +12,11 @@ MAX_REQUESTS = 16
 """Files and outputs that are served at once."""
 
 MAX_BYTES = 32 * 1024 * 1024
-"""Bytes of them: those that are being read, and those that wait until the agent takes its answers."""
+"""Most bytes in them: of what is being read, and of answers that the agent has not taken yet."""
 
 
 class Budget:
-    """Lets requests go one after the other when there are many, or large ones."""
+    """Makes requests wait for each other when there are too many of them, or they are too large."""
 
     def __init__(self, *, requests: int = MAX_REQUESTS, size: int = MAX_BYTES) -> None:
         self._requests = requests  # what is left
@@ -25,7 +25,7 @@ class Budget:
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     def share(self, size: int) -> "Share":
-        """Room for so many bytes, to be entered; more than there is in all count as all there is."""
+        """A context manager that reserves this many bytes, or the whole budget if that is smaller."""
         return Share(self, min(size, self._total))
 
     async def take(self, size: int) -> None:
@@ -82,7 +82,7 @@ class Share:
         self._budget.give_back(self._size)
 
     def shrink(self, size: int) -> None:
-        """Less is needed than was thought."""
+        """Give back what turned out not to be needed."""
         if size < self._size:
             self._budget.give_back(self._size - size, requests=0)
             self._size = size

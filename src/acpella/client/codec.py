@@ -62,7 +62,7 @@ class UnknownVersion(msgspec.Struct, frozen=True):
 class Greeting:
     """The `initialize` of one connection: offers the newest version, and takes the one in the answer.
 
-    The choice falls while the answer is read, so whatever follows is read by the codec of that version.
+    The version is chosen while the answer is read, so that everything after it is read by the right codec.
     """
 
     name: str = "initialize"
@@ -71,7 +71,7 @@ class Greeting:
     def __init__(
         self, codecs: Mapping[int, ClientCodec], *, on_choice: Callable[[ClientCodec], None]
     ) -> None:
-        """`on_choice` hears of another codec than the newest, with which the connection begins."""
+        """The connection begins with the newest codec; `on_choice` is called if the answer chose another."""
         self._codecs = codecs
         self._newest = newest(codecs)
         self._on_choice = on_choice

@@ -13,7 +13,7 @@ _PARTS = re.compile(
 
 
 def parse(text: str) -> Any:
-    """What it says.
+    """Parse the text.
 
     Raises:
         ValueError: it is not JSON; with line and column.
@@ -29,7 +29,7 @@ def parse(text: str) -> Any:
 
 
 def strip(text: str) -> str:
-    """The text with spaces for comments and for commas that nothing follows: every place stays where it was.
+    """Replace comments and trailing commas with spaces, so that line and column numbers stay the same.
 
     Raises:
         ValueError: a comment has no end.

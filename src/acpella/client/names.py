@@ -1,4 +1,4 @@
-"""The one lookup of an agent's name that no settings have: installed from the registry, or on the PATH."""
+"""Looks up agents that are not in the settings: installed from the registry, or known and on the PATH."""
 
 import dataclasses
 import shutil
@@ -31,7 +31,7 @@ def registry_id(name: str) -> str:
 
 
 def find_by_name(name: str) -> NamedAgent | None:
-    """The agent of a name: the installed one before a known program of the PATH; None if it is neither.
+    """Find an agent by name: first among the installed ones, then a known program on the PATH; else None.
 
     Raises:
         TransportError: it is installed, but what runs it, such as Node, is missing.

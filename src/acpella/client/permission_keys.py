@@ -16,10 +16,10 @@ __all__ = ["Span", "command_in", "input_beside", "key_of", "span_of"]
 Span: TypeAlias = Literal["once", "session", "always"]
 
 LONGEST_KEY = 300
-"""Characters of what is remembered; of longer ones the beginning and a fingerprint are kept."""
+"""Most characters of what is remembered; anything longer is cut and gets a fingerprint."""
 
 _DIRECTORIES = ("cwd", "workdir", "working_directory", "dir_path", "directory")
-"""Where agents write in which directory a command runs."""
+"""Fields in which agents name the directory of a command."""
 
 _PROSE = frozenset(
     "description explanation justification reason timeout timeout_ms timeoutMs call_id turn_id process_id "
@@ -34,9 +34,9 @@ _SESSION = re.compile(r"\b(session|conversation|chat|thread|task|for now)\b", re
 
 
 def command_in(call: ToolCallUpdate, cwd: str | Path = "") -> str:
-    """The command that a call wants to run, with its arguments and variables, and where unless in `cwd`.
+    """The command that a call wants to run, with arguments and variables, and with `cd` if not in `cwd`.
 
-    Empty if its input names none. Tools that edit have a `command`, too, such as `create` of a `path`.
+    Empty if the input names none. Tools that edit have a `command` too, such as `create`; it does not count.
     """
     raw: Any = call.raw_input
     if not isinstance(raw, dict) or call.kind in _FILE_KINDS:
@@ -80,9 +80,9 @@ def _words(value: Any) -> list[str]:
 
 
 def key_of(call: ToolCallUpdate, roots: Sequence[str | Path] = ()) -> str:
-    """What an answer for always is about: the very command, or the title with the files; in this project.
+    """What an "always" answer applies to, in this project: the exact command, or the title with the files.
 
-    Empty if the call tells neither: "always" for a call with the title `Bash` would be always for everything.
+    Empty if the call has neither: "always" for a call that is just titled `Bash` would allow everything.
     """
     what = command_in(call, roots[0] if roots else "")
     if not what:

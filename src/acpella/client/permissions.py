@@ -40,7 +40,7 @@ OnRemembered: TypeAlias = Callable[[RequestPermissionRequest, Literal["allow", "
 
 
 class Remembered(NamedTuple):
-    """An answer that was given for always."""
+    """An answer that was given with "always"."""
 
     agent: str
     what: str
@@ -53,10 +53,11 @@ class Permissions:
     Deny rules come first, then remembered answers (with `deny-all` only the rejections), then allow rules,
     then the policy; `ask` asks the user, and without one everything that is left is rejected.
 
-    With `remembered`, an answer for always is kept for that agent, that project and that very thing (the
-    command, or the title with the files it names; nothing is kept of a question that names neither): True for
-    the user's own file, a path for another one. An option whose name speaks of a session is kept for that
-    session only. `list_remembered` shows, `revoke` undoes, `on_remembered` hears when such an answer decides.
+    With `remembered`, an "always" answer is kept for that agent, that project and exactly that thing (the
+    command, or the title with the files it names; for a question that names neither, nothing is kept). It is
+    kept in the user's own file for True, or in another one if it is a path. An option whose name mentions a
+    session is kept for that session only. `list_remembered` lists the answers, `revoke` removes them, and
+    `on_remembered` is called when one of them decides.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class Permissions:
         self._in_session: dict[tuple[str, str], dict[str, Literal["allow", "deny"]]] = {}
 
     def list_remembered(self, agent: str | None = None) -> list[Remembered]:
-        """The answers that were given for always, of one agent or of all."""
+        """The remembered "always" answers, of one agent or of all."""
         if self._remembered is None:
             return []
         agents = self._remembered.owners() if agent is None else [agent]
@@ -201,7 +202,7 @@ def _option(answer: Any, options: Sequence[PermissionOption]) -> PermissionOptio
 
 
 def pick(options: Sequence[PermissionOption], *, allow: bool) -> PermissionOption | None:
-    """An option by its kind, never by its place or id: the one that holds the shortest."""
+    """Choose an option by its kind, never by position or id; "once" is preferred to "always"."""
     kinds: tuple[Answer, ...] = ("allow_once", "allow_always") if allow else ("reject_once", "reject_always")
     for kind in kinds:
         for option in options:

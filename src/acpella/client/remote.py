@@ -174,7 +174,7 @@ class RemoteAgentCore(ConnectedAgentCore):
             raise
 
     async def _open_again(self, connection: Connection, session: ClientSessionCore) -> None:
-        """Open a session at the new connection; what it said before is not told again."""
+        """Open a session on the new connection; if the agent replays it, the replay is not passed on."""
         about: dict[str, Any] = {
             "session_id": session.id,
             "cwd": str(session.cwd),
@@ -223,7 +223,7 @@ class RemoteAgent(ConnectedAgent):
 
     @property
     def error(self) -> AcpellaError | None:
-        """What the connection was lost to last."""
+        """Why the connection was last lost, or could not be made again."""
         return self._remote.error
 
     @property

@@ -1,4 +1,4 @@
-"""The end of a replay: some agents answer `session/load` first, or in the middle of it, and go on telling."""
+"""Finds the end of a replay: some agents answer `session/load` before they have replayed everything."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,7 +19,7 @@ REPLAY_WITHIN = 10.0
 
 
 async def until_quiet(count: Callable[[], int], *, busy: Callable[[], bool] = lambda: False) -> None:
-    """Wait for the rest of a replay. `count` counts updates, `busy` tells if some wait for it."""
+    """Wait for the rest of a replay. `count` counts updates, `busy` says whether some are not handled yet."""
     loop = asyncio.get_running_loop()
     before, since = count(), loop.time()
     deadline, needed = since + REPLAY_WITHIN, QUIET if before else SILENT_QUIET

@@ -83,8 +83,8 @@ class ToolCallState:
     title: str = ""
     kind: str = "other"
     status: str = "pending"
-    """`pending`, `in_progress`, `completed`, `failed`; `cancelled` when the turn was before it ended;
-    `unfinished` when the turn ended and the agent never said how the call did."""
+    """`pending`, `in_progress`, `completed`, `failed`; `cancelled` if the turn was cancelled first;
+    `unfinished` if the turn ended and the agent never reported the outcome of the call."""
     name: str | None = None
     content: list[ToolCallContent] = field(default_factory=list[ToolCallContent])
     locations: list[ToolCallLocation] = field(default_factory=list[ToolCallLocation])
@@ -119,7 +119,7 @@ class ToolCallState:
             self._note_terminal(update.meta)
 
     def _note_terminal(self, meta: dict[str, Any]) -> None:
-        """Agents that run commands themselves send the output along, for terminals that nobody here made."""
+        """Keep the output of commands that the agent runs itself, in terminals it reports in `_meta`."""
         output, ended = meta.get("terminal_output"), meta.get("terminal_exit")
         if isinstance(output, dict) and isinstance(data := cast("dict[str, Any]", output).get("data"), str):
             self.terminal_output = (self.terminal_output + data)[-OUTPUT_KEPT:]
@@ -208,7 +208,7 @@ class Result:
             self.commands = list(update.available_commands)
 
     def fold_tool_call(self, update: ToolCall | ToolCallUpdate) -> None:
-        """An update of a call that was never announced makes one up."""
+        """Apply an update to its call, which is created if it was never announced."""
         call = self.tool_calls.get(update.tool_call_id)
         if call is None:
             call = self.tool_calls[update.tool_call_id] = ToolCallState(update.tool_call_id)
@@ -216,10 +216,10 @@ class Result:
         call.apply(update)
 
     def asked_about(self, update: ToolCallUpdate) -> ToolCallUpdate:
-        """The call of a question, with all that is known of it.
+        """The call that a question is about, with all that is known of it.
 
-        Agents may name the call alone. And Kimi asks with a shortened command: the whole one stands in what
-        was shown of the call before, as JSON, which the words of the question replace.
+        Some agents send nothing but the id of the call. And Kimi shortens the command in its question: the
+        full one is in the earlier content of the call, as JSON, which the text of the question replaces.
         """
         state = self.tool_calls.get(update.tool_call_id)
         content_before = [] if state is None else state.content

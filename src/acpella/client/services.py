@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["Services"]
 
 READ_LIMIT = 10 * 1024 * 1024
-"""Bytes that a read may have, as in `acpella.local`, which is loaded with the first one only."""
+"""Most bytes of one read, as in `acpella.local`, which is not imported before the first read."""
 
 MAX_WRITTEN = 64 * 1024 * 1024
 """Characters that may wait to be written. Without it, an agent that awaits no answer fills the memory."""
@@ -125,7 +125,7 @@ class Services:
         has taken enough of its answers for another one.
         """
         budget = Budget()
-        written = 0  # bytes that wait for their turn
+        written = 0  # characters that wait to be written
 
         async def read(roots: list[Path], request: ReadTextFileRequest) -> ReadTextFileResponse:
             assert files is not None

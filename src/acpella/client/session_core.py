@@ -166,7 +166,7 @@ class ClientSessionCore:
         return self.on_update(update) if self.on_update is not None and not self.replaying else None
 
     async def until_replayed(self) -> None:
-        """Wait for what a load still tells after its answer, since it does not belong to the next turn."""
+        """Wait for updates that a load sends after its answer, since they do not belong to the next turn."""
         await until_quiet(lambda: self._replayed, busy=lambda: self.agent.connection.handling)
 
     def note(self, update: SessionUpdate) -> None:

@@ -163,9 +163,9 @@ def user_settings() -> Path:
 
 
 def _is_of_registry(entry: Any, where: str) -> bool:
-    """Whether it says as Zed does that the name is an id of the registry, which needs no settings here.
+    """Whether an entry says, as in Zed, that its name is an id of the registry: such agents need no settings.
 
-    An agent that is not installed is not installed because a file names it.
+    An agent is not installed just because a file names it.
     """
     table = _table(entry, where)
     if table.get("type") != "registry":

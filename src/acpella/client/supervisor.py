@@ -86,7 +86,7 @@ class SupervisedAgent:
         self._target = target
         self._limits = restarts
         self._on_change = on_change
-        self._options: dict[str, Any] = {"reconnect": False, **options}  # that is what restarts are for
+        self._options: dict[str, Any] = {"reconnect": False, **options}  # restarts do this instead
         self._agent: ConnectedAgent | None = None
         self._sessions: dict[str, SupervisedSession] = {}
         self._deaths: deque[float] = deque()

@@ -341,7 +341,7 @@ class SyncAgent:
 
     @property
     def identity(self) -> str:
-        """What tells it from all other agents: its name in the settings, its path, its command or its URL."""
+        """Identifies the agent among all others: its name in the settings, its path, command or URL."""
         return self._agent.identity
 
     @property
@@ -405,7 +405,7 @@ class SyncAgent:
         directories: Sequence[str | os.PathLike[str]] = (),
         on_update: Callable[[SessionUpdate], Awaitable[None] | None] | None = None,
     ) -> SyncSession:
-        """Open an earlier session; `on_update` hears the whole conversation again, in the loop's thread."""
+        """Open an earlier session; the agent replays it to `on_update`, in the thread of the event loop."""
         work = self._agent.load_session(
             session_id, cwd, mcp_servers=mcp_servers, directories=directories, on_update=on_update
         )
@@ -419,7 +419,7 @@ class SyncAgent:
         mcp_servers: Sequence[McpServer] = (),
         directories: Sequence[str | os.PathLike[str]] = (),
     ) -> SyncSession:
-        """Open an earlier session without hearing it again."""
+        """Open an earlier session without replaying it."""
         work = self._agent.resume_session(session_id, cwd, mcp_servers=mcp_servers, directories=directories)
         return SyncSession(run_in_loop(work), self)
 
@@ -431,7 +431,7 @@ class SyncAgent:
         mcp_servers: Sequence[McpServer] = (),
         directories: Sequence[str | os.PathLike[str]] = (),
     ) -> SyncSession:
-        """A new session that begins where another one is."""
+        """Fork a session: the new one starts from the current state of the other."""
         work = self._agent.fork_session(session_id, cwd, mcp_servers=mcp_servers, directories=directories)
         return SyncSession(run_in_loop(work), self)
 
@@ -483,7 +483,7 @@ class SyncAgent:
         return self._agent.terminal(session_id, terminal_id)
 
     def ready(self) -> None:
-        """Wait until the agent can be talked to; at once, for an agent of this machine."""
+        """Wait until the agent can be reached; returns at once for a local agent."""
         run_in_loop(self._agent.ready())
 
     def kill(self, why: str) -> None:

@@ -180,7 +180,7 @@ class PromptTurnCore:
                 methods.CANCEL, CancelNotification(session_id=self._session.id)
             )
         except ConnectionClosed:
-            pass  # its own end tells
+            pass  # the turn itself fails with this error
 
     # -- what arrives ------------------------------------------------------------------------
 
@@ -212,6 +212,6 @@ class PromptTurnCore:
 
 
 def _retrieve(task: asyncio.Task[None]) -> None:
-    """Whoever waits for the turn hears how it failed; when nobody waits any more, nobody needs to hear."""
+    """Mark the error as seen: if nobody waits for the turn any more, asyncio need not log it."""
     if not task.cancelled():
         task.exception()

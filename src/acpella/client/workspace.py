@@ -44,7 +44,7 @@ NEED_EMPTY = ("gemini-cli",)
 
 
 Refuse: TypeAlias = Callable[[str], str | None]
-"""Says why a path must not be touched, as an end for a sentence that begins with it; None if it may."""
+"""Returns why a path must not be touched, as the rest of a sentence that begins with the path; else None."""
 
 
 class Workspace:
@@ -155,7 +155,7 @@ class Terminals:
         self._released: dict[tuple[str, str], LocalTerminal] = {}
 
     def find(self, session_id: str, terminal_id: str) -> "LocalTerminal | None":
-        """A terminal to show, also a while after its release; None if it was never here."""
+        """A terminal to show, also for a while after its release; None if it is not known, or no longer."""
         key = (session_id, terminal_id)
         return self._terminals.get(key) or self._released.get(key)
 

@@ -130,7 +130,7 @@ class Fence:
 
 @functools.cache
 def _not_for_everybody(top: str) -> tuple[list[str], list[str]]:
-    """Directories and files that others may not read; somebody who is root could."""
+    """Directories and files that are not readable by everybody; as root, a command could read them."""
     directories: list[str] = []
     files: list[str] = []
     for place, below, names in os.walk(top):

@@ -123,9 +123,9 @@ async def fetch(
 ) -> Fetched:
     """GET a text or an image over http or https.
 
-    No cookies, no proxies of the environment, no credentials. So many `redirects` are followed, each checked
-    like the first address and only on the same host, which is what the user allowed; another redirect is an
-    error that names where it leads. `private` allows addresses that are not public; by default the
+    No cookies, no proxies of the environment, no credentials. At most `redirects` redirects are followed,
+    each checked like the first address and only on the same host, which is what the user allowed; any other
+    is an error that names its target. `private` allows addresses that are not public; by default the
     environment variable `ACPELLA_FETCH_PRIVATE` decides.
 
     Raises:
@@ -299,7 +299,7 @@ _META = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGN
 
 
 def _decode(data: bytes, charset: str, url: str) -> str:
-    """The text, in the charset that is said, or that it can be."""
+    """Decode the text with the declared charset or, if that fails, with one that fits."""
     marked = next((name for bom, name in _BOMS if data.startswith(bom)), "")
     if not marked and b"\0" in data[:8192] and not charset.lower().startswith(("utf-16", "utf-32", "utf16")):
         raise FetchError(f"{url} is a binary file")
@@ -310,7 +310,7 @@ def _decode(data: bytes, charset: str, url: str) -> str:
             try:
                 return data.decode(candidate)
             except (LookupError, UnicodeError, ValueError):
-                continue  # it is said wrongly; the next one may be right
+                continue  # the declaration is wrong; the next one may be right
     try:
         return data.decode(charset or "utf-8", "replace")
     except LookupError:

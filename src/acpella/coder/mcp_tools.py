@@ -28,7 +28,7 @@ TEXT_LIMIT = 100_000
 """Characters of one result that the model gets; without it one answer fills its context."""
 
 NOTE_ROOM = 500
-"""Characters of a part that are always there, for what is said of the parts that are not."""
+"""Characters that each part keeps even beyond the limit, so that a note about what is left out fits."""
 
 SHOWN_LIMIT = 10 * 1024 * 1024
 """Characters of one piece of a result that the editor is sent and the session keeps."""

@@ -27,7 +27,7 @@ class Place(Protocol):
     """Files and commands as tools see them. Paths are the session's, absolute or relative."""
 
     def jail(self) -> Jail:
-        """The files themselves, fenced in; ask it for what `locate` gives."""
+        """Access to the files, limited to what tools may see; takes the paths that `locate` returns."""
         ...
 
     def locate(self, path: str) -> Path:
@@ -266,7 +266,7 @@ def _copy_git_config(source: Path, target: Path) -> None:
 
 
 def _sweep() -> None:
-    """Remove what processes left behind that could not clean up."""
+    """Remove the copies of processes that ended without cleaning up."""
     if sys.platform == "win32":
         return
     for path in Path(tempfile.gettempdir()).glob("acpella-sandbox-*"):

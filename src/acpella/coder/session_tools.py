@@ -53,7 +53,7 @@ class SessionTools:
     # -- where tools work --------------------------------------------------------------------
 
     async def place(self, turn: Turn, *, changing: bool = False) -> Place:
-        """Where to work now. The sandbox's copy is made when something is to be changed at last."""
+        """Where to work now. The copy for the sandbox is not made before something is to be changed."""
         if self.session.mode != "sandbox":
             return Project(turn)
         if self._copy is not None and not self._copy.covers(self.session.roots):

@@ -16,8 +16,8 @@ __all__ = ["Announcement", "CoderTool", "Danger", "ToolError", "ToolOutput"]
 Danger: TypeAlias = Literal["none", "claimed", "write", "execute", "network"]
 """What a tool may do to the world. Modes forbid by it, and everything but "none" asks permission.
 
-"claimed" is a tool of others that says it changes nothing: no mode forbids it, but those that promise
-something ask, as nobody here can check that.
+"claimed" is a third-party tool that says it changes nothing. No mode forbids it, but as nobody here can check
+that, every mode except `full` asks.
 """
 
 

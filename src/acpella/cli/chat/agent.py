@@ -35,7 +35,7 @@ class ChatAgent:
         """Variables that a login asked the user for."""
         self.connected: ConnectedAgent | None = None
         self.ended: ConnectionClosed | None = None
-        """Why it is gone, if nobody has let it go."""
+        """Why the agent ended, if `close` or `forget` was not called."""
         self._options = options
         self._settings = settings
         self._target = target
@@ -74,12 +74,12 @@ class ChatAgent:
         self._watch = asyncio.ensure_future(self._wait_for_end(self.connected))
 
     async def close(self) -> None:
-        """Let the agent go."""
+        """Close the connection to the agent, which ends it if it is the chat's own."""
         self.forget()
         await self._open.aclose()
 
     def forget(self) -> None:
-        """Hear no more of the agent that was started last."""
+        """Stop watching the agent that was started last."""
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None

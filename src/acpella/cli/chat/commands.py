@@ -297,7 +297,7 @@ def values_of(chat: Chat, command: str, before: list[str]) -> SessionChoices | l
 
 
 async def run_command(chat: Chat, text: str) -> bool:
-    """Run a command of ours; False if it is none, and so for the agent."""
+    """Run one of our commands; False if it is not ours and so goes to the agent."""
     name, _, rest = text[1:].partition(" ")
     theirs = chat.session.commands if chat.session is not None else []
     if name.startswith(":"):

@@ -138,9 +138,9 @@ class Interface:
             self.app.invalidate()
 
     def offer_again(self, times: int = OFFERS) -> None:
-        """What can be completed has changed: the menu of somebody who types must not stay as it was.
+        """Update the menu while the user is typing, because the possible completions have changed.
 
-        A search that is under way began with what was known before, and lets no other begin: so look again.
+        A completion that is already running works with the old ones and blocks another, so this is repeated.
         """
         state = self.buffer.complete_state
         chosen = state is not None and state.current_completion is not None

@@ -132,7 +132,7 @@ async def stop(entry: SessionEntry) -> None:
 
 
 def is_busy(entry: SessionEntry) -> bool:
-    """Whether a prompt of somebody else runs."""
+    """Whether a prompt is running in the session."""
     return (daemon.query(entry.key, "_daemon/status") or {}).get("running") is not None
 
 

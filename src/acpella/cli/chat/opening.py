@@ -61,7 +61,7 @@ async def open_session(
     *,
     on_update: Callable[[SessionUpdate], Awaitable[None] | None] | None = None,
 ) -> ClientSession:
-    """A new session, or an earlier one: told again to `on_update` if that is given and the agent can."""
+    """A new session, or an earlier one, replayed to `on_update` if that is given and the agent can."""
     servers = all_servers(options.mcp, settings)
     if session_id is None:
         return await agent.new_session(options.cwd, mcp_servers=servers)

@@ -117,8 +117,8 @@ def _adapted(arguments: argparse.Namespace) -> "Agent":
 
 @contextmanager
 def _loading() -> Generator[None]:
-    """While a framework is imported nothing is garbage. What is there at the end is left alone for good: a
-    look at all of it would hold up the agent for a tenth of a second, again and again."""
+    """Collect less garbage while a framework is imported: there is hardly any. Then freeze what was imported:
+    scanning it again and again would hold up the agent for a tenth of a second each time."""
     before = gc.get_threshold()
     gc.set_threshold(LOADING, *before[1:])
     try:

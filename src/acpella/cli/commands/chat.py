@@ -21,7 +21,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
-    """Read the command line; what contradicts itself is said."""
+    """Parse the command line; options that contradict each other are an error."""
     arguments = parser.parse_args(words)
     check_session(parser, arguments)
     return arguments

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["declare", "run"]
 
 LINK_SECONDS = 600.0
-"""That the link to the page is good for, which works once."""
+"""How long the link to the page is valid; it works once."""
 
 STORE_IS_SLOW = 1.0
 """Seconds after which somebody wants to know what the server waits for."""

@@ -40,7 +40,7 @@ _STATE = (
     "session_info_update",
     "user_message_chunk",
 )
-"""Updates that tell what is true of the session, and what was said by others than the agent."""
+"""Updates about the state of the session, and what the user said."""
 
 
 class _Update(msgspec.Struct, frozen=True):
@@ -231,7 +231,7 @@ class KeptAgent:
         )
 
     def must_hear(self, greeting: bytes) -> bool:
-        """Whether a client lets the agent do other things than it was told, and it can be told anew."""
+        """Whether a client offers other capabilities than the agent was told, and a restart is possible."""
         if not (self.resumes or self.loads):
             return False
         one, other = (
@@ -241,7 +241,7 @@ class KeptAgent:
         return any(one.get(part) != other.get(part) for part in ("fs", "terminal"))
 
     async def restart(self, greeting: bytes) -> None:
-        """Agents hear once what clients offer: start it again, with the session as it is."""
+        """Restart the agent with its session: it learns only once, in `initialize`, what a client offers."""
         await self.close()
         await self.start(greeting)
 
@@ -257,7 +257,7 @@ class KeptAgent:
 
     def _lost(self, link: AgentLink, reason: ConnectionClosed) -> None:
         if self.link is link:
-            self._listener.on_agent_lost(reason)  # else whoever waits for the start is told
+            self._listener.on_agent_lost(reason)  # otherwise `start` raises the error
 
     # -- what is true of the session ---------------------------------------------------------------
 
@@ -273,13 +273,13 @@ class KeptAgent:
             self._listener.on_update(frame)
 
     async def until_replayed(self) -> None:
-        """Wait for what a load still tells after its answer, since it does not belong to the next turn."""
+        """Wait for updates that a load sends after its answer, since they do not belong to the next turn."""
         from acpella.client.replay import until_quiet
 
         await until_quiet(lambda: self._replayed)
 
     def _note(self, kind: str, frame: Frame) -> bool:
-        """Keep what whoever attaches later must know; False if it is something that was said."""
+        """Keep the state that later clients need; False if the update is part of the conversation."""
         update = as_dict(as_dict(msgspec.json.decode(frame.envelope.params)).get("update"))
         if kind == "user_message_chunk":
             return not (self._opening or self._listener.is_loading)  # a prompt that the agent repeats

@@ -63,7 +63,7 @@ class Config(msgspec.Struct, kw_only=True):
     agent: str
     target: str | list[str]
     command: list[str] = []
-    """What the target means, with its environment; empty for one that is not a command."""
+    """The command that the target stands for; empty if the target is not a command."""
     env: dict[str, str] = {}
     url: str = ""
     """Where an agent of the settings is, if it is a URL."""
@@ -116,8 +116,8 @@ def reach(
 ) -> socket.socket:
     """A connection to the daemon of a session, which is started if there is none.
 
-    A command that has the session to itself is waited for, up to `within` seconds, if `on_wait` can be told;
-    `prompt` is what waits.
+    If a command has the session to itself, `on_wait` is called, and this waits up to `within` seconds for the
+    command to end; without `on_wait` it does not wait. `prompt` is the prompt that waits.
 
     Raises:
         InUse: there is such a command.
@@ -160,7 +160,7 @@ def _wait_for(
     within: float | None,
     prompt: str,
 ) -> None:
-    """Until a command has ended that has the session to itself."""
+    """Wait until the command that has the session to itself has ended."""
     text = f"the session is open in `{status['alone']}` (process {status.get('pid')})"
     if on_wait is None:
         raise InUse(f"{text}; close that first")
@@ -235,7 +235,7 @@ def query(key: str, method: str, params: dict[str, Any] | None = None) -> dict[s
     connected = find(key)
     if connected is None:
         return None
-    from acpella.rpc.message import write_request  # with asyncio, which those do without that find nobody
+    from acpella.rpc.message import write_request  # imports asyncio, which is not needed without a daemon
     from acpella.rpc.relay import read_frame
 
     with connected:

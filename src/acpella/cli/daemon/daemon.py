@@ -85,7 +85,7 @@ class Daemon:
         self._clients: set[ClientLink] = set()
         self._unheard: deque[str] = deque(maxlen=UNHEARD)  # what the agent printed while nobody was here
         self._idler: asyncio.TimerHandle | None = None
-        self._used = 0.0  # when somebody was here last; who only asks for the status is nobody
+        self._used = 0.0  # when a client was last attached; asking for the status does not count
 
     # -- life ------------------------------------------------------------------------------
 
@@ -238,7 +238,7 @@ class Daemon:
             client.side.notify("_daemon/noise", {"text": self._unheard.popleft()})
 
     def on_agent_lost(self, reason: ConnectionClosed) -> None:
-        """The agent died. Who waits in the queue gets a new one; then each death costs one of them."""
+        """The agent died. If prompts wait and a new one can open the session, only the running one fails."""
         log.warning("the agent is gone: %s", reason.reason)
         link, self._agent.link = self._agent.link, None
         if link is not None:

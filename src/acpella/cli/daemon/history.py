@@ -58,7 +58,7 @@ class ReplayHistory:
             self.add(write_notification("session/update", notice))
 
     def take(self) -> "ReplayHistory":
-        """What there is until now; this one is begun anew."""
+        """Return the history so far, and begin an empty one."""
         before = ReplayHistory()
         before.complete, before._frames, before._size = self.complete, self._frames, self._size
         self.begin()

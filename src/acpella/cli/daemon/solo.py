@@ -59,7 +59,7 @@ class Solo:
         self._last = now()
 
     async def hold(self, key: str, session_id: str, *, agent_pid: int | None) -> None:
-        """Be found under this session from now on. Does without, where nothing can be kept."""
+        """Let other shells find this session from now on; does nothing where no lock can be made."""
         if key == self._key:
             return
         await self.release()
@@ -67,7 +67,7 @@ class Solo:
         try:
             self._hold = SessionLock.take(key)
             if self._hold is None:
-                return  # its daemon is there, and asks for it in vain; the agent decides who may have it
+                return  # the session has a daemon; it is up to the agent which of the two may use it
             if agent_pid is not None:
                 self._hold.tell_agent(agent_pid)
             if sys.platform != "win32":  # where nobody can take a session

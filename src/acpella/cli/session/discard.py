@@ -1,4 +1,4 @@
-"""Leaves no session at an agent that nobody will go on with."""
+"""Removes a session that nobody will go on with from its agent."""
 
 from typing import TYPE_CHECKING
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ChannelFactory", "serve_own_page"]
 
 PRINTED_SECONDS = 600.0
-"""That a link is good for which a person has to copy."""
+"""How long a link is valid that the user has to copy by hand."""
 
 
 async def serve_own_page(

@@ -65,7 +65,7 @@ def run_recorded(
 
 
 def started_as(words: list[str]) -> list[str]:
-    """The command of an agent. A Python file is run with this Python, as everywhere else."""
+    """The command of an agent. A Python file that is not executable is run with this Python."""
     if words and words[0].endswith(".py") and os.path.isfile(words[0]) and not os.access(words[0], os.X_OK):
         return [sys.executable, *words]
     return words

@@ -42,7 +42,7 @@ DOWNLOADED_WITHIN = 300.0
 def resolve_agent(
     settings: "ClientSettings", target: str | list[str] | None, *, yes: bool = False
 ) -> "ClientSettings":
-    """The settings with the agent in them that is meant, if acpella brings it or knows it by name.
+    """The settings, with the agent that `target` names added if it is built in or known by name.
 
     Without any agent in the settings, the built-in one is used. `yes` agrees to install a missing one.
 
@@ -130,7 +130,7 @@ def agent_command(target: str | list[str], settings: "ClientSettings") -> tuple[
 
 
 def need_program(command: Sequence[str], cwd: Path, *, path: str | None = None) -> None:
-    """For a command that starts an agent only when somebody comes: say at once that it is not there.
+    """Raise early if a program is missing, for commands that start the agent only when a client connects.
 
     `path` is the agent's own PATH, if it has one.
 
@@ -157,7 +157,7 @@ def keepable(target: str, settings: "ClientSettings") -> str:
 
 
 def note_withheld(target: str | None, settings: "ClientSettings") -> None:
-    """Say that an agent which may be made with acpella does not get our database, should that be so.
+    """Warn if our session database is withheld from an agent that may be made with acpella.
 
     Its sessions would be in another place than its user expects.
     """

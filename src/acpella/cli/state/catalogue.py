@@ -36,7 +36,7 @@ class SessionEntry(msgspec.Struct, kw_only=True, omit_defaults=True):
     target: str | list[str] = ""
     """What `--agent` takes; empty if it held secrets."""
     settings: str = ""
-    """The settings file that was named on the command line."""
+    """The settings file that names the agent; empty if none does."""
     where: str = ""
     """The directory in which the agent was started, for commands with relative paths."""
     session_id: str = ""
@@ -78,8 +78,8 @@ def title_of(prompt: str) -> str:
 class Catalogue:
     """The file, safe for many processes at once: changes are made under a lock and replace it whole.
 
-    A file that cannot be read is set aside with a warning. Where nothing can be written, `change` raises
-    `OSError` and reading gives what is there.
+    A file that is damaged is set aside by the next change, with a warning. Where nothing can be written,
+    `change` raises `OSError`, and reading still works.
     """
 
     def __init__(self, path: Path | None = None, *, warn: Callable[[str], None] | None = None) -> None:

@@ -26,10 +26,10 @@ class SettingsFile:
         """What was written; None for nothing, or a file that is gone."""
 
     def read(self) -> dict[str, Any]:
-        """All that it says; nothing if it is not there.
+        """The whole document; empty if there is no file.
 
         Raises:
-            SettingsError: it is not JSON object; with line and column.
+            SettingsError: the file cannot be read, or is not a JSON object; says where it is wrong.
         """
         self.before = None
         try:

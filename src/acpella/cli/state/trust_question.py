@@ -35,7 +35,7 @@ def settings_rows(path: Path, settings: ClientSettings) -> list[str]:
 
 
 def agree(rows: list[str], question: str, *, yes: bool) -> bool:
-    """Show what it is about, and ask. Enter is no, and so is nobody to ask.
+    """Show the rows, and ask. Enter means no.
 
     Raises:
         ValueError: nobody can be asked; says what to do.

@@ -20,8 +20,8 @@ EVERY = 5.0
 def alerts_to(tell: Callable[[str], None], *, verbose: bool) -> Generator[None]:
     """Let `tell` show warnings, in the event loop's thread.
 
-    What only says that a message of the agent was not quite as it should be, and where an error came from, is
-    for those who ask for it.
+    Warnings about slightly malformed messages of the agent, and tracebacks of errors, are shown only with
+    `verbose`.
     """
     handler = _Alerts(tell, verbose=verbose)
     logger = logging.getLogger("acpella")

@@ -123,7 +123,7 @@ def _margins(
 
 
 def _changed(old: list[str], new: list[str]) -> tuple[int, int, int]:
-    """Where the texts begin to differ, and where each one stops to."""
+    """The index at which the texts begin to differ, and the one after the last difference in each."""
     start, shorter = 0, min(len(old), len(new))
     while start < shorter and old[start] == new[start]:
         start += 1

@@ -81,7 +81,7 @@ _SEVERITY = {"error": "red", "warning": "yellow"}
 
 
 class OwnTerminal(Protocol):
-    """A terminal that this client runs, as `acpella.local.Terminal`."""
+    """A terminal that this client runs, as `acpella.local.LocalTerminal`."""
 
     @property
     def output(self) -> str: ...

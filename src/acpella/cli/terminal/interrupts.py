@@ -107,7 +107,7 @@ class Interrupts:
             self.cancel_turn()
 
     def note_cancelled(self) -> None:
-        """The turn was cancelled elsewhere: some agents call a turn so that only was refused something."""
+        """Somebody else cancelled the turn. The stop reason is no proof: a refusal may look the same."""
         self.cancelled = True
 
     def cancel_turn(self, *, within: float | None = None) -> None:
@@ -119,7 +119,7 @@ class Interrupts:
     def _terminate(self) -> None:
         if self.turn is None:
             self._main.cancel()
-        else:  # the agent ends its own commands best; the program goes on to its end when the turn has one
+        else:  # only the agent can end its commands cleanly; the program ends after the turn
             self.cancel_turn(within=CANCEL_WITHIN)
 
     async def _cancel(self, turn: Any, within: float | None) -> None:

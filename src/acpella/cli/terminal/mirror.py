@@ -47,7 +47,7 @@ class Mirror:
             self._show_frame(line)
 
     def _show_frame(self, line: bytes) -> None:
-        """What the agent printed beside its frames would break whoever reads JSON here; stderr has it."""
+        """Show a frame. Other lines that the agent prints would break readers of JSON; stderr has them."""
         try:
             _object(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

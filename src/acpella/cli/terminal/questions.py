@@ -298,7 +298,7 @@ class Asker:
             sys.stderr.flush()
 
     async def line(self, question: str, *, secret: bool = False) -> str | None:
-        """A line of text; None for Ctrl-D."""
+        """A line of text; None for Ctrl-D and Ctrl-C."""
         from .keys import read_line
 
         return await read_line(lambda: self._prompt(question), secret=secret)
@@ -341,7 +341,7 @@ class Asker:
         self._tell(whole_rows(text, [("    ", "")], style))
 
     def _tell(self, rows: Sequence[Row]) -> None:
-        """Write what somebody decides on, and whether part of it could not be seen."""
+        """Write what the user has to decide on, and warn if part of it is cut or would be invisible."""
         self._write(rows)
         self._warn(rows)
 

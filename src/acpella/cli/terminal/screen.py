@@ -307,7 +307,7 @@ class Screen:
             self._close_call(call)
 
     def _close_call(self, call: ToolCallState) -> None:
-        """Its row stays; said again only if it ends differently, or shows what it did only now."""
+        """Print the row of a call for good; again only if its status changed, or its details came later."""
         self._open.pop(call.id, None)
         output = self._outputs.of(call)
         details = detail_rows(call, output, cwd=self._cwd, diffs=call.id not in self._seen)

@@ -11,5 +11,5 @@ def short_path(path: str, cwd: str) -> str:
 
 
 def relative_path(path: str, cwd: str) -> str:
-    """The same with every character that it has."""
+    """The same without cutting or cleaning it."""
     return path.removeprefix(cwd.rstrip("/") + "/") if cwd else path

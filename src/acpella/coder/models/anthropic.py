@@ -69,7 +69,7 @@ class _Block:
 
 @dataclass(slots=True)
 class _Manner:
-    """How this one request must be put, as learnt from the server's answers."""
+    """How to phrase this one request, as learnt from rejections by the server."""
 
     without_thoughts: bool = False
     caching: bool = True
@@ -137,7 +137,7 @@ class AnthropicModel:
                 for tool in request.tools
             ]
         if caching:
-            # the end now, and the earlier end, which is what the cache holds
+            # mark the current end, and the end of the last request, up to which the cache reaches
             for message in [message for message in messages if message["role"] == "user"][-2:]:
                 message["content"][-1]["cache_control"] = {"type": "ephemeral"}
         if request.thinking != "off" and self._thinking and not manner.without_thoughts:
@@ -197,7 +197,7 @@ class AnthropicModel:
         try:
             async with aclosing(self._server.events(body)) as events:
                 while not answer.complete:
-                    # what follows the reason to stop is one event without news
+                    # after the stop reason, one event without content follows
                     limit = self._server.limits.ending if answer.stop_reason else None
                     try:
                         async with asyncio.timeout(limit):
@@ -322,7 +322,7 @@ class _Answer:
 def _messages(
     messages: list[Message], accepts: frozenset[Literal["image", "audio"]], *, thoughts: bool
 ) -> list[dict[str, Any]]:
-    """Turns of user and assistant by turns; results of tools are the beginning of what the user says."""
+    """Alternating turns of user and assistant; tool results come first in the turn of the user."""
     turns: list[dict[str, Any]] = []
     for message in paired(messages):
         role = "assistant" if isinstance(message, AssistantMessage) else "user"

@@ -161,7 +161,7 @@ def open_model(
 
 
 def default(environment: Mapping[str, str] | None = None) -> str:
-    """The model to use when none is named: ACPELLA_MODEL, else one of the first provider with a key."""
+    """The model to use when none is named: ACPELLA_MODEL, else the first that `available` lists."""
     env = environment_with_keys() if environment is None else environment
     if model := env.get("ACPELLA_MODEL", "").strip():
         return _full(model)

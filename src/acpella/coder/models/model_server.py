@@ -168,10 +168,10 @@ class ModelServer:
             await asyncio.sleep(wait)
 
     def _patience(self, busy: Busy, failures: int, *, streamed: bool) -> float:
-        """Seconds to the next attempt.
+        """Seconds until the next attempt.
 
         Raises:
-            ModelError: there is none.
+            ModelError: there will be no further attempt.
         """
         limits = self.limits
         if streamed:

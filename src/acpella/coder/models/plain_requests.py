@@ -69,11 +69,11 @@ def understand(text: str) -> list[PlainStep]:
         or (whole.tool == "write_file" and "\n" in text)
         or (whole.tool == "run" and "```" in text)
     ):
-        return [whole]  # a list of points, the text of a file, a script: what is in it are not steps
+        return [whole]  # a list of points, the text of a file, a script: its lines are not steps
     steps: list[PlainStep] = []
     for clause, after in _clauses(text):
         steps += _several(clause, after=after)
-    if any(step.tool for step in steps):  # the other lines told why
+    if any(step.tool for step in steps):  # the other lines are explanations
         steps = [step for step in steps if step.tool or _is_task(step.said)]
     return steps[:MAX_STEPS]
 

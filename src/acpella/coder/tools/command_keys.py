@@ -11,7 +11,7 @@ from acpella.local import Jail, JailError
 __all__ = ["permission_key"]
 
 _SYNTAX = re.compile(r"[|&;<>()$`\\\n\r{}*?\[\]~#!=]")
-"""What makes more of a command than one program with its words."""
+"""Shell syntax: a command with any of it is more than one program and its arguments."""
 
 _NUMBER = re.compile(r"-\d{1,6}")
 
@@ -20,7 +20,7 @@ Operands = Literal["none", "words", "paths"]
 
 @dataclass(frozen=True, slots=True)
 class _Syntax:
-    """How a program, or its subcommand, stays what it is."""
+    """With which arguments a program, or its subcommand, is harmless."""
 
     operands: Operands
     """Whether it takes anything but options, and whether that may name a file."""
@@ -114,18 +114,18 @@ _COMMANDS = {
     "uv sync": _Syntax("none", "qv", ("--locked", "--frozen", "--all-extras", "--all-groups")),
     "uv tree": _Syntax("none", "qv", ("--locked", "--frozen")),
 }
-"""Programs that stay what they are with these options, whatever they work on.
+"""Programs that stay harmless with these options, whatever they work on.
 
 An option that is missing here may name a program to run or a place to write to, reach another machine, or
-destroy something. Missing as a whole is what gets code that the project does not name (`pip install`), gives
-something away (`git push`) or throws work away (`git restore`).
+destroy something. Commands that are missing altogether fetch code which the project does not name
+(`pip install`), publish something (`git push`) or throw work away (`git restore`).
 """
 
 
 def permission_key(command: str, cwd: Path, jail: Jail) -> str:
     """What "always" stands for: the program, with its subcommand; or exactly this command.
 
-    Coarse only for known programs with harmless options, on files that the jail would give: `sh -c`, pipes,
+    The former only for known programs with harmless options, on files that the jail allows: `sh -c`, pipes,
     `cat .env` and the like are remembered word for word.
     """
     command = command.strip()

@@ -56,7 +56,7 @@ class Fetch(BuiltIn):
 
 
 def _short(host: str) -> str:
-    return host if len(host) <= 60 else "…" + host[-59:]  # whose it is says its end
+    return host if len(host) <= 60 else "…" + host[-59:]  # the end of a host name shows who owns it
 
 
 def _host(url: object) -> str:

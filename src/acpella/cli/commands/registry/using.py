@@ -119,7 +119,7 @@ def _pick(methods: list[tuple[str, str, str]]) -> str | None:
 
 
 async def _run_login(login: "TerminalCommand") -> int | None:
-    """Show the program, run it in this terminal, and believe the person about one that fails or stays."""
+    """Show the program and run it in this terminal; if it fails, ask whether the user is logged in."""
     from acpella.client.login import run_here
 
     say(f"this login runs: {login}")

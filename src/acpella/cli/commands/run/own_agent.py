@@ -112,7 +112,7 @@ class OwnAgent:
         return key
 
     async def _forget(self, agent: "ConnectedAgent", session: "ClientSession", key: str) -> None:
-        """No prompt came into the session that was made: leave it neither there nor here."""
+        """No prompt was sent in the new session: delete it at the agent and in the catalogue."""
         from acpella.errors import AcpellaError
 
         from ...session.discard import discard

@@ -34,7 +34,7 @@ COMMANDS_WITHIN = 2.0
 
 
 async def limited(options: RunOptions, work: "Callable[[PromptRun], Awaitable[int]]") -> int:
-    """Do it under the time limit, with Ctrl-C looked after; gives the exit code."""
+    """Run `work` under the time limit and with Ctrl-C handled; returns the exit code."""
     from acpella.errors import AcpellaError
 
     from ...failures import without_stderr
@@ -284,7 +284,7 @@ def _pass_stderr(data: bytes) -> None:
     """Show what an agent writes to its stderr."""
     from ...terminal.clean import clean
 
-    if sys.stderr.isatty():  # which would obey it
+    if sys.stderr.isatty():  # a terminal would obey escape sequences
         data = clean(data.decode("utf-8", "replace")).encode("utf-8", "replace")
     sys.stderr.buffer.write(data)
     sys.stderr.buffer.flush()
