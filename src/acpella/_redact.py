@@ -95,7 +95,7 @@ HINTS = (
 
 
 def redact(text: str, hide: Callable[[str], str] = lambda secret: "***") -> str:
-    """The text with tokens, keys, passwords, header and environment values replaced, by `***` if not told."""
+    """The text with tokens, keys, passwords, header and environment values hidden, as `***` by default."""
 
     def replace(match: re.Match[str]) -> str:
         start, end = match.span("secret")

@@ -41,7 +41,7 @@ _BYTES = ("max_body", "max_message", "max_header", "command_core", "command_memo
 """Settings whose names do not say that they count bytes."""
 
 _PATHS = ("_file", "_directory", "session_owners", "record")
-"""How the names of settings end that are files or directories."""
+"""Endings of the names of settings that are files or directories."""
 
 
 def _sentences(settings: type[Any]) -> dict[str, str]:

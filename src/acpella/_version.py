@@ -1,4 +1,4 @@
-"""The version, for those below the root, which imports them all for type checkers."""
+"""The version, for modules that cannot import the package root, which imports them for type checkers."""
 
 __all__ = ["__version__"]
 

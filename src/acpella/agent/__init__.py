@@ -7,19 +7,19 @@ Each module imports only what stands below it:
     connection                              one editor: each method goes to the service that answers it
     extensions  prompting                   our own extension methods · runs prompts
     service  handlers                       new, load, resume, fork, list, close, delete · runs a handler
-    current                                 the turn of this task, for who was not handed it
+    current                                 the turn of this task, for code that it was not passed to
     open_sessions  blocking                 sessions in memory · a turn for plain functions
     turn                                    `Turn`, as authors drive it
     plan  files  questions  shell           what a turn offers
     tool_call                               a tool call while it runs
     turn_core                               what is behind a turn
-    session                                 `Session`, and the core of it
+    session                                 `Session`, and its core
     log_first  logins  stored_sessions      order of log and editor · who is logged in · what the store holds
     editor                                  the way to one editor
-    codec                                   protocol versions: messages to operations, doings to messages
+    codec                                   protocol versions: messages to operations, actions to messages
     operations                              what an editor can ask for
     definition                              what the author declared
-    choices                                 modes and options with what is chosen
+    choices                                 modes and options, and what is chosen
     daemon_threads  declare  guards  log_writer  logs  running  settings
 
 A second protocol version is a module in `codec`.

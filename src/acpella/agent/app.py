@@ -68,8 +68,8 @@ class Agent:
         `modes` is the default. `images` and `audio` say what prompts may carry besides text, links and
         embedded files; `mcp` which MCP transports besides stdio the agent connects to. With `local`, files
         and commands of this machine, inside the session's directories, stand in for what the editor lacks.
-        `unstable=False` keeps everything off the wire that only the unstable schema of ACP knows. `settings`
-        are the values of `Settings`; the environment has the last word.
+        With `unstable=False`, nothing is sent that only ACP's unstable schema defines. `settings` are values
+        of `Settings`, which environment variables override.
         """
         session_store = open_store(store, name=name)
         self._definition = Definition(
@@ -260,11 +260,11 @@ class Agent:
     ) -> None:
         """Serve one editor over any channel until it goes away. Many may be served at once.
 
-        The store is opened with the first; `close` lets go of it. With `signals`, SIGINT and SIGTERM end
+        The first one opens the store; `close` closes it. With `signals`, SIGINT and SIGTERM end
         the turns, then the connection. With `log_first`, an update is sent only after the store has it.
-        `is_detached` tells whether the editor is away though the channel stays open; then another connection
-        of the same user may take over a session in the middle of a turn. With `roots`, its sessions work
-        beneath these directories only.
+        `is_detached` returns whether the editor is away although the channel is open; if so, another
+        connection of the same user may take over a session in the middle of a turn. With `roots`, its
+        sessions work beneath these directories only.
         """
         await self._serve(
             channel,
@@ -276,7 +276,7 @@ class Agent:
         )
 
     async def _serve(self, channel: Channel, *, signals: bool, **options: Any) -> Exception | None:
-        """Serve one editor; gives the fault of our own that ended it, if one did."""
+        """Serve one editor. Returns the internal error that ended the connection, if one did."""
         await self.open()
         connection = EditorConnection(
             self._definition,
@@ -291,7 +291,7 @@ class Agent:
         return await connection.run()
 
     async def close(self) -> None:
-        """Let go of the store. Safe to call twice."""
+        """Close the store. Safe to call twice."""
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.cancel()
@@ -331,7 +331,7 @@ class Agent:
         return await self._stored.export_session(session_id, principal)
 
     async def import_session(self, document: Any, *, principal: str = "") -> str:
-        """Add a session from such a document; gives its new id."""
+        """Add a session from a document that `export_session` made. Returns its new id."""
         return await self._stored.import_session(document, principal)
 
     @property

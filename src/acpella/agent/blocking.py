@@ -16,7 +16,7 @@ CANCELLED = "the user cancelled this turn"
 
 
 class LoopCalls:
-    """What a thread waits for while the event loop does it; ended when the turn is cancelled."""
+    """Runs coroutines on the event loop while a thread waits for them; cancelling the turn ends them."""
 
     def __init__(self, turn: Turn, loop: asyncio.AbstractEventLoop) -> None:
         self._turn = turn

@@ -72,7 +72,7 @@ class Choices:
         self._mode, self._values = settings["mode"], dict(settings["options"])
 
     def to_config_options(self, *, toggles: bool) -> list[SessionConfigOption]:
-        """Every option with its value, the mode among them (R-302); `toggles` only for who knows them."""
+        """Every option with its value, the mode among them (R-302); on/off options only with `toggles`."""
         config_options: list[SessionConfigOption] = []
         if self.modes:
             assert self.mode is not None

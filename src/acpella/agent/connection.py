@@ -105,7 +105,7 @@ class EditorConnection:
         self._editor.attach(self._connection)
 
     def _speak(self, codec: Codec) -> None:
-        """The editor has said which protocol version it speaks: from here on its methods are that one's."""
+        """Serve the methods of the protocol version that the editor asked for, from here on."""
         self._codec = codec
         self._editor.speak(codec)
         for table, handlers in (
@@ -118,7 +118,7 @@ class EditorConnection:
     # -- life ----------------------------------------------------------------------------
 
     async def run(self) -> Exception | None:
-        """Serve until the editor goes away; gives the fault of our own that ended it, if one did."""
+        """Serve until the editor goes away. Returns the internal error that ended this, if one did."""
         try:
             async with self._connection:
                 await self._connection.wait_closed()

@@ -47,7 +47,7 @@ class Editor:
         self.parked: dict[str, Parked] = {}
         """Sessions that are open for it but unloaded."""
         self.look_on: Callable[[str, Parked], None] | None = None
-        """Lets it look on at a session that another connection has from now on; None without a store."""
+        """Makes it watch a session that another connection has taken over; None without a store."""
         self._is_detached = is_detached
         self._fence = [os.path.realpath(os.path.expanduser(root)) for root in roots]
         self._connection: Connection | None = None
@@ -89,7 +89,7 @@ class Editor:
         return other is not self and self._is_detached is not None and self._is_detached()
 
     def check_inside(self, places: list[str]) -> None:
-        """Sessions work in no directory that this connection may not reach; `places` hold no links."""
+        """Raises `InvalidParams` for a place outside this connection's roots; `places` hold no links."""
         for place in places if self._fence else ():
             if not any(place == root or Path(root) in Path(place).parents for root in self._fence):
                 raise InvalidParams(f"sessions may not work in {place!r}")

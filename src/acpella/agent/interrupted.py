@@ -11,7 +11,7 @@ from acpella.sessions import Event, EventKind, Lease, Store
 __all__ = ["LOOK_BACK", "close_interrupted", "closing_events", "missing_prompt"]
 
 LOOK_BACK = 1000
-"""Entries of a log that are looked at. Of a turn with more, the first tool calls stay as they are."""
+"""How many entries at the end of a log are read. In a longer turn, the first tool calls stay as they are."""
 
 INTERRUPTED = {"acpella": {"reason": "interrupted"}}
 """What the end of such a turn says, beside `cancelled`."""
@@ -30,7 +30,7 @@ _read = msgspec.json.Decoder(_Update).decode
 async def close_interrupted(
     store: Store, lease: Lease, last_seq: int, *, principal: str
 ) -> tuple[int, list[bytes]]:
-    """Close the last turn if nobody did; gives the new end of the log, and the updates that were added.
+    """Close the last turn if it is open. Returns the new last number of the log, and the updates added.
 
     To be called by a new holder of the session: nobody else can be running a turn in it. Raises `StoreError`.
     """
@@ -43,7 +43,7 @@ async def close_interrupted(
 
 
 def closing_events(events: Iterable[Event]) -> list[tuple[EventKind, bytes]]:
-    """What is missing at the end of a log: of each open tool call that it failed, and that the turn ended."""
+    """The entries to add to a log: one that fails each open tool call, and one that ends the turn."""
     prompted = False
     calls: dict[str, None] = {}
     for event in events:
@@ -72,11 +72,11 @@ def closing_events(events: Iterable[Event]) -> list[tuple[EventKind, bytes]]:
 
 
 def missing_prompt(events: Iterable[Event], prompt: Sequence[msgspec.Raw]) -> list[tuple[EventKind, bytes]]:
-    """What a log lacks of a prompt that was taken and whose turn did not end, as far as anybody knows.
+    """The entries that a log lacks for an accepted prompt whose turn has not ended, as far as anybody knows.
 
-    The prompt is written with the first update of its turn, so a process that ends before leaves none. If the
-    last turn of the log did end, it may still be the one: its answer was lost. Then it begins with the same
-    words.
+    The prompt is written with the first update of its turn, so a process that ends before that leaves none.
+    If the last turn of the log did end, it may still be this prompt's, with only its answer lost. Then it
+    begins with the same content.
     """
     is_open = False
     blocks: list[Any] = []

@@ -44,7 +44,7 @@ class Leases:
         return await self._store.acquire(session_id, principal=self._editor.principal)
 
     async def acquire_idle(self, session_id: str) -> Lease:
-        """Become the writer; a connection of this agent that has the session idle lets it go.
+        """Become the writer; a connection of this agent on which the session is idle releases it.
 
         Raises `SessionBusy` if another process has it, `InvalidRequest` if a prompt runs in it here.
         """
@@ -59,9 +59,9 @@ class Leases:
         return await self.acquire(session_id)
 
     async def acquire_from_node(self, session_id: str) -> Lease:
-        """Become the writer; if another node has the session, wait until that gave it up.
+        """Become the writer; if another node has the session, ask that node to release it and wait.
 
-        Raises `SessionBusy` if it does not, `InvalidRequest` as soon as a prompt runs there.
+        Raises `SessionBusy` if it is not released in time, `InvalidRequest` as soon as a prompt runs there.
         """
         holder: str | None = None
         pause = SHORTEST_PAUSE
@@ -93,5 +93,5 @@ class Leases:
 
 
 def still_running() -> InvalidRequest:
-    """What is answered to those who want to have a session in which somebody prompts."""
+    """The error for a request that needs a session in which a prompt is running."""
     return InvalidRequest("a prompt is running in this session; cancel it or wait for its end")

@@ -25,7 +25,7 @@ FLUSH_AFTER = 1.0
 """Seconds after which what was gathered is written although the turn goes on."""
 
 _CHUNKS = (AgentMessageChunk, AgentThoughtChunk, UserMessageChunk)
-"""Not their base class: only for a class itself need Python not ask what an instance is."""
+"""Not their base class: `isinstance` is quickest for an object's own class."""
 
 
 class _Text:
@@ -132,7 +132,7 @@ class LogWriter:
                 raise
 
     def close(self) -> None:
-        """No more flushes by itself."""
+        """Cancel the flush that is scheduled, if there is one."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -51,7 +51,7 @@ class OpenQuestions:
     async def ask(
         self, log_writer: LogWriter, method: Method[Any, Any], params: Any, call: Awaitable[Any], *, by: str
     ) -> Any:
-        """Wait for the first answer: that of `call`, which is the editor's, called `by`, or a watcher's.
+        """Wait for the first answer: a watcher's, or the editor's, which `call` awaits; `by` is its user.
 
         Raises what `call` raises.
         """

@@ -30,7 +30,7 @@ class _Door:
 
 
 class OpenSessions:
-    """Not too many, and none that nobody uses: those go back to the store until they are needed."""
+    """Limits the sessions in memory: unused ones are unloaded to the store until they are needed."""
 
     def __init__(self, definition: Definition, store: Store | None) -> None:
         self._definition = definition
@@ -115,7 +115,7 @@ class OpenSessions:
         await self.give_back(session.log_writer.lease)
 
     async def give_back(self, lease: Lease) -> None:
-        """Let others have a session. If the store is away, that happens when it is back."""
+        """Release a session, so that others can have it; if the store is away, once it is back."""
         assert self._store is not None
         try:
             await self._store.release(lease)
@@ -135,7 +135,7 @@ class OpenSessions:
         task.add_done_callback(self._giving_back.discard)
 
     async def give(self, session: SessionCore) -> None:
-        """Let a session go to whoever wants to work with it next; its editor looks on from now on."""
+        """Release a session to whoever wants to work with it next; its editor watches from now on."""
         editor = session.editor
         await self._unload(session)
         if editor.look_on is not None and not editor.is_away:

@@ -18,7 +18,7 @@ __all__ = ["run_program", "stop_on_signals"]
 log: logging.Logger = logging.getLogger(__name__)
 
 EXIT_GRACE = 0.3
-"""Seconds for what a handler has left running, tasks and threads, to end with the agent."""
+"""Seconds for tasks that a handler has left running to end with the agent."""
 
 READING_FAILED = 70
 """Exit code after a fault of our own, as sysexits.h has it: an editor must not take it for a normal end."""
@@ -79,8 +79,8 @@ def _close(runner: asyncio.Runner, left: list[asyncio.Task[object]]) -> None:
     if not left:
         runner.close()
         return
-    # `Runner.close` would wait for them for ever. Nor may they be collected when the interpreter ends: what
-    # they ignore then is written to stderr. What the frame of such a thread holds is never touched again.
+    # `Runner.close` would wait for these tasks for ever. Nor may they be collected when the interpreter ends:
+    # they would write errors to stderr. What the frame of a daemon thread holds is never touched again.
     threading.Thread(target=_hold, args=[left], name=_HOLDER, daemon=True).start()
     asyncio.set_event_loop(None)
     runner.get_loop().close()

@@ -61,7 +61,7 @@ class Elicited:
 
 
 class Permission:
-    """The user's answer, to be awaited. Without `await` it would count as yes, so it refuses to."""
+    """The user's answer, to be awaited. Without `await` it would always be true, so `bool` of it raises."""
 
     def __init__(self, answer: Coroutine[Any, Any, bool]) -> None:
         self._answer = answer
@@ -115,7 +115,7 @@ def remembered_decision(turn: TurnCore, key: str, *, everywhere: bool) -> Decisi
 async def permit(
     turn: TurnCore, call: ToolRun, title: str | None, key: str, *, covers: str | None, everywhere: bool
 ) -> bool:
-    """Whether the agent may: as it was decided for good, or as the user says now."""
+    """Whether the agent may go ahead: by a remembered decision, or else by asking the user."""
     remembered = remembered_decision(turn, key, everywhere=everywhere)
     if remembered is not None:
         allowed = remembered == "allow"

@@ -13,7 +13,7 @@ SAVE_GRACE = 0.5
 
 
 class RunningPrompt:
-    """The place of a session's one running prompt, there before anything is awaited."""
+    """The one running prompt of a session; it is registered before anything is awaited."""
 
     def __init__(self, session_id: str, table: "RunningPrompts") -> None:
         self.session_id = session_id
@@ -91,7 +91,7 @@ class RunningPrompts:
             await prompt.done.wait()
 
     async def stop_all(self, grace: float) -> None:
-        """Cancel every prompt and wait for them; after `grace` seconds without those that ignore it."""
+        """Cancel every prompt and wait; after `grace` seconds, handlers that ignore it are left behind."""
         prompts = list(self._prompts.values())
         for prompt in prompts:
             prompt.cancel()

@@ -51,7 +51,7 @@ PAGES_AT_ONCE = 20
 """Pages of the store that one answer to `session/list` reads at most, to leave out unused sessions."""
 
 CURRENT_SERVICE: ContextVar["SessionService"] = ContextVar("acpella_current_service")
-"""Of the editor whose request is being answered, for handlers of extension methods."""
+"""The service of the editor whose request is being answered, for handlers of extension methods."""
 
 
 class SessionService:
@@ -129,7 +129,7 @@ class SessionService:
     async def _open_new(
         self, record: SessionRecord, workplace: Workplace, log_writer: LogWriter | None
     ) -> OpenedSession:
-        """Open a session that nobody knows of yet, so that none is left when it fails."""
+        """Open a session that was just created; if that fails, it is deleted again."""
         try:
             session = await self._open(record, workplace, log_writer)
         except BaseException:
@@ -153,7 +153,7 @@ class SessionService:
             self.editor.after_answer(lambda: session.start(session.tell_commands))
 
     async def _open_or_watch(self, request: ReopenSession) -> SessionCore | None:
-        """The session, loaded; or None if somebody else prompts in it: then the editor watches it."""
+        """Load the session; or, if it is in use elsewhere, let the editor watch it and return None."""
         session_id = checked_id(request.session_id)
         self._check_workplace(request.workplace)
         async with self._open_sessions.alone(session_id):  # two loads at once take turns
@@ -219,7 +219,7 @@ class SessionService:
         self.editor.after_answer(watch.start)
 
     async def _describe_watched(self, request: ReopenSession) -> OpenedSession:
-        """What the editor is told of a session that it looks on at."""
+        """The answer to an editor that watches the session instead of loading it."""
         session_id = request.session_id
         record = await self._store.get(session_id, principal=self.editor.principal)
         if self._definition.commands:
@@ -260,7 +260,7 @@ class SessionService:
                 await self._open_sessions.give_back(lease)
 
     async def _close_interrupted(self, lease: Lease, record: SessionRecord, *, show: bool) -> int:
-        """Close a turn that its process left open, and tell the editor; gives the new end of the log."""
+        """Close a turn that its process left open; `show` tells the editor. Returns the log's last number."""
         if not record.last_seq:
             return 0
         last_seq, updates = await close_interrupted(
@@ -291,7 +291,7 @@ class SessionService:
             session.users -= 1
 
     async def _loaded(self, session_id: str) -> SessionCore:
-        """The session of an editor that opened it. Raises `ResourceNotFound` if it did not."""
+        """A session that this editor has opened, loaded if need be. Raises `ResourceNotFound` for others."""
         session = self._open_sessions.get(session_id)
         if session is not None and session.editor is self.editor:
             return session

@@ -52,10 +52,10 @@ _NOT_HISTORY = frozenset(
         UsageUpdate,
     }
 )
-"""Updates that tell a state which is told anew when a session is loaded, not something that happened."""
+"""Updates that describe a state, not an event: the state is sent again when a session is loaded."""
 
 _FOR_WATCHERS = _NOT_HISTORY - {AvailableCommandsUpdate}
-"""Of these, what those who watch do not know by themselves."""
+"""Those of them that watching editors do not get otherwise."""
 
 
 class SessionCore:
@@ -105,7 +105,7 @@ class SessionCore:
         return [self.cwd, *self.directories]
 
     def _find_roots(self) -> list[str]:
-        """Where the roots really are; whoever swaps one for a link later gets nowhere."""
+        """The real paths of the roots; a root that is swapped for a link later is refused."""
         real = [os.path.realpath(root) for root in self.roots]
         self.editor.check_inside(real)
         return real
@@ -129,7 +129,7 @@ class SessionCore:
             await self.log_writer.flush(changes=SessionChanges(cwd=path))
 
     def park(self) -> None:
-        """Let its editor open it again when it needs it; all that it has not seen by then is in the log."""
+        """Note what its editor needs to open it again; what the editor misses until then is in the log."""
         assert self.log_writer is not None
         directories = [str(path) for path in self.directories]
         workplace = Workplace(str(self.cwd), directories, list(self.mcp_servers))
@@ -283,7 +283,7 @@ class SessionCore:
 
     @asynccontextmanager
     async def moving(self) -> AsyncGenerator[None]:
-        """While it goes to another connection, nothing happens in it."""
+        """Hold updates back while the session moves to another connection."""
         self._moving = asyncio.Event()
         try:
             yield
@@ -418,8 +418,8 @@ class Session:
     async def notice(
         self, title: str, *, severity: NoticeSeverity = "info", description: str | None = None
     ) -> None:
-        """Tell the user something beside the conversation. Where notices are unknown, a running turn says it
-        as text; outside of one it is kept back."""
+        """Tell the user something outside the conversation. If the editor does not support notices, it is
+        sent as text during a turn, and dropped otherwise."""
         await self._core.notice(title, severity=severity, description=description)
 
     async def save(self) -> None:

@@ -1,4 +1,4 @@
-"""What those who watch want of sessions that are open here: to end a turn, to answer it, to prompt next."""
+"""Commands from watchers for sessions that are open here: cancel a turn, answer it, release the session."""
 
 import asyncio
 import logging

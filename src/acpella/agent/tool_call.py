@@ -176,7 +176,7 @@ class ToolRun:
         return self
 
     async def close(self, *, failed: bool = False) -> None:
-        """Tell how it ended, then let go of what it showed (C6). Safe to call twice."""
+        """Report how it ended, then release what it showed (C6). Safe to call twice."""
         if not self._open:
             return
         self._open = False

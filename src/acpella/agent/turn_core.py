@@ -167,7 +167,7 @@ class TurnCore:
         self._shared.cancelled = True
 
     def check_going(self) -> None:
-        """A handler that ignored its cancellation was left behind: it shall do nothing more."""
+        """Raises `LocalProtocolError` for a handler that ignored its cancellation and was left behind."""
         if self._shared.cancelled and self._shared.over:
             raise LocalProtocolError("this turn was cancelled")
 

@@ -1,6 +1,6 @@
-"""Looking on at a session that another connection has, on this node or another: its log is read as it grows.
+"""Watching a session that another connection has, on this node or another: its log is read as it grows.
 
-Nothing is held for that. What an editor who looks on wants of the session goes to its owner as a command.
+That takes no lease. What a watching editor wants done in the session goes to its owner as a command.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ class Watch:
         is gone."""
         self.session_id = session_id
         self.workplace = workplace
-        """What the editor said of it, to open it when it prompts."""
+        """What the editor sent when it opened the session, needed to load it when it prompts."""
         self.is_prompting: bool = False
         """Whether a turn is running, as far as the log tells."""
         self.seq: int = seq
@@ -198,7 +198,7 @@ class Watch:
     # -- questions -----------------------------------------------------------------------
 
     def _ask_open(self) -> None:
-        """Ask the editor what is open, and no longer what is not."""
+        """Ask the editor the open questions, and withdraw those that are closed."""
         for name in [name for name in self._asking if name not in self._questions]:
             self._asking.pop(name).cancel()
         for name, question in self._questions.items():
@@ -231,7 +231,7 @@ class Watch:
 
 
 def _decides(result: Any) -> bool:
-    """Whether it is an answer. One who only looks on ends a question by deciding it, not by leaving."""
+    """Whether this is a decision. A watcher that only dismisses a question does not end it for the others."""
     if isinstance(result, RequestPermissionResponse):
         return isinstance(result.outcome, SelectedPermissionOutcome)
     return isinstance(result, ElicitationAcceptAction | ElicitationDeclineAction)
@@ -277,7 +277,7 @@ class Watching:
         self.add(session_id, parked.workplace, parked.seq).start()
 
     async def remove(self, session_id: str) -> bool:
-        """Look on no more; tells whether it did."""
+        """Stop watching a session. Returns whether it was watched."""
         watch = self._watches.pop(session_id, None)
         if watch is not None:
             await watch.stop()

@@ -17,7 +17,7 @@ CHUNK = 64 * 1024
 
 
 def read_lines(file: BinaryIO, first: int, limit: int | None, max_bytes: int) -> bytes | None:
-    """The lines from `first` on, None if they are more than `max_bytes`; never holds more than that."""
+    """The lines from `first` on, None if they are more than `max_bytes`; holds little more than that."""
     chunk = b""
     skip = first - 1
     while skip:

@@ -69,9 +69,9 @@ class Jail:
         """Fence in these directories; relative paths start at the first.
 
         `secrets` refuses `SECRET_PATHS` and the directories of acpella's own settings, answers and sessions,
-        for a root that holds more than a project. `real` tells where the
-        roots were found when somebody decided on them; a link that took the place of one since is refused.
-        `refuse` is given every path on the way, without links, and says why it must not be touched, or None.
+        for a root that holds more than a project. `real` are the real paths of the roots when somebody
+        decided on them; a link that has taken the place of one since is refused. `refuse` is called with
+        every path on the way, without links, and returns why it must not be touched, or None.
         """
         if isinstance(roots, str) or not roots:
             raise ValueError("a jail needs a list of at least one root directory")

@@ -15,7 +15,7 @@ LIST_FILES = (
 
 
 def git_environment() -> dict[str, str]:
-    """The variables for git: about the repository it is started in, which it must not fetch anything for.
+    """The variables for git: it uses the repository that it is started in, and fetches nothing for it.
 
     An object that is missing may be fetched from a remote, by a program that the repository names. Older gits
     know the last variable alone: no way to fetch is allowed.

@@ -93,8 +93,8 @@ class LocalTerminal:
     """A running command with its output, stdout and stderr as they came.
 
     Its input is empty. Whatever it starts is in its process group and ends with `kill` and `release`, but for
-    processes that leave the group on purpose (`setsid`). They end with this process, too, should it be
-    killed. Release each terminal, or use it as `async with await LocalTerminal.start(...)`.
+    processes that leave the group on purpose (`setsid`). The group also ends if this process is killed.
+    Release each terminal, or use it as `async with await LocalTerminal.start(...)`.
     """
 
     def __init__(
@@ -304,7 +304,7 @@ class LocalTerminal:
             log.warning("process %d does not end, not even with SIGKILL", self.pid)
 
     async def release(self) -> None:
-        """End the command if it runs, and what it left behind, and let go of its pipe.
+        """End the command if it runs, and what it left behind, and close its pipe.
 
         What it wrote can still be asked for (R-347). Safe to call twice.
         """
@@ -318,7 +318,7 @@ class LocalTerminal:
                 self._guard.stop()
 
     def _group_is_ours(self) -> bool:
-        """Whether the group's number cannot belong to somebody else by now; if it does, the group is gone."""
+        """Whether the group's number still means this group; if another process has it, the group is gone."""
         return not (self._exited.is_set() and _exists(self.pid))
 
     def _rest_runs(self) -> bool:

@@ -54,7 +54,7 @@ HTTP_READ_SECONDS = 300.0
 """Seconds that it may be silent on a stream that it holds open."""
 
 _SHORTEST_SECRET = 6
-"""Characters from which on a value given to a server is taken out of its messages; shorter ones are words."""
+"""Shortest value given to a server that is removed from its messages; shorter ones may be plain words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Listed:
 
 
 class ServerConnection:
-    """Keeps one server running in a task of its own, as the SDK wants to be left where it was entered."""
+    """Keeps one server running in a task of its own: the SDK must be exited in the task that entered it."""
 
     def __init__(
         self,

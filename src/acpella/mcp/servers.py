@@ -65,7 +65,7 @@ class McpTool:
 
 
 class McpServers:
-    """Starts the servers of a session and calls their tools. One that fails is told, and the others go on."""
+    """Starts the servers of a session and calls their tools. A failure is reported, and the others go on."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class McpServers:
         return config
 
     async def close(self) -> None:
-        """Stop all servers; takes about a second at most. Safe to call twice."""
+        """Stop all servers; takes about a second, or two if one does not end in time. Safe to call twice."""
         self._closed = True
         servers, self._servers = list(self._servers.values()), {}
         await asyncio.gather(*(server.stop(CLOSE_TIMEOUT) for server in servers))

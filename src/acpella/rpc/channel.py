@@ -117,5 +117,5 @@ class Channel(Protocol):
         ...
 
     async def close(self) -> None:
-        """Send what is buffered, then let go of the peer. Safe to call twice."""
+        """Send what is buffered, then disconnect from the peer. Safe to call twice."""
         ...

@@ -59,9 +59,9 @@ class Connection:
     ) -> None:
         """Prepare a connection; `async with` opens it.
 
-        `requests` and `notifications` map method names to handlers. `on_noise` hears of all that arrived
-        and was not a message. `framing` None lets the peer's first message decide. A call that is given
-        up is cancelled at the peer, unless `is_cancel_useful` says no to its method and parameters.
+        `requests` and `notifications` map method names to handlers. `on_noise` is called with whatever
+        arrived and was not a message. `framing` None lets the peer's first message decide. A call that is
+        given up is cancelled at the peer, unless `is_cancel_useful` is False for its method and parameters.
         """
         self._channel = channel
         self._on_noise = on_noise
@@ -146,7 +146,7 @@ class Connection:
         return self._ending
 
     async def close(self, *, grace: float | None = None) -> None:
-        """Stop reading, fail pending calls, wait for handlers, let go of the peer.
+        """Stop reading, fail pending calls, wait for handlers, close the channel.
 
         Handlers still running after `grace` seconds (`Limits.close_grace` by default) are cancelled.
         Safe to call twice and from a handler.
@@ -332,7 +332,7 @@ class Connection:
         self._end(reason)
 
     def _fail(self, error: Exception) -> None:
-        """Something here is broken. The peer gets what is ready, and the answers to what it asked before."""
+        """End after a bug of ours. The peer still gets what is ready, and the answers to earlier requests."""
         log.error("failed to read what the peer sent", exc_info=error)
         self.failure = error
         reason = ConnectionClosed("what the peer sent could not be handled; the log says why")
@@ -433,7 +433,7 @@ class Connection:
         return [task for task in (self._inbox.task, *self._requests.running) if not task.done()]
 
     async def _finish(self, grace: float) -> None:
-        """Let handlers end, then let go of the peer."""
+        """Let handlers end, then close the channel."""
         assert self._finished is not None
         try:
             await self._end_handlers(grace)

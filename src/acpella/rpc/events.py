@@ -1,4 +1,4 @@
-"""What a peer tells of the bytes that it was given."""
+"""What a `Peer` makes of the bytes that it was given."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ class Request(msgspec.Struct, frozen=True, eq=False, gc=False):
     method: str
     params: Any
     size: int = 0
-    """Bytes that the params had. They do not make it another request."""
+    """Bytes of the params. Ignored when two requests are compared."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Request):

@@ -43,7 +43,7 @@ class Framer:
 
     def __init__(self, *, max_frame: int | None = None, framing: Framing | None = None) -> None:
         self.framing: Framing | None = framing
-        """None until the first bytes of the peer have told."""
+        """None until the first bytes of the peer have shown which."""
         self._max = max_frame
         self._parts: list[bytes] = []  # of the unfinished message
         self._size = 0

@@ -16,6 +16,6 @@ def is_awaitable(value: object) -> bool:
 
 
 def is_plain(handler: Handler) -> bool:
-    """Whether a call of the handler surely runs it, instead of giving something to await."""
+    """Whether calling the handler is sure to run its code, unlike calling a coroutine function."""
     code = getattr(handler, "__code__", None)
     return code is not None and not code.co_flags & inspect.CO_COROUTINE

@@ -33,8 +33,8 @@ class _Settled:
 class Inbox:
     """Handles notifications one after the other, in the order they came.
 
-    A request that came behind a notification waits for it, unless that waits in its handler: the handler
-    may need the request. An answer to an `in_order` call always waits.
+    A request that came after a notification waits for its handler, unless the handler is suspended: it may
+    need the request. An answer to an `in_order` call always waits.
     """
 
     __slots__ = (
@@ -128,7 +128,7 @@ class Inbox:
         return False
 
     def settle_rest(self) -> None:
-        """A stuck notification handler must not hide the end from those who wait."""
+        """Settle the answers still queued: callers must not wait for a stuck notification handler."""
         while self._queue:
             item = self._queue.popleft()
             if item.__class__ is _Settled:

@@ -23,8 +23,8 @@ class Limits:
     Without it, a flood of requests starts tasks without end."""
 
     max_request_bytes: int = 128 * MIB
-    """Bytes of them, if there is more than one. Without it, large questions that wait for an answer fill the
-    memory."""
+    """Bytes of such requests, if there is more than one. Without it, large requests that wait for an answer
+    fill the memory."""
 
     queue_low: int = 1 * MIB
     """Bytes of notifications that may wait for their handler before reading pauses.

@@ -37,7 +37,7 @@ STREAM_HINT = 200
 """Bytes at the start of what was read in which the name of the flooding notification is looked for."""
 
 LARGE = 64 * 1024
-"""Bytes from which on reading a message twice, envelope first, costs more than a look at its head."""
+"""Bytes above which reading a message twice, envelope first, costs more than a look at its head."""
 
 NEWLINE = 10
 """As a number: looking for one byte is nine times as quick as looking for a text of one byte."""

@@ -303,8 +303,8 @@ class Relay:
         max_frame: int | None = None,
         client_framing: Framing | None = None,
     ) -> None:
-        """`to_client` and `to_agent` write bytes to their peer. `on_noise` hears of what is not a message;
-        the client's goes no further if it is too long, all other noise passes as it is."""
+        """`to_client` and `to_agent` write bytes to their peer. `on_noise` gets what is not a message.
+        A message that is too long or cut off goes no further; all other noise passes as it is."""
         self._intercept = intercept
         self._on_noise = on_noise
         self._write: dict[Direction, Callable[[bytes], None]] = {"to_client": to_client, "to_agent": to_agent}
@@ -324,7 +324,7 @@ class Relay:
         self._take(direction, self._framers[direction].finish())
 
     def lost(self, direction: Direction, error: RpcError) -> None:
-        """The peer that frames of this direction came from is gone: who waits for it hears why."""
+        """The peer that sent frames in this direction is gone: what waits for it fails with `error`."""
         (self.client if direction == "to_agent" else self.agent).fail(error)
 
     def pass_on(self, direction: Direction, frame: Frame) -> None:
@@ -369,7 +369,7 @@ class Relay:
             self.pass_on(direction, frame)
 
     def _skip(self, direction: Direction, block: Broken) -> None:
-        """A message that is too long, or cut off: whoever waits for something that it said hears why."""
+        """Drop a message that is too long, or cut off: whoever waits for it, or sent it, gets an error."""
         if self._on_noise is not None:
             self._on_noise(direction, block)
         request_id, is_response = guess(block.head, block.tail)

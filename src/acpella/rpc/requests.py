@@ -22,7 +22,7 @@ __all__ = ["Requests", "after_answer", "current_request"]
 log: logging.Logger = logging.getLogger(__name__)
 
 SMALL = 1024
-"""Bytes of a request that is not counted; only the number of such ones is bounded."""
+"""Requests of up to this many bytes are not added up; only their number is bounded."""
 
 current_request: ContextVar[RequestId | None] = ContextVar("acpella_current_request", default=None)
 """In a request handler: the id of the request."""

@@ -1,4 +1,4 @@
-"""Reads and writes the lines of a peer while the other side is played."""
+"""Reads and writes messages line by line, for programs that play one side of a conversation."""
 
 import asyncio
 from collections.abc import Callable

@@ -30,7 +30,7 @@ class _Sent:
 
 
 SENT = _Sent()
-"""What `await` of something that was sent without waiting gets; a coroutine for each would cost more."""
+"""Awaitable for what was sent without having to wait; a coroutine for each would cost more."""
 
 
 class Writing:

@@ -33,7 +33,7 @@ SWEEP_SECONDS = 3600.0
 """How often what nobody needs any more is cleared away."""
 
 KEPT = "1 day"
-"""How long commands that are done are remembered."""
+"""How long commands are remembered: those that are done, and all that are for sessions."""
 
 _TIMELINE = "SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)"
 
@@ -129,7 +129,7 @@ class PostgresCluster(PostgresStreams, PostgresCommands, PostgresNotes):
     # -- inside --------------------------------------------------------------------------------
 
     async def _read_generation(self) -> None:
-        """The timeline of the database is part of it: it grows with a failover, which may lose entries."""
+        """It includes the database's timeline, which grows with a failover, when entries may get lost."""
 
         async def generation(connection: "AnyConnection", again: bool) -> str:
             gen = await connection.fetchval("SELECT gen FROM meta")

@@ -211,5 +211,5 @@ class PostgresCommands(ClusterPart):
 
 
 def inbox_of(stream: str) -> str:
-    """What hints of new commands name: entries come far more often, and do not concern whoever runs them."""
+    """The topic of hints about new commands, apart from the far more frequent ones about entries."""
     return f"{stream}!"

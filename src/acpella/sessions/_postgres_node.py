@@ -36,7 +36,7 @@ FORGET_AFTER = "1 day"
 _REGISTER = """INSERT INTO nodes (name, lease_until)
     VALUES ($1, clock_timestamp() + make_interval(secs => $2)) RETURNING incarnation"""
 
-# A node that something was taken from has a lease until 1970: it has to register again.
+# A node from which others took something has its lease set to 1970: it has to register again.
 _BEAT = """UPDATE nodes SET seen_at = clock_timestamp(),
         lease_until = clock_timestamp() + make_interval(secs => $2)
     WHERE incarnation = $1 AND lease_until > to_timestamp(0)
@@ -210,7 +210,7 @@ class PostgresNode:
                 pause = min(pause * 2, LONGEST_PAUSE, self.seconds / 10)
 
     async def _until_next_beat(self, connection: "AnyConnection") -> None:
-        """Sleep, but not on when the connection is cut: then hints are missed."""
+        """Sleep, but wake up when the connection is cut, because hints are missed from then on."""
         cut = asyncio.get_running_loop().create_future()
 
         def on_cut(_: object) -> None:

@@ -21,9 +21,9 @@ PIECE_NOTES = 1000
 """Notes that are read at once. Without it, a node that starts reads all of them into one answer."""
 
 REMEMBERED = "1 day"
-"""How long it is known that a note was taken away: nodes that miss it for longer must start anew."""
+"""How long a removal is remembered: a node that has not read it by then must start anew."""
 
-# Whoever reads has seen all numbers up to the last one: they are given one writer after the other.
+# Only one writer at a time gets numbers, so that a reader who has seen one has seen all below it.
 _LOCK = "LOCK TABLE notes IN SHARE ROW EXCLUSIVE MODE"
 
 _KEEP = """

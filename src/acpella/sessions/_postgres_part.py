@@ -1,4 +1,4 @@
-"""What streams and commands on a PostgreSQL database have in common: who holds what, and who waits for it."""
+"""What streams, commands and notes on a PostgreSQL database share: who holds what, and who waits for it."""
 
 from collections import Counter
 from collections.abc import Callable, Generator

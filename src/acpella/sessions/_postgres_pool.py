@@ -95,10 +95,11 @@ class ConnectionPool:
     async def run(
         self, operation: "Callable[[AnyConnection, bool], Awaitable[_T]]", *, seconds: float = ANSWER_SECONDS
     ) -> _T:
-        """Do this with a connection, and again while the database is away, until it was done once.
+        """Run this with a connection, and retry while the database is away, until it has succeeded once.
 
-        `operation` is told whether an attempt before it was cut off, and may have been done after all. It
-        goes on when its caller is cancelled, so that no connection is left in the middle of something.
+        The second argument of `operation` is whether an earlier attempt was cut off and may have succeeded
+        after all. The operation goes on when its caller is cancelled, so that no connection is left in the
+        middle of something.
         """
         task = asyncio.get_running_loop().create_task(self._attempt(operation, seconds))
         self._running.add(task)
@@ -144,7 +145,7 @@ class ConnectionPool:
             else:
                 connection.terminate()
                 if isinstance(exc, Exception):
-                    self._drop_idle()  # what cut this one has cut those too; a silent cut is told by one only
+                    self._drop_idle()  # the same cut has hit those too, though they may not know it yet
             raise
         self._give_back(connection)
         return result

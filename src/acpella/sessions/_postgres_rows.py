@@ -144,15 +144,15 @@ def moment(text: str) -> datetime | None:
 
 
 async def check_owner(connection: "AnyConnection", table: str, name: str, key: int, incarnation: int) -> None:
-    """To be called in the transaction that takes something. A node that it is taken from, dead, stays so.
+    """To be called in the transaction that takes something. A dead node that it is taken from stays dead.
 
     Raises `SessionBusy` if another living node has it, `StoreUnavailable` if this one is not alive.
     """
     query = OWNER.format(table=table)
     row = await connection.fetchrow(query, key, incarnation)
     if row and row[0] not in (None, incarnation) and row[1] is None:
-        # What it has besides must not be its own again with its next heartbeat: turns of a connection that
-        # is taken would go on, and be seen. It may have been heard just now, so look again.
+        # Its next heartbeat must not give it back the rest of what it held: turns of a connection that is
+        # taken would go on, and be seen. The heartbeat may have come just now, so look again.
         await connection.execute(END_NODE, row[0])
         row = await connection.fetchrow(query, key, incarnation)
     owner, node, silent, alive = row or (None, None, None, False)

@@ -30,7 +30,7 @@ FROM nodes n ORDER BY n.name
 
 
 async def read_nodes(address: PostgresAddress) -> list[NodeStatus]:
-    """All nodes of a database, told to somebody who is none. Raises `StoreError`."""
+    """All nodes of a database, read without becoming one. Raises `StoreError`."""
     connections = ConnectionPool(address, limit=1, patience=lambda: 0.0)
     connection = None
     try:

@@ -46,7 +46,7 @@ class _Job:
         self.error: BaseException | None = None
 
     def settle(self) -> None:
-        """Tell whoever waits, and lead nowhere: an error has frames in its traceback that have this job."""
+        """Resolve the future and drop all references: the traceback of an error may lead back to this job."""
         future, result, error = self.future, self.result, self.error
         del self.operation, self.future, self.result, self.error
         if future.done():

@@ -27,13 +27,13 @@ __all__ = [
 ]
 
 CONNECTION = "c:"
-"""How the names of streams begin that belong to a connection and not to a session."""
+"""The prefix of the names of streams that belong to a connection and not to a session."""
 
 SESSION_COMMANDS = "*!"
-"""What hints of new commands for any session name."""
+"""The topic of hints about new commands for any session."""
 
 NOTES = "*?"
-"""What hints of changed notes name."""
+"""The topic of hints about changed notes."""
 
 MAX_SEQ = 2**62
 """No cursor points further. Without it, a number that no database can hold would be asked for."""
@@ -74,7 +74,7 @@ class Cursor(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterCommand:
-    """What a client wants of the home of a stream. Its id makes it one, however often it is submitted."""
+    """What a client wants the home of a stream to do. However often an id is submitted, it is one command."""
 
     id: str
     kind: str
@@ -124,7 +124,7 @@ class Cluster(Protocol):
 
     @property
     def node(self) -> str:
-        """How this node is called."""
+        """The name of this node."""
         ...
 
     @property
@@ -213,8 +213,8 @@ class Cluster(Protocol):
         ...
 
     async def remove_abandoned(self, seconds: float, *, limit: int = 100) -> int:
-        """Forget connections that have no home and nothing to do, and that nothing was written to for so
-        long; gives how many."""
+        """Forget connections that have no home and no unfinished commands, and to which nothing was written
+        for this many seconds. Returns how many."""
         ...
 
     async def head(self, stream: str, *, principal: str = "") -> Cursor:
@@ -288,7 +288,7 @@ class Cluster(Protocol):
     async def keep_ticket(
         self, digest: bytes, body: bytes, *, seconds: float, limit: int, principal: str = ""
     ) -> bool:
-        """Let any node find this once, for so long; False if the principal has so many already."""
+        """Let any node take this once, within `seconds`; False if the principal has `limit` already."""
         ...
 
     async def take_ticket(self, digest: bytes) -> bytes | None:

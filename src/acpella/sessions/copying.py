@@ -1,4 +1,4 @@
-"""Copies of whole stores, and a look at what is in one: nothing is believed that was not read back."""
+"""Copies and checks of whole stores; what a copy has written is read back and compared."""
 
 import hashlib
 from collections.abc import AsyncIterator

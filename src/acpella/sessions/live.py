@@ -24,9 +24,9 @@ T = TypeVar("T")
 class LiveSessions(Generic[T]):
     """Live session objects by id, the least recently used first.
 
-    Beyond `max_sessions`, adding one unloads the least recently used that is not busy; if those looked at all
-    are, there may be more for a while. `reap` unloads those not used for `idle_seconds`. Unloading is the
-    callback's work; the object is gone from here when it begins.
+    Beyond `max_sessions`, adding one unloads the least recently used that are not busy, two at most; if all
+    those looked at are busy, there may be more for a while. `reap` unloads those not used for
+    `idle_seconds`. Unloading is the callback's work; the object is gone from here when it begins.
     """
 
     def __init__(

@@ -391,7 +391,7 @@ class LocalCluster:
     # -- notes ---------------------------------------------------------------------------------
 
     async def keep_notes(self, notes: Mapping[str, bytes], *, seconds: float | None = None) -> None:
-        """They last as long as this process, as everything here."""
+        """They last as long as this process, like everything here, whatever `seconds` says."""
         self._check()
         for name, body in notes.items():
             self._numbers += 1

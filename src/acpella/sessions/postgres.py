@@ -79,9 +79,9 @@ class PostgresStore:
             raise ValueError(f"max_connections must be at least {FEWEST_CONNECTIONS}, not {max_connections}")
         self._address = PostgresAddress(dsn, schema=schema)
         self.node_name = node_name
-        """How this node is called; may be chosen until the store is opened, as `lease_seconds`."""
+        """The name of this node. Like `lease_seconds`, it may be set until the store is opened."""
         self.lease_seconds = lease_seconds
-        """Seconds after which others take what a node that is not heard any more had."""
+        """Seconds without a heartbeat after which others may take over what a node had."""
         self._limit = max_connections
         self._hints = Hints()
         self._node: PostgresNode | None = None
@@ -347,7 +347,7 @@ class PostgresStore:
         *,
         long: bool = False,
     ) -> Lease:
-        """Add a session; one that is there since an attempt whose answer was lost is that one."""
+        """Add a session. One that an earlier attempt added, whose answer was lost, counts as added now."""
 
         async def make(connection: "AnyConnection", again: bool) -> Lease:
             import asyncpg

@@ -1,4 +1,4 @@
-"""Remembers what the user always allows or never does, in a file that people can read and edit.
+"""Remembers what the user always or never allows, in a file that people can read and edit.
 
 An answer holds until somebody revokes it or deletes its line. Those for one session are kept by
 `client/permissions.py`.

@@ -24,4 +24,4 @@ def cluster_of(store: Store) -> Cluster:
         return cast("PostgresStore | SqliteStore | MemoryStore", store).cluster()
     from .local_cluster import LocalCluster
 
-    return LocalCluster(store)  # one of somebody else's tells nothing of appends: tails look now and then
+    return LocalCluster(store)  # a foreign store gives no hints of appends: tails poll

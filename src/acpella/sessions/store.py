@@ -138,7 +138,7 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None:
-        """Give back all leases and let go of the files. What was appended is kept. Safe to call twice."""
+        """Give back all leases and close the files. What was appended is kept. Safe to call twice."""
         ...
 
     async def create(self, record: SessionRecord, events: Sequence[tuple[EventKind, bytes]] = ()) -> Lease:

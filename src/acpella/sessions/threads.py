@@ -8,7 +8,7 @@ __all__ = ["quick_thread_switches"]
 
 SWITCH_INTERVAL = 0.0005
 """Seconds after which a busy thread gives way to another. With Python's own 5 ms, an event loop that never
-rests but often lets go of the interpreter for a moment starves the threads of the store for seconds."""
+rests but often releases the interpreter for a moment starves the threads of the store for seconds."""
 
 
 @contextmanager

@@ -25,7 +25,8 @@ log: logging.Logger = logging.getLogger(__name__)
 
 SETTLE = 0.1
 SETTLE_WITHIN = 10.0
-"""A loaded session counts as replayed when its stream was quiet for `SETTLE` seconds (T-042)."""
+"""A loaded session counts as replayed when its stream was quiet for `SETTLE` seconds (T-042), and after
+`SETTLE_WITHIN` seconds in any case."""
 
 _ENDING = ("session/close", "session/delete")
 
@@ -63,8 +64,8 @@ class Incoming:
         on_lost: Callable[[TransportError], None],
         tell_link: Callable[[bool], None] | None,
     ) -> None:
-        """`on_lost` hears why the connection is over; `tell_link` False when a stream was cut, and True when
-        all are back."""
+        """`on_lost` is called with the reason when the connection is over; `tell_link` with False when a
+        stream was cut, and with True when all are back."""
         self._requests = requests
         self._endpoint = endpoint
         self._receiver = receiver

@@ -76,7 +76,7 @@ class HttpRequests:
             self._client = httpx2.AsyncClient(**options)
 
     async def post(self, line: bytes, headers: dict[str, str]) -> "tuple[httpx2.Response, bytes]":
-        """POST until it is answered; a server that can resume recognises what it already has.
+        """POST, and repeat it after a cut where that is safe: a server that can resume drops repetitions.
 
         Raises `Refused`, and `TransportError` if the server cannot be reached.
         """

@@ -11,7 +11,7 @@ READ_SIZE = 64 * 1024
 """Bytes asked for by one read. asyncio's own 256 KiB makes the allocator map and unmap memory each time."""
 
 CLOSE_TIMEOUT = 1.0
-"""Seconds without a byte taken after which a peer has stopped reading, and the last ones are given up."""
+"""Seconds without progress after which the peer counts as no longer reading, and the rest is dropped."""
 
 WRITE_SIZE = 64 * 1024
 """Bytes given to one write, so that a slow peer is seen to take some."""

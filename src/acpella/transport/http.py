@@ -44,8 +44,8 @@ class HttpChannel:
         on_link: Callable[[bool], None] | None = None,
         identity: str = "",
     ) -> None:
-        """`on_link` hears False when a stream was cut, and True when all are back. `identity` is what the
-        channel tells about its peer."""
+        """`on_link` is called with False when a stream was cut, and with True when all are back. `identity`
+        names the peer."""
         self._endpoint = endpoint
         self._silent_after = silent_after
         self._on_link = on_link
@@ -266,7 +266,7 @@ class HttpChannel:
         self._receiver.received(body.replace(b"\n", b" ") + b"\n")
 
     async def _post_unreadable(self, line: bytes) -> None:
-        """The server says what is wrong with it; where there is none yet, or it does not, we do (T-006)."""
+        """Let the server say what is wrong with it; if it does not, or there is none yet, we do (T-006)."""
         if self._requests.connection_id is not None:
             try:
                 await self._send_numbered(line, {})
@@ -306,7 +306,7 @@ class HttpChannel:
                 await self._answer_instead(head, session)
 
     async def _answer_instead(self, head: Head, session: str | None) -> None:
-        """The agent waits for an answer, and the one that there was cannot be read."""
+        """Send an error: the agent waits for an answer, and the server did not take ours."""
         line = write_error(bytes(head.id), -32603, "the client's answer was not taken")
         try:
             await self._send_numbered(line, {} if session is None else {"Acp-Session-Id": session})

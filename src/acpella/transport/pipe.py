@@ -1,4 +1,4 @@
-"""Where the bytes of a stream go that somebody passes on, and a gate before it."""
+"""The target of a stream whose bytes are passed on, and a gate in front of it."""
 
 import os
 import select

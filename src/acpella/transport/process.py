@@ -212,7 +212,7 @@ class ProcessChannel:
             self._stdin.write(data)
 
     async def close_input(self) -> None:
-        """Let it read the end of its stdin; what it still says is heard."""
+        """Close its stdin; what it still writes is read."""
         if self._stdin is not None:
             await self._stdin.close()
 

@@ -45,8 +45,8 @@ _TAKEN_OVER = 4001
 """Close code of a server when the connection was picked up on another socket."""
 
 TAKEN_OVER_TIMES, TAKEN_OVER_WITHIN = 5, 60.0
-"""How often that may happen in so many seconds. An attempt of ours that hung on its way may arrive after we
-have come back on another. More of them are somebody else, with whom we would take turns for ever."""
+"""How often that may happen in so many seconds. An attempt of ours may be delayed, and arrive after we have
+come back on another socket. More than that means another client, and we would take turns for ever."""
 
 
 class WebSocketChannel:
@@ -60,8 +60,8 @@ class WebSocketChannel:
         on_link: Callable[[bool], None] | None = None,
         identity: str = "",
     ) -> None:
-        """`on_link` hears False when the connection was cut, and True when it is back. `identity` is what the
-        channel tells about its peer."""
+        """`on_link` is called with False when the connection was cut, and with True when it is back.
+        `identity` names the peer."""
         self.about: ChannelInfo = ChannelInfo(identity=identity)
         self._endpoint = endpoint
         self._ping_every = ping_every

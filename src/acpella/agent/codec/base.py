@@ -34,7 +34,7 @@ class EditorCapabilities:
     toggles: bool = False
     """Whether it knows options that are on or off."""
     tokens: bool = False
-    """Whether the answer to a prompt may say what it took."""
+    """Whether the answer to a prompt may contain its token usage."""
     hidden: frozenset[type] = frozenset()
     """Updates that it must not be sent."""
 
@@ -44,7 +44,7 @@ class EditorCapabilities:
 
 
 class Route(NamedTuple):
-    """How one request is served: its params become an operation, and what comes of it the result."""
+    """How one request is served: `read` makes an operation of its params, `write` a result of the outcome."""
 
     read: Callable[[Any], Operation]
     write: Callable[[Any], Any]
@@ -98,7 +98,7 @@ class Codec(Protocol):
         ...
 
     def commands(self, commands: Sequence[AvailableCommand]) -> SessionUpdate | None:
-        """The update that tells the slash commands; None where the results that open a session do."""
+        """The update that lists the slash commands; None if the results that open a session list them."""
         ...
 
     def permission(
@@ -112,8 +112,8 @@ class Codec(Protocol):
         ...
 
     def hears_cancel(self, method: str, params: Any, is_cancelled: Callable[[str], bool]) -> bool:
-        """Whether the editor should hear that a request of ours is void.
+        """Whether the editor should be notified that a request of ours is cancelled.
 
-        `is_cancelled` tells whether the prompt of a session was cancelled.
+        `is_cancelled` returns whether the prompt of a session was cancelled.
         """
         ...

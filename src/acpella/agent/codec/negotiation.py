@@ -21,14 +21,14 @@ CodecTable: TypeAlias = Mapping[int, Callable[[Definition], Codec]]
 class Negotiation:
     """Chooses the codec while the first `initialize` is read, so whatever follows is read by that codec.
 
-    It is the vocabulary of its connection. Until there is a choice, the newest codec tells which methods
-    there are, and what is wrong with an `initialize` that no codec can read.
+    It is the vocabulary of its connection. Until a codec is chosen, the newest one defines the methods, and
+    reports what is wrong with an `initialize` that cannot be read.
     """
 
     def __init__(
         self, definition: Definition, codecs: CodecTable, *, on_choice: Callable[[Codec], None]
     ) -> None:
-        """`on_choice` hears of another codec than the newest, with which the connection begins."""
+        """The connection begins with the newest codec; `on_choice` is called if another one is chosen."""
         self._definition = definition
         self._codecs = codecs
         self._on_choice = on_choice
@@ -48,9 +48,9 @@ class Negotiation:
         self.decode_hook: Callable[[type, Any], Any] = vocabulary.decode_hook
 
     def read_initialize(self, raw: bytes | msgspec.Raw | memoryview) -> Any:
-        """The params of `initialize`, as the codec of that version has them.
+        """The params of `initialize`, read by the codec of the version that they ask for.
 
-        The choice stays for the connection; params that cannot be read choose nothing.
+        The choice holds for the whole connection; params that cannot be read choose nothing.
         """
         version = self._version if self._chosen else choose_version(version_in(raw), self._codecs)
         codec = self.codec if version == self._version else self._codecs[version](self._definition)

@@ -250,8 +250,8 @@ class CodecV1:
         return outcome.option_id if isinstance(outcome, SelectedPermissionOutcome) else None
 
     def hears_cancel(self, method: str, params: Any, is_cancelled: Callable[[str], bool]) -> bool:
-        """Files and terminals answer by themselves, and soon. Open questions of a turn that the editor has
-        cancelled are its own to close (R-208)."""
+        """False for files and terminals, which answer soon anyway, and for permission requests of a turn that
+        the editor has cancelled, which it closes itself (R-208)."""
         if method == methods.REQUEST_PERMISSION.name:
             return not is_cancelled(params.session_id)
         return not method.startswith(("fs/", "terminal/"))
@@ -321,7 +321,7 @@ def hidden_updates(client: ClientCapabilities) -> frozenset[type]:
 
 
 def shown_login(login: AnyLogin, *, unstable: bool) -> AuthMethod:
-    """A login as the editor offers it; one by variables is described where the schema has no word for it."""
+    """A login as the editor gets it. The stable schema has no type for `EnvLogin`: a text describes it."""
     if isinstance(login, EnvLogin) and not unstable:
         description = login.description or f"Start the agent with {', '.join(login.variables)} set"
         return AuthMethodAgent(id=login.id, name=login.name, description=description)
@@ -395,7 +395,7 @@ def _as_it_is(result: Any) -> Any:
 
 
 def _always(response: Any) -> Callable[[Any], Any]:
-    """What was done says all."""
+    """Ignores the outcome: the response only confirms the request."""
     return lambda result: response
 
 
