@@ -14,8 +14,7 @@ cpu       milliseconds of CPU time for each message: of the tap, and of the reco
           a low priority and need not keep up
 dropped   frames that were not recorded
 
-Promised: at most 0.2 ms a message, and at least 0.95 of the rate where the agent, the tap and the client have
-a core each.
+Promised: at most 0.2 ms a message, and at least 0.95 of the rate.
 """
 
 import argparse

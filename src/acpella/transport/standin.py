@@ -31,6 +31,13 @@ READ_SIZE = 256 * 1024
 PIPE_SIZE = 256 * 1024
 """Bytes that the program's pipes hold, so that it need not wait for us with each message."""
 
+BULK_SIZE = 16 * 1024
+"""Bytes of one read that are a stream, not a message that somebody waits for."""
+
+BULK_PAUSE = 0.001
+"""Seconds in which more of a stream gathers, so that it is passed on with fewer wake-ups of its reader. The
+pipe holds what comes meanwhile."""
+
 OUTPUT_AFTER_EXIT = 0.5
 """Seconds of silence after its exit until its output counts as ended, should a grandchild hold it open."""
 
@@ -128,6 +135,8 @@ class StandIn:
                     gate.feed(bytes(buffer[:size]), now)
                 else:
                     pipe.write(buffer[:size], now)
+                if size >= BULK_SIZE:
+                    time.sleep(BULK_PAUSE)
             if gate is not None and gate.closed:
                 gate.finish()
         except OSError:  # who was to read is gone
