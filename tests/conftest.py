@@ -31,7 +31,7 @@ SLOW = (
     "testing",
     "interop",
 )
-"""What takes long comes first: at the end of a run, no worker is left alone with a long file."""
+"""Slow tests come first, so that no worker is left alone with a long file at the end of a run."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

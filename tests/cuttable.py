@@ -14,8 +14,8 @@ Mode: TypeAlias = Literal["open", "cut", "no answers"]
 class CuttableProxy:
     """Forwards a loopback port to a Unix socket.
 
-    While it is cut, nothing is forwarded and nobody is told: connections stay up, new ones are accepted.
-    Those that saw a cut stay dead for ever, as after a change of routes.
+    While it is cut, nothing is forwarded and neither side notices: connections stay up, new ones are
+    accepted. One that is opened or used during a cut stays dead, as after a change of routes.
     """
 
     def __init__(self, target: Path) -> None:
@@ -25,7 +25,7 @@ class CuttableProxy:
         self._server: asyncio.Server | None = None
         self.port = 0
         self.swallowed = asyncio.Event()
-        """Set when an answer was kept back."""
+        """Set when data were held back."""
 
     def set(self, mode: Mode) -> None:
         self._mode = mode

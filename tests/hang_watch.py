@@ -1,9 +1,8 @@
-"""A test that never ends is named with its stack, ended with all it has started, and ends the run.
+"""Reports a test that never ends with its stack, kills it with everything it has started, and ends the run.
 
-With workers, the one that is stuck ends; its controller then reports the test as failed and lets the others
-finish what they are at. Should that not come about, because a worker does not even get to its own watchdog,
-the controller ends everything. A new worker in place of the dead one would be given its tests again, the bad
-one included, so there is none.
+With workers, the stuck worker ends itself; its controller then reports the test as failed and lets the others
+finish their tests. If a worker does not even get to run its own watchdog, the controller ends everything. A
+dead worker is not replaced: the new one would be given the same tests again, including the bad one.
 """
 
 import faulthandler
@@ -45,7 +44,7 @@ class Watchdog:
             self._running.pop(name, None)
 
     def forget(self) -> None:
-        """Nothing is watched until something starts again."""
+        """Watch nothing until something starts again."""
         with self._changed:
             self._running.clear()
 
@@ -67,12 +66,12 @@ class Watchdog:
 
 
 class WatchedTests:
-    """In the process that runs tests."""
+    """Watches the tests, in the process that runs them."""
 
     def __init__(self, seconds: float, *, worker: bool) -> None:
         self._seconds = seconds
         self._worker = worker
-        self._stderr = os.dup(2)  # not what is captured while a test runs
+        self._stderr = os.dup(2)  # the real one: pytest captures descriptor 2 while a test runs
         self._watchdog = Watchdog(seconds, self._end)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -92,7 +91,7 @@ class WatchedTests:
             self._watchdog.finish(COLLECTION)
 
     def pytest_enter_pdb(self) -> None:
-        self._watchdog.forget()  # a person thinks as long as it takes
+        self._watchdog.forget()  # a person in the debugger takes as long as they need
 
     def pytest_unconfigure(self) -> None:
         self._watchdog.stop()
@@ -106,7 +105,7 @@ class WatchedTests:
 
 
 class WatchedWorkers:
-    """In the controller of workers."""
+    """Watches the workers, in their controller."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -117,7 +116,7 @@ class WatchedWorkers:
         self._watchdog.start(NEWS)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        self._watchdog.start(nodeid)  # first, so that it is the one to be named
+        self._watchdog.start(nodeid)  # first, so that the test is named and not the wait
         self._watchdog.start(NEWS)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:

@@ -1,4 +1,4 @@
-"""What is left in memory without the garbage collector, which comes late for few but large objects."""
+"""Checks what stays in memory without the garbage collector, which runs late for few but large objects."""
 
 import gc
 import tracemalloc
@@ -6,12 +6,12 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 LARGE = 1024 * 1024
-"""Bytes of a message that is to be noticed."""
+"""The size in bytes of the large messages."""
 
 
 @contextmanager
 def nothing_large_kept() -> Generator[None, None, None]:
-    """Fails if what runs inside leaves several large messages behind; the last one may be in a buffer."""
+    """Fails if the block leaves several large messages behind; the last one may still be in a buffer."""
     gc.collect()
     gc.disable()
     tracemalloc.start()

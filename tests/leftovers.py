@@ -1,8 +1,8 @@
-"""No process of a test run outlives it: what is left is named, ended, and fails the run.
+"""No process of a test run outlives it: those that are left are reported and killed, and fail the run.
 
-Each run has an id in the environment, which its processes inherit; a run inside a run adds its own behind a
-slash. Where a test gives a process another environment, the temporary directory tells whose it is.
-Only Linux shows the environment of other processes (`/proc`); elsewhere nothing is looked for.
+Each run has an id in the environment, which its processes inherit; a run inside a run appends its own id
+after a slash. If a test gives a process another environment, its working directory shows whose it is.
+Only Linux shows the environment of other processes (`/proc`); elsewhere nothing is searched.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ import pytest
 
 RUN = "PYTEST_RUN_OF_ACPELLA"
 GRACE = 5.0
-"""Seconds for processes that were told to end and are still busy with it."""
+"""Seconds for processes that were told to end and have not finished yet."""
 
 _PROC = Path("/proc")
 _left = pytest.StashKey[list["Process"]]()
@@ -34,7 +34,7 @@ class Process:
     parent: int
     command: str
     test: str
-    """The test that started it, as far as its environment tells."""
+    """The test that started it, if its environment names one."""
 
     def __str__(self) -> str:
         return f"{self.command} (pid {self.pid}, parent {self.parent}, started by {self.test})"
@@ -50,14 +50,14 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(session.config, "workerinput"):
         return
-    factory: Any = vars(session.config)["_tmp_path_factory"]  # there is no public way to it
+    factory: Any = vars(session.config)["_tmp_path_factory"]  # there is no public access to it
     place: Path | None = factory._basetemp
     left = still_there(of_run(place))
     session.config.stash[_left] = left
     if left:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
         end(left)
-        end(of_run(place))  # what they have started meanwhile
+        end(of_run(place))  # processes that they have started meanwhile
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -68,7 +68,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def of_run(place: Path | None = None) -> list[Process]:
-    """All processes of this run but this one and those above it."""
+    """All processes of this run, except this one and its ancestors."""
     run = os.environ[RUN].encode()
     above = set(_ancestors())
     found: list[Process] = []
@@ -113,7 +113,7 @@ def below(pid: int) -> list[Process]:
 
 
 def still_there(processes: Iterable[Process], grace: float = GRACE) -> list[Process]:
-    """Those that have not ended when the time is over."""
+    """The processes that have not ended after the grace period."""
     watched: dict[int, Process] = {}
     poll = select.poll()
     try:
@@ -135,7 +135,7 @@ def still_there(processes: Iterable[Process], grace: float = GRACE) -> list[Proc
 
 
 def end(processes: Iterable[Process]) -> None:
-    """End them at once."""
+    """Kill the processes."""
     for process in processes:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(process.pid, signal.SIGKILL)
@@ -157,7 +157,7 @@ def _environment(pid: int) -> dict[bytes, bytes]:
 
 
 def _was_left_in(place: Path, pid: int, parent: int) -> bool:
-    """Whether an orphan works there; the shell of somebody who looks around is none."""
+    """Whether this is an orphan that works in the directory; the shell of somebody looking around is not."""
     if not (_PROC / str(pid) / "cwd").readlink().is_relative_to(place):
         return False
     return parent == 1 or (_PROC / str(parent) / "comm").read_text().strip() in ("systemd", "init")

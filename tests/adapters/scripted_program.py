@@ -1,4 +1,4 @@
-"""A program of a user: an agent of the framework that the environment names. Nothing here knows of ACP.
+"""A program of a user: an agent of the framework that the environment names. Nothing here depends on ACP.
 
 Its model calls the tool that the last prompt names: `print hello` prints, `note a.txt` reads a note; anything
 else is answered with all that the user has said.
@@ -27,10 +27,10 @@ class Obedient(Script):
 
 _framework = frameworks.load(os.environ["ACPELLA_TEST_FRAMEWORK"])
 agent = _framework.agent(Obedient(), [toolbelt.printing, toolbelt.edit_file])
-if _framework.options(agent):  # what cannot be said on the command line
+if _framework.options(agent):  # options that cannot be given on the command line
     agent = acpella.adapt(agent, **_framework.options(agent))
 
 
 def make():
-    """Another way to get it."""
+    """A factory for the agent."""
     return agent

@@ -20,7 +20,7 @@ PROGRAM = Path(__file__).with_name("program.py")
 
 
 class ChildChannel(FdChannel):
-    """Goes on reading when its writing end is closed."""
+    """Keeps reading when its writing end is closed."""
 
     def _end(self, reason: ConnectionClosed) -> None:
         if reason.clean:
@@ -63,7 +63,7 @@ async def running(
     command: list[str] | None = None,
     **capabilities: Any,
 ) -> AsyncIterator[Child]:
-    """An agent of `program.py` as a process. It is killed in the end, should it still run."""
+    """An agent of `program.py` as a process. It is killed at the end if it still runs."""
     stderr = Path(os.environ["HOME"]) / f"stderr-{time.monotonic_ns()}"
     with stderr.open("wb") as file:
         process = subprocess.Popen(  # noqa: ASYNC220 - starting takes no time, and the pipes are ours

@@ -8,7 +8,7 @@ from agent.editor import FakeEditor, Json, agent_of
 
 
 async def converse(turn: Any) -> Any:
-    """Remembers how often it was asked, and shows all kinds of history."""
+    """Count the prompts, and send a thought, a tool call, a plan and a message."""
     state = turn.session.state
     state["count"] = state.get("count", 0) + 1
     await turn.think("let me think")

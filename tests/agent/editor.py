@@ -1,4 +1,4 @@
-"""An editor for tests: plain JSON on the wire, answers by script, and everything that happened in order."""
+"""An editor for tests: plain JSON on the wire, scripted answers, and a log of everything in order."""
 
 import asyncio
 import inspect
@@ -65,13 +65,13 @@ class FakeEditor:
     # -- what it does ----------------------------------------------------------------------
 
     async def call(self, method: str, params: object = None) -> Any:
-        """Ask the agent; `log` tells when the answer came."""
+        """Send the agent a request; `log` shows when the answer came."""
         result = await self.connection.call(method, {} if params is None else params, in_order=True)
         self._add("answer", method, result)
         return result
 
     async def fails(self, method: str, params: object = None) -> RpcError:
-        """Ask the agent for something that it must refuse."""
+        """Send the agent a request that it must refuse; returns the error."""
         try:
             result = await self.call(method, params)
         except RpcError as error:
@@ -90,7 +90,7 @@ class FakeEditor:
         return await self.call(method, {"sessionId": session_id, "cwd": self.cwd, "mcpServers": [], **params})
 
     async def prompt(self, session_id: str, text: str | list[Json] = "hi") -> str:
-        """Send a prompt; gives the stop reason."""
+        """Send a prompt; returns the stop reason."""
         return (await self.call("session/prompt", prompt_params(session_id, text)))["stopReason"]
 
     async def prompt_fails(self, session_id: str, text: str | list[Json] = "hi") -> RpcError:
@@ -139,7 +139,7 @@ class FakeEditor:
         self.log.clear()
 
     async def until(self, seen: Callable[[], Any]) -> Any:
-        """Wait until something holds; it is looked at whenever something arrives."""
+        """Wait until a condition holds; it is checked whenever something arrives."""
         while not (found := seen()):
             self._news.clear()
             await self._news.wait()
@@ -218,7 +218,7 @@ async def opened(
     hosted: Json | None = None,
     **capabilities: Any,
 ) -> AsyncIterator[FakeEditor]:
-    """An editor on an agent that goes on afterwards; nothing inside may take long."""
+    """Connect an editor to an agent, which stays open afterwards. The block must end within `patience`."""
     here, there = memory_pair()
     editor = FakeEditor(capabilities)
     async with asyncio.timeout(patience):
@@ -244,7 +244,7 @@ async def opened(
 
 @asynccontextmanager
 async def editing(agent: Agent, *, leaves_tasks: bool = False, **options: Any) -> AsyncIterator[FakeEditor]:
-    """The only editor of an agent. Afterwards the agent is closed and no task of it may be left."""
+    """Connect the only editor of an agent. Afterwards the agent is closed and must have left no task."""
     before = asyncio.all_tasks()
     try:
         async with opened(agent, **options) as editor:
@@ -252,9 +252,9 @@ async def editing(agent: Agent, *, leaves_tasks: bool = False, **options: Any) -
     finally:
         await agent.close()
     if not leaves_tasks:
-        await asyncio.sleep(0)  # what was cancelled just now ends
+        await asyncio.sleep(0)  # let tasks end that were cancelled just now
         left = asyncio.all_tasks() - before
-        if left:  # it may have a process to reap
+        if left:  # one may still have to reap a process
             _, left = await asyncio.wait(left, timeout=2)
         assert not left, f"tasks were left: {[task.get_name() for task in left]}"
 

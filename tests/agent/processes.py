@@ -22,7 +22,7 @@ def _state(pid: str) -> str:
 
 
 async def nobody_runs(command: str) -> None:
-    """Wait until no process with this command line is left; what was started in vain must end soon."""
+    """Wait until no process with this command line is left."""
     await _until(command, running=False)
 
 

@@ -56,13 +56,13 @@ async def reply(turn: Any) -> Any:
 
 
 def block(turn: Any) -> None:
-    """A plain function that does not look whether it was cancelled."""
+    """A plain function that does not check whether it was cancelled."""
     turn.say("begun")
     time.sleep(100)
 
 
 async def stream(turn: Any) -> Any:
-    """What the kill test kills: chunks and tool calls, with a little time between them."""
+    """The reply that the kill test kills: chunks and tool calls, with a little time between them."""
     name = turn.text
     turn.session.state["last"] = name
     for part in range(3):

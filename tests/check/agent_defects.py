@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a table with a defect a line
-"""How the sample agent breaks a requirement, where changing what it sends or reads is enough.
+"""How the sample agent breaks a requirement, if changing what it sends or reads is enough.
 
 The other defects are in `sample_agent.py` itself: `self.breaks(ID)`.
 """
@@ -34,7 +34,7 @@ def put(path: str, value: Any) -> Change:
 
 
 def drop(path: str) -> Change:
-    """Take a field away."""
+    """Remove a field."""
 
     def change(message: Json) -> Json:
         *way, last = path.split(".")
@@ -48,7 +48,7 @@ def drop(path: str) -> Change:
 
 
 def also(extra: Any) -> Change:
-    """Send something besides, after the message."""
+    """Send something else after the message."""
     return lambda message: (message, extra)
 
 
@@ -234,7 +234,7 @@ def selects(what: str, message: Json, method: str) -> bool:
 
 
 READ: dict[str, bytes] = {
-    # requirement: what stands in a line that is not read
+    # requirement: text in a line that is not read
     "messages.string-id": b'"a-1"',
     "messages.large-id": b"9007199254740991",
     "messages.zero-id": b'"id":0,',

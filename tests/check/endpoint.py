@@ -1,4 +1,4 @@
-"""One end of a connection for the samples: plain JSON in, plain JSON out, with a place to break things."""
+"""One end of a connection for the samples: plain JSON in, plain JSON out, with a hook to break things."""
 
 import asyncio
 import json
@@ -10,11 +10,11 @@ from acpella.rpc import Channel
 
 Json = dict[str, Any]
 Break = Callable[[Json, str], Any]
-"""Gets each message before it is sent and the method it is about; gives what is sent instead."""
+"""Called with each message before it is sent, and its method; returns what is sent instead."""
 
 
 class RpcFailure(Exception):
-    """An error to answer with."""
+    """Raised to answer with an error."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -38,11 +38,11 @@ class Endpoint:
         self._tasks: set[asyncio.Task[None]] = set()
         self.on_garbage: Callable[[bytes], object] | None = None
         self.on_unknown: Callable[[str], object] | None = None
-        """A notification that has no handler."""
+        """Called for a notification that has no handler."""
         self.on_stray: Callable[[], object] | None = None
-        """A response that nobody waits for."""
+        """Called for a response that nothing waits for."""
         self.drop: Callable[[bytes], bool] = lambda line: False
-        """Lines that are not read."""
+        """Whether a line is ignored."""
         self.deaf_to_pieces = False
 
     async def open(self) -> None:

@@ -1,10 +1,10 @@
-"""An agent that does everything right, and one thing wrong if it is told to.
+"""An agent that does everything right, except for one requirement if one is given.
 
     python sample_agent.py [REQUIREMENT]     # the requirement that it breaks
 
 Sessions live as long as the process; in the directory SAMPLE_SESSIONS, where that is set, they outlive it.
 
-What a prompt says is done: see `acpella.testing.FakeModel` for the orders; besides there are `!plan`, which
+The agent carries out the orders in a prompt: see `acpella.testing.FakeModel`. There are also `!plan`, which
 sends every kind of update, and `!elicit`.
 """
 
@@ -26,7 +26,7 @@ from acpella.rpc import Channel
 
 MODES = [{"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}]
 KEPT: dict[str, Json] = {}
-"""Sessions outlive connections, as those on a disk do."""
+"""Sessions outlive connections, like sessions on a disk."""
 
 
 class StoredSessions(dict[str, Json]):
@@ -98,7 +98,7 @@ class SampleAgent:
         await end.close()
 
     def saved(self, handler: Callable[[Json], Awaitable[Any]]) -> Callable[[Json], Awaitable[Any]]:
-        """The same handler; what it changed is on the disk before its answer goes out."""
+        """The handler, wrapped so that its changes are on the disk before its answer goes out."""
         if not isinstance(kept := self.kept, StoredSessions):
             return handler
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a table with a defect a line
-"""A client that does everything right, and one thing wrong if it is told to.
+"""A client that does everything right, except for one requirement if one is given.
 
 It opens a session with the agent at the other end, sends the prompt `all`, and goes.
 """
@@ -121,7 +121,7 @@ IGNORED = {
 }
 
 FATAL: dict[str, bytes] = {
-    # requirement: what stands in a line after which one request is not read
+    # requirement: text in a line after which one request is not read
     "client.messages.stray-response": b"acpella-stray",
     "client.messages.cancel-unknown": b"987654321",
     "client.messages.blank-lines": b"",

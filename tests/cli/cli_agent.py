@@ -1,4 +1,4 @@
-"""An agent that does what the prompt says, and writes down what happened to it.
+"""An agent that does what the prompt says, and logs what happened to it.
 
 cli_agent.py LOG [--store] [--login]
 """

@@ -1,4 +1,4 @@
-"""A shell of a user of `acpella`: a home of its own, a repository, and commands typed in it."""
+"""The shell of a user of `acpella`: its own home, a repository, and commands typed in it."""
 
 import json
 import os
@@ -42,7 +42,7 @@ class Shell:
 
     @property
     def forgetful(self) -> str:
-        """The same without a store: it can neither load nor resume."""
+        """The same agent without a store: it can neither load nor resume sessions."""
         return f"{sys.executable} {HERE / 'cli_agent.py'} {self.log}"
 
     def start(self, *words: str, cwd: Path | None = None, **more: Any) -> "subprocess.Popen[str]":
@@ -95,7 +95,7 @@ class Shell:
         return [tuple(json.loads(line)[:2]) for line in self.log.read_text(encoding="utf-8").splitlines()]
 
     def notes(self) -> list[tuple[str, str, int]]:
-        """The same, with the process that it happened in."""
+        """The events, each with the id of the process that it happened in."""
         return [tuple(json.loads(line)) for line in self.log.read_text(encoding="utf-8").splitlines()]
 
     def until(self, true: Callable[[], Any], what: str = "") -> None:
@@ -108,7 +108,7 @@ class Shell:
         self.until(lambda: event in self.events(), f"{event} in {self.events()}")
 
     def end(self) -> None:
-        """Nothing may be left when a test is over."""
+        """End the processes in the background; nothing may be left when a test is over."""
         pids = []
         for path in self.addresses():
             try:

@@ -1,4 +1,4 @@
-"""An agent that tells of its models in the older way, with modes whose ids are URLs (FIELD-NOTES 8)."""
+"""An agent that lists its models in the older format, with modes whose ids are URLs (FIELD-NOTES 8)."""
 
 import json
 import sys

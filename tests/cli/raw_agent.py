@@ -8,7 +8,7 @@ raw_agent.py [--load] [--once] [--nulls] [--models] [--modes] [--missing] [--dea
     ["write", PATH, TEXT] a file, through the client      ["stop", REASON]     how the turn ends
     ["touch", PATH]       leaves a file                   ["until cancelled"]  waits for that
 
---load: sessions can be loaded. --once: not those that are open already. --nulls: what it does not know is
+--load: sessions can be loaded. --once: except those that are open already. --nulls: unknown requests are
 answered with null. --missing: no session is found. --deaf: nothing is ever answered.
 """
 
@@ -55,7 +55,7 @@ OPTIONS = [
 
 
 def prompt(words):
-    """What the prompt says; gives the reason of the end."""
+    """Do what the prompt says; returns the stop reason."""
     try:
         steps = json.loads(words)
     except ValueError:

@@ -67,7 +67,7 @@ class Terminal:
         return "\n".join(line.rstrip() for line in self.screen.display)
 
     def all(self) -> str:
-        """The same with what has scrolled away."""
+        """What is on the screen and what has scrolled away."""
         top = [
             "".join(row[x].data for x in range(self.screen.columns)).rstrip()
             for row in self.screen.history.top
@@ -85,7 +85,7 @@ class Terminal:
                 raise AssertionError(f"{'still ' if gone else 'never '}seen: {pattern}\n{shown}")
 
     def wait(self) -> int:
-        """Read until the program has ended; its exit code."""
+        """Read until the program has ended; returns its exit code."""
         deadline = time.monotonic() + PATIENCE
         while self.process.poll() is None:
             assert time.monotonic() < deadline, f"it does not end\n{self.all()}"
@@ -95,7 +95,7 @@ class Terminal:
         return self.process.returncode
 
     def is_cooked(self) -> bool:
-        """Whether the terminal is as it was before the program came."""
+        """Whether the terminal is in the same mode as before the program started."""
         return termios.tcgetattr(self._child)[:4] == self.modes[:4]
 
     def _read(self, until: float) -> bool:

@@ -69,7 +69,7 @@ def say(text: str) -> None:
 
 
 def ask(method: str, params: Any, id: Any = None) -> dict[str, Any]:
-    """Ask the client; gives its whole answer. What else arrives meanwhile is kept for `read`."""
+    """Send the client a request; returns its whole answer. Other messages that arrive are kept for `read`."""
     id = next(_ids) if id is None else id
     send({"id": id, "method": method, "params": params})
     later: list[dict[str, Any]] = []
@@ -88,7 +88,7 @@ def serve(
     new: dict[str, Any] | None = None,
     more: dict[str, Callable[[dict[str, Any]], Any]] | None = None,
 ) -> None:
-    """Answer the usual requests; `prompt` gives a stop reason, or None if it answered itself."""
+    """Answer the usual requests; `prompt` returns a stop reason, or None if it has answered by itself."""
     while True:
         message = read()
         method = message.get("method")

@@ -1,4 +1,4 @@
-"""What tests say to start agents of their own, and to see that nothing is left of them."""
+"""Helpers to start scripted agents, and to check that they have ended."""
 
 import os
 import select
@@ -7,11 +7,11 @@ from collections.abc import Callable
 __all__ = ["Script", "ends"]
 
 Script = Callable[..., list[str]]
-"""Makes a program of a script for `scripted_agent`; gives its command."""
+"""Makes a program from a script for `scripted_agent`; returns its command."""
 
 
 def ends(pid: str) -> bool:
-    """Whether a process that was killed is over soon; a signal does not wait for its effect."""
+    """Whether a killed process ends soon: sending a signal does not wait for its effect."""
     try:
         handle = os.pidfd_open(int(pid))
     except ProcessLookupError:

@@ -59,7 +59,7 @@ class Plain:
     async def stream(
         self, node: Node, *, session: str | None = None, after: int
     ) -> AsyncGenerator[httpx2.Response]:
-        """A stream from the message after that number on."""
+        """A stream that begins after the message with this number."""
         headers = {
             **self.headers,
             "Accept": "text/event-stream",
@@ -75,7 +75,7 @@ class Plain:
     async def events(
         self, node: Node, *, session: str | None = None, after: int = 0, until: str
     ) -> list[tuple[int, Any]]:
-        """The numbered messages of a stream, to the first that has this in it."""
+        """The numbered messages of a stream, up to the first that contains `until`."""
         found: list[tuple[int, Any]] = []
         number = 0
         async with asyncio.timeout(30), self.stream(node, session=session, after=after) as response:

@@ -1,4 +1,4 @@
-"""Nodes as real processes, and a load balancer before them that keeps no client anywhere."""
+"""Nodes as real processes, and a load balancer in front of them without sticky sessions."""
 
 import asyncio
 import itertools
@@ -15,7 +15,7 @@ from typing import IO
 __all__ = ["TTL", "Balancer", "Cluster", "Node", "running", "until"]
 
 TTL = 2.0
-"""Seconds after which nodes take over from one that is not heard."""
+"""Seconds after which nodes take over from one that has gone silent."""
 
 START_SECONDS = 60.0
 
@@ -52,7 +52,7 @@ class Node:
                 await asyncio.sleep(0.05)
 
     def _spawn(self) -> int:
-        """Start the process; gives where its log begins."""
+        """Start the process; returns where its output in the log begins."""
         self._log = self.log.open("ab")
         place = self._log.tell()
         environment = {
@@ -81,7 +81,7 @@ class Node:
         await until(lambda: words in self.log.read_text(encoding="utf-8"))
 
     async def until_status(self, path: str, status: int) -> None:
-        """Wait until it answers so."""
+        """Wait until a GET is answered with this status."""
         async with asyncio.timeout(START_SECONDS):
             while True:
                 if await self.status(path) == status:
@@ -136,7 +136,7 @@ class Node:
             self._log.close()
 
     async def stop(self) -> None:
-        """End it for sure."""
+        """Make sure that it has ended."""
         if self.is_running:
             self.send(signal.SIGCONT)
             self.send(signal.SIGKILL)
@@ -144,7 +144,7 @@ class Node:
 
 
 class Balancer:
-    """Sends each TCP connection to the next node that takes it, whoever it is from."""
+    """Sends each TCP connection to the next node that accepts it, no matter which client it comes from."""
 
     def __init__(self, nodes: list[Node]) -> None:
         self._nodes = nodes
@@ -236,7 +236,7 @@ class Cluster:
         self.nodes = [Node(f"n{n}", way, directory, **settings) for n, way in enumerate(ways, 1)]
 
     async def start(self) -> None:
-        """Start what does not run."""
+        """Start the nodes that do not run."""
         for node in self.nodes:  # one after the other: the first makes the tables
             if not node.is_running:
                 await node.start()
@@ -247,7 +247,7 @@ class Cluster:
 
     @asynccontextmanager
     async def balanced(self) -> AsyncGenerator[Balancer]:
-        """A load balancer before them; nodes that do not run are started first."""
+        """A load balancer in front of the nodes; those that do not run are started first."""
         await self.start()
         balancer = Balancer(self.nodes)
         await balancer.start()
@@ -257,16 +257,16 @@ class Cluster:
             await balancer.stop()
 
     def started(self, word: str) -> int:
-        """How often a prompt of these words was begun."""
+        """How often a prompt with these words was begun."""
         return sum(line.partition(" ")[2] == word for line in self._lines())
 
     def noted(self, beginning: str) -> list[str]:
-        """The rest of each note that begins so."""
+        """The rest of each note with this beginning."""
         notes = [line.partition(" ")[2] for line in self._lines()]
         return [note.removeprefix(beginning) for note in notes if note.startswith(beginning)]
 
     async def runs(self, word: str) -> Node:
-        """The node that began a prompt of these words, once one did."""
+        """Wait until a node has begun a prompt with these words; returns that node."""
         async with asyncio.timeout(30):
             while True:
                 for line in self._lines():

@@ -1,4 +1,4 @@
-"""Three nodes that the tests of one module share: to start processes takes longer than all the rest."""
+"""Three nodes that the tests of one module share: starting processes takes longer than everything else."""
 
 import asyncio
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from postgres import PostgresServer
 def cluster(
     postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Cluster]:
-    """Nodes that are started again by each test that needs them, if the one before left some dead."""
+    """The nodes. Each test that needs them starts those again that the test before it left dead."""
     name = request.path.stem
     nodes = Cluster(f"{postgres_server.dsn()}&schema={name}", tmp_path_factory.mktemp(name))
     yield nodes

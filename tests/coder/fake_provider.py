@@ -42,7 +42,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Asked:
-    """A request that came."""
+    """A request that the provider received."""
 
     method: str
     path: str
@@ -171,7 +171,7 @@ def _whole(
 
 
 def _error(api: Any, turn: dict[str, Any]) -> Any:
-    """An error as the API would say it, unless the script gives all of it."""
+    """An error in the format of the API, unless the script gives the whole error."""
     error = turn.get("error", "it went wrong")
     if not isinstance(error, str):
         return error

@@ -45,7 +45,7 @@ def uses(*wanted: tuple[str, Json]) -> Json:
 
 
 def told(provider: FakeProvider, request: int = -1) -> str:
-    """What the model was told of the tools it used before this request."""
+    """The results that the model got for the tools it used before this request."""
     last = provider.requests[request].body["messages"][-1]
     assert last["role"] == "user", last
     texts: list[str] = []
@@ -67,7 +67,7 @@ class Ran:
 
     @property
     def frames(self) -> list[Json]:
-        """With `-o jsonl`: all of them, without the first line."""
+        """The frames printed by `-o jsonl`, without the first line."""
         return [json.loads(line) for line in self.out.splitlines()][1:]
 
     @property
@@ -75,7 +75,7 @@ class Ran:
         return [f["params"]["update"] for f in self.frames if f.get("method") == "session/update"]
 
     def calls(self, name: str) -> list[Json]:
-        """The announcements of a tool."""
+        """The announced calls of a tool."""
         return [u for u in self.updates if u["sessionUpdate"] == "tool_call" and u.get("name") == name]
 
     def asked(self, method: str) -> list[Json]:

@@ -21,7 +21,7 @@ PATIENCE = 120
 """Seconds for one command; a page that needs more is not pleasant to follow either."""
 
 CHECKED_ONLY = ("pip ", "make ")
-"""What would change the machine, or run this very test. Their words are checked, not run."""
+"""Commands that would change the machine, or run this very test. They are checked, but not run."""
 
 
 class Reader:
@@ -61,7 +61,7 @@ class Reader:
             _check_brackets(block)
 
     def close(self) -> None:
-        """End what the page has started."""
+        """End the processes that the page has started."""
         for server in self._servers:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(server.pid, signal.SIGTERM)
@@ -216,7 +216,7 @@ class Reader:
 
 
 def _compare(block: Block, command: str, output: list[str], ended: subprocess.CompletedProcess[str]) -> None:
-    """Each line that is shown must come, in order; `…` at its place stands for anything."""
+    """Each line that the page shows must occur in the output, in order; `…` stands for anything."""
     printed = [line.rstrip() for line in (ended.stdout + ended.stderr).splitlines()]
     place = 0
     for line in output:
@@ -230,7 +230,7 @@ def _compare(block: Block, command: str, output: list[str], ended: subprocess.Co
 
 
 def _check_brackets(block: Block) -> None:
-    """For languages that nobody here reads: at least no bracket is missing."""
+    """For languages that are not parsed here: check at least that no bracket is missing."""
     for opening, closing in ("()", "[]", "{}"):
         assert block.text.count(opening) == block.text.count(closing), (
             f"line {block.line}: {opening}{closing}"

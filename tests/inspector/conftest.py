@@ -14,10 +14,10 @@ CHROMIUM = Path("/usr/bin/chromium")
 
 @pytest.fixture
 def open_page() -> Iterator[OpenPage]:
-    """Opens pages, each for itself; at the end nothing may have been reported on any.
+    """Opens pages, each in its own context; fails at the end if any page reported a problem.
 
-    `may_report` is a pattern of what may. The browser starts with the first page: while it is there, its loop
-    runs, and a test can have no other.
+    `may_report` is a pattern of what pages may report. The browser starts with the first page: while it runs,
+    so does its event loop, and a test can have no other.
     """
     if not CHROMIUM.exists():
         pytest.skip("chromium is missing: apt-get install chromium")

@@ -1,4 +1,4 @@
-"""Programs that show the inspector's page, and what its tests ask of any page."""
+"""Runs programs that show the inspector's page, and checks what every page must fulfil."""
 
 import re
 import subprocess
@@ -13,14 +13,14 @@ __all__ = ["AXE", "OpenPage", "check_access", "run_program"]
 AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
 
 OpenPage: TypeAlias = Callable[..., Any]
-"""Takes an address and the options of a browser's context; gives the page."""
+"""Takes an address and the options of a browser context; returns the page."""
 
 
 @contextmanager
 def run_program(*words: str, announces: Sequence[str] = (), **options: Any) -> Iterator[str]:
-    """Run `acpella` with these words until the block ends; gives the address that it writes to stderr.
+    """Run `acpella` with these words until the block ends; yields the address that it writes to stderr.
 
-    `announces`: what the lines after that say.
+    `announces`: texts that the lines after that must contain.
     """
     program = subprocess.Popen(
         [sys.executable, "-m", "acpella", *words],
@@ -44,7 +44,7 @@ def run_program(*words: str, announces: Sequence[str] = (), **options: Any) -> I
 
 
 def check_access(page: Any) -> None:
-    """Ask axe, where it is installed, what people with a screen reader or weak eyes could not use."""
+    """If axe is installed, check that people with a screen reader or poor eyesight can use the page."""
     if AXE.exists():
         found = page.evaluate(
             "axe.run({iframes: false})"

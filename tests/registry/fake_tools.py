@@ -60,7 +60,8 @@ else:
 
 
 def fake_npm(place: Path, available: list[str], **more: object) -> Path:
-    """Put it on a PATH; gives its log. `program` is the agent, `bins` the `bin` of its package."""
+    """Write a fake `npm` into a directory; returns its log. `program` is the agent, `bins` the `bin` of its
+    package."""
     log = place / "tools.log"
     values = {"hang": False, "scripts": False, "name": "@scope/tiny", "bins": {"tiny": "index.js"}}
     values |= {"program": tiny_agent().decode(), **more}

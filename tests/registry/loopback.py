@@ -21,12 +21,12 @@ class Page:
         self.status: int = more.get("status", 200)
         self.headers: dict[str, str] = more.get("headers", {})
         self.cut: int | None = more.get("cut")
-        """Bytes after which the connection ends, whatever was announced."""
+        """Bytes after which the connection is cut, whatever length was announced."""
         self.hold: threading.Event | None = more.get("hold")
-        """Waited for after the first half."""
+        """An event that is waited for after the first half."""
         self.begun = threading.Event()
         self.head: list[int] = more.get("head", [])
-        """How the next HEAD requests are answered."""
+        """The statuses with which the next HEAD requests are answered."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""An agent of a few lines, for archives and packages: needs Python alone, and says who it is."""
+"""An agent of a few lines, for archives and packages: needs only Python, and reports its version."""
 
 import sys
 

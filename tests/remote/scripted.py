@@ -1,4 +1,4 @@
-"""A small HTTP server that does as a test tells it: what foreign and broken servers may do."""
+"""A small HTTP server that does what a test says: what foreign and broken servers may do."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ Script = Callable[["ScriptedServer", Request], Awaitable[Answer | None] | Answer
 
 
 class ScriptedServer:
-    """Streamable HTTP as the specification has it; `script` may answer first, with anything."""
+    """Streamable HTTP as in the specification; `script` may answer first, with anything."""
 
     def __init__(self, script: Script | None = None) -> None:
         self.script = script
@@ -70,7 +70,7 @@ class ScriptedServer:
             return await self.arrived.wait_for(what)
 
     def send(self, session: str | None, message: dict[str, Any]) -> None:
-        """A message on a stream."""
+        """Send a message on a stream."""
         self.send_raw(session, b"data: " + json.dumps(message, separators=(",", ":")).encode() + b"\n\n")
 
     def send_raw(self, session: str | None, data: bytes) -> None:
@@ -85,7 +85,7 @@ class ScriptedServer:
         }
 
     def end(self, session: str | None) -> None:
-        """The regular end of a stream."""
+        """End a stream regularly."""
         self.streams.pop(session).write(b"0\r\n\r\n")
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

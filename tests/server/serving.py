@@ -52,7 +52,7 @@ class Talker:
                 await turn.say("waiting")
                 await self.go.wait()
                 await turn.say("gone on")
-            elif verb == "linger":  # takes its time when it is cancelled
+            elif verb == "linger":  # is slow to end when it is cancelled
                 try:
                     await asyncio.Event().wait()
                 finally:
@@ -95,7 +95,7 @@ class Event:
 
 
 async def _lines(response: httpx2.Response) -> AsyncIterator[str]:
-    """Lines as the standard has them; `aiter_lines` would cut at U+2028 too."""
+    """Lines as the standard defines them; `aiter_lines` would also split at U+2028."""
     rest = b""
     async for chunk in response.aiter_bytes():
         *whole, rest = (rest + chunk).split(b"\n")
@@ -192,7 +192,7 @@ class Http:
             yield Stream(response)
 
     async def get(self, **headers: str) -> int:
-        """The status of a GET that does not stay."""
+        """The status of a GET that is closed at once."""
         async with self.http.stream(
             "GET", self.url, headers={**self.connection, **_named(headers)}
         ) as response:
@@ -202,7 +202,7 @@ class Http:
         return (await self.http.delete(self.url, headers={**self.connection, **_named(headers)})).status_code
 
     async def new(self, stream: Stream, cwd: str = "/tmp") -> str:
-        """A session; its id is read from the connection's stream."""
+        """Open a session; returns its id, which is read from the connection's stream."""
         self.number += 1
         answer = await self.post("session/new", {"cwd": cwd, "mcpServers": []}, id=f"new{self.number}")
         assert answer.status_code == 202
@@ -241,7 +241,7 @@ class Socket:
         return json.loads(text)
 
     async def raw(self) -> bytes:
-        """The next message as it is, for what is beyond Python's numbers."""
+        """The next message as bytes, for numbers that Python cannot represent."""
         async with asyncio.timeout(PATIENCE):
             data = await self.socket.recv(decode=False)
         self.received += 1
@@ -269,7 +269,7 @@ class Socket:
         )
 
     async def closed(self) -> int:
-        """Wait for the end; gives the close code."""
+        """Wait for the end; returns the close code."""
         async with asyncio.timeout(PATIENCE):
             try:
                 while True:
@@ -299,7 +299,7 @@ async def socket(url: str, headers: dict[str, str] | None = None, **options: Any
     ) as opened:
         yield Socket(opened)
         if "Acpella-Resume" in (headers or {}):
-            await opened.close(1001)  # 1000 would mean that it will not come back
+            await opened.close(1001)  # 1000 would mean that the client will not come back
 
 
 async def refused(url: str, headers: dict[str, str] | None = None, **options: Any) -> int:
@@ -322,8 +322,8 @@ def texts(messages: list[Json]) -> list[str]:
 
 
 async def eventually(check: Any, what: str) -> None:
-    """Wait for something that no event tells."""
+    """Wait for a condition for which there is no event."""
     async with asyncio.timeout(PATIENCE):
-        while not check():  # noqa: ASYNC110 - nothing tells
+        while not check():  # noqa: ASYNC110 - there is no event
             await asyncio.sleep(0.01)
     assert check(), what

@@ -1,4 +1,4 @@
-"""The other process: does one thing to a database and tells about it on stdout, a line each."""
+"""The other process: does one thing to a database and reports it on stdout, line by line."""
 
 import asyncio
 import random
@@ -17,7 +17,8 @@ async def stdin_line() -> None:
 
 
 async def append_for_ever(path: str, seed: str) -> None:
-    """Three sessions at once; each number is told after it was acknowledged, and is the event's own."""
+    """Append to three sessions at once. Each event holds its own number; the last number is reported once it
+    was acknowledged."""
     chance = random.Random(seed)
     store = SqliteStore(path)
     await store.open()
@@ -40,7 +41,7 @@ async def append_for_ever(path: str, seed: str) -> None:
 
 
 async def hold(path: str, name: str) -> None:
-    """Has a session open until a line comes."""
+    """Hold a session open until a line arrives on stdin."""
     store = SqliteStore(path)
     await store.open()
     await store.create(SessionRecord(id=name, cwd="/x"))

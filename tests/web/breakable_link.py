@@ -20,7 +20,7 @@ class BreakableLink:
         self._accepting.start()
 
     def down(self) -> None:
-        """Break what is open, and whatever comes."""
+        """Break all open connections, and every new one."""
         with self._lock:
             self._is_down = True
             for end in self._open:

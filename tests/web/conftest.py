@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def browser() -> "Iterator[Browser]":
-    """Only for a module: while Playwright is open, its loop runs, and no other test can have one."""
+    """One browser per module: while Playwright is open, its loop runs, and no other test can have one."""
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("there is no chromium; `make system` installs it")
@@ -29,7 +29,7 @@ def browser() -> "Iterator[Browser]":
         started.close()
 
 
-# Servers live as long as the run: tests begin sessions of their own at them.
+# Servers live as long as the run: each test starts its own sessions on them.
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +41,7 @@ def shower(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
 
 @pytest.fixture(scope="module")
 def coder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
-    """A server with the built-in agent and its offline model, one a file, as "always" stays."""
+    """A server with the built-in agent and its offline model: one per file, as "always" is remembered."""
     with running(WebServer([], tmp_path_factory.mktemp("coder"))) as server:
         yield server
 
@@ -61,7 +61,7 @@ OpenPage = Callable[..., PageDriver]
 
 @pytest.fixture(scope="module")
 def idle_pages() -> Iterator[dict[str, list[PageDriver]]]:
-    """Pages that are logged in and that no test has: to open one is dearer than most tests."""
+    """Pages that are logged in and that no test uses: opening a new one takes longer than most tests."""
     pages: dict[str, list[PageDriver]] = {}
     yield pages
     for drivers in pages.values():
@@ -71,7 +71,7 @@ def idle_pages() -> Iterator[dict[str, list[PageDriver]]]:
 
 @pytest.fixture
 def open_page(browser: "Browser", idle_pages: dict[str, list[PageDriver]]) -> Iterator[OpenPage]:
-    """Opens pages; at the end nothing may have been reported on any."""
+    """Opens pages; at the end, none of them may have reported anything."""
     opened: list[tuple[str, PageDriver]] = []
 
     def open_one(

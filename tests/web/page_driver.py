@@ -1,4 +1,4 @@
-"""A page as a person uses it, and what the browser says about it meanwhile."""
+"""A page as a person uses it, and what the browser reports meanwhile."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -51,7 +51,7 @@ class PageDriver:
         expect(self.page.locator(".live.is-live")).to_be_attached()
 
     def start_over(self) -> None:
-        """As if it had just been opened, by somebody who is logged in."""
+        """Bring the page to the state after opening it, with the user logged in."""
         self.page.evaluate("localStorage.clear()")
         self.page.goto(self.server.url + "/")
         expect(self.page.locator(".live.is-live")).to_be_attached()
@@ -70,13 +70,13 @@ class PageDriver:
         self.composer.press("Enter")
 
     def answer(self, name: str) -> None:
-        """Choose an answer in the dialog once it counts."""
+        """Choose an answer in the dialog once it accepts answers."""
         option = self.page.locator("dialog .answer", has_text=name).first
         expect(option).to_have_attribute("aria-disabled", "false")
         option.click()
 
     def wait_done(self, turns: int = 1) -> None:
-        """Until that many turns are over."""
+        """Wait until this many turns are over."""
         expect(self.page.locator(".turn-end")).to_have_count(turns)
 
     @property
@@ -87,7 +87,7 @@ class PageDriver:
         return self.page.evaluate("window.reports")
 
     def check(self) -> None:
-        """Nothing was reported, nothing was asked of anybody else."""
+        """Check that nothing was reported, and nothing was requested from other hosts."""
         assert self.errors == []
         assert self.foreign == []
         assert self.reports() == []

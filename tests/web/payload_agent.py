@@ -137,7 +137,7 @@ def huge() -> None:
 
 
 def picture() -> None:
-    """A picture of one pixel that says 20 MB about itself."""
+    """A picture of one pixel with 20 MB of metadata."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -151,7 +151,7 @@ def picture() -> None:
 
 
 def broken() -> None:
-    """Bytes that are no text, in a string and around one; half a character; no message at all."""
+    """Bytes that are not text, inside and outside of a string; half a character; lines without a message."""
     begin = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"%b","update":{'
     content = b'"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%b"}}}}\n'
     for words in (b"caf\xe9 ", b"\xff\xfe ", b"\\ud83d alone ", b"\xed\xa0\x80 "):
@@ -163,7 +163,7 @@ def broken() -> None:
 
 
 def dies() -> None:
-    """Says its number, asks, and waits for its end."""
+    """Send its process id, ask for permission, and wait to be killed."""
     update({"sessionUpdate": "agent_message_chunk", "content": text(f"I am {os.getpid()}.")})
     call = {"toolCallId": "last", "title": "Edit", "kind": "edit", "status": "pending"}
     options = [{"optionId": "n", "name": "No", "kind": "reject_once"}]

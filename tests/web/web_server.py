@@ -22,7 +22,7 @@ OFFICIAL_AGENT = str(Path(__file__).parent / "official_sdk_agent.py")
 
 @dataclass
 class WebServer:
-    """`acpella serve --web` on a port that it keeps when it is started again."""
+    """`acpella serve --web`, on a port that it keeps when it is restarted."""
 
     target: Sequence[str]
     directory: Path
@@ -41,7 +41,7 @@ class WebServer:
         return self.directory / "tokens.txt"
 
     def start(self) -> None:
-        """Start it, and wait until it says where it is."""
+        """Start the server, and wait until it prints its address."""
         tokens = self.token_file
         scopes = {"priya": " scopes=read"}
         lines = [f"{user} {token}{scopes.get(user, '')}" for user, token in self.tokens.items()]
@@ -56,7 +56,7 @@ class WebServer:
             "XDG_STATE_HOME": str(self.directory / "state"),
             "XDG_DATA_HOME": str(self.directory / "data"),
             "ACPELLA_MODEL": "offline",
-            "ACPELLA_SERVER_FAILURES_PER_MINUTE": "0",  # tests knock often
+            "ACPELLA_SERVER_FAILURES_PER_MINUTE": "0",  # tests often fail to log in
         }
         output = self.directory / "server.log"
         with output.open("wb") as stderr:
@@ -75,7 +75,7 @@ class WebServer:
         raise AssertionError(f"the server did not start:\n{output.read_text(encoding='utf-8')}")
 
     def kill(self) -> None:
-        """As a power cut would."""
+        """Kill the server, as a power cut would."""
         assert self.process is not None
         self.process.send_signal(signal.SIGKILL)
         self._gone()

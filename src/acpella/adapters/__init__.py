@@ -1,6 +1,6 @@
 """Agents of other frameworks as ACP agents: `acpella.run(x)`, `acpella.adapt(x)`.
 
-Each module imports only what stands below it; a framework is imported by its own module, when it is used:
+Each module imports only those below it; a framework is imported by its own module, when it is used:
 
     front                                       `adapt` and `run`
     targets  agent                              `my.py:agent` to an object · `AdaptedAgent`
@@ -10,7 +10,7 @@ Each module imports only what stands below it; a framework is imported by its ow
     interface                                   what an adapter is: `Adapter`, `Conversation`
     turn                                        `AdaptedTurn`: what an adapter drives
     tools                                       MCP servers and the editor's files as tools for a model
-    calls  permissions                          tool calls by the framework's ids · may it?
+    calls  permissions                          tool calls by the framework's ids · permission
     present  content  failures  jsonable        words for a call · prompts · errors · values as JSON
 
 Adapters in other packages register under the entry-point group `acpella.adapters`; see `interface`.

@@ -23,7 +23,7 @@ log: logging.Logger = logging.getLogger(__name__)
 
 
 class AdaptedAgent(Agent):
-    """What `adapt` gives: an `Agent` like any other. Commands, hooks and logins can be added to it."""
+    """What `adapt` returns: an `Agent` like any other. Commands, hooks and logins can be added to it."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class AdaptedAgent(Agent):
         framework_options: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        """Without an adapter, `target` is a function that makes the agent of each session."""
+        """If `adapter` is None, `target` is a function that makes an agent for each session."""
         declared = Declared() if adapter is None else adapter.declare(target)
         table = dict(models) if isinstance(models, Mapping) else {name: name for name in models}
         if table:
@@ -70,7 +70,7 @@ class AdaptedAgent(Agent):
         self.on_close(self._close_session)
 
     async def forget(self, session: Session) -> None:
-        """Begin anew: the framework's agent remembers nothing of this session any more."""
+        """Start over: the framework's agent forgets this session."""
         session.state.pop(MEMORY, None)
         await self._close_conversation(session)
 
@@ -119,7 +119,7 @@ async def _made(factory: Callable[..., Any], session: Session) -> tuple[Any, Ada
 
 
 def cannot_adapt(target: object) -> TypeError:
-    """What to tell somebody whose object nobody knows."""
+    """The error for an object that no adapter takes."""
     kind = type(target)
     return TypeError(
         f"acpella has no adapter for {kind.__module__}.{kind.__qualname__}. It knows agents of "

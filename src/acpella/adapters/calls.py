@@ -14,14 +14,14 @@ from .present import Change, Presentation, present
 __all__ = ["Calls"]
 
 SHOWN = 32 * 1024
-"""Characters of a result that the user sees; the model has it whole."""
+"""Characters of a result that the user sees; the model gets all of it."""
 
 OLD_TEXT = 1024 * 1024
-"""Bytes of a file that is shown as the old side of a change."""
+"""The most bytes of a file on disk that is shown as the old side of a change."""
 
 
 class _Book:
-    """What the calls of a turn and of the turns nested in it have in common."""
+    """The state that the calls of a turn share with those of the turns nested in it."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()  # a tool may ask for permission before its call has been announced
@@ -35,7 +35,7 @@ class _Book:
 
 
 class Calls:
-    """The tool calls of a turn. A framework tells of a call in pieces, and not every framework tells all."""
+    """The tool calls of a turn. Frameworks report a call in pieces, and not all of them report everything."""
 
     def __init__(
         self, turn: Turn, presentations: Mapping[str, Presentation], home: "Calls | None" = None
@@ -45,19 +45,19 @@ class Calls:
         self._book = _Book() if home is None else home._book
 
     def own(self, names: Iterable[str]) -> None:
-        """These tools are ours: they say themselves when they start, after asking for permission."""
+        """Mark tools as ours: they report their own start, after asking for permission."""
         self._book.own.update(names)
 
     def hide(self, call_id: str) -> None:
-        """This call is shown in another way, such as a plan."""
+        """Do not show this call, because it is shown in another way, such as a plan."""
         self._book.hidden.add(call_id)
 
     def find(self, call_id: str) -> ToolRun | None:
-        """The call of this id, if it is open."""
+        """The call with this id, if it is open."""
         return self._book.runs.get(call_id)
 
     def is_over(self, call_id: str) -> bool:
-        """Whether it has been shown to its end."""
+        """Whether the call has ended."""
         return call_id in self._book.over
 
     def name_of(self, call_id: str) -> str | None:
@@ -72,7 +72,7 @@ class Calls:
     async def pending(
         self, call_id: str, name: str, arguments: Mapping[str, Any] | None = None
     ) -> ToolRun | None:
-        """A call that does not run yet; its arguments may still come. None if it is hidden or over."""
+        """Open a call that does not run yet; its arguments may come later. None if it is hidden or over."""
         if call_id in self._book.hidden or call_id in self._book.over:
             return None
         async with self._book.lock:
@@ -86,14 +86,14 @@ class Calls:
     async def start(
         self, call_id: str, name: str, arguments: Mapping[str, Any] | None = None
     ) -> ToolRun | None:
-        """A call runs from now on."""
+        """Show that a call runs from now on."""
         run = await self.pending(call_id, name, arguments)
         if run is not None and name not in self._book.own:
             await run.start()
         return run
 
     async def progress(self, call_id: str, text: str) -> None:
-        """Something to show while it runs."""
+        """Show text while the call runs."""
         run = self.find(call_id)
         if run is not None and text:
             run.show(shortened(text, SHOWN))
@@ -107,13 +107,13 @@ class Calls:
         failed: bool = False,
         name: str | None = None,
     ) -> None:
-        """A call is over. One that was never told of is opened and closed."""
+        """End a call. One that was never reported is opened first."""
         run = await self.pending(call_id, name or self.name_of(call_id) or "tool")
         if run is None:
             return
         del self._book.runs[call_id]
         self._book.over.add(call_id)
-        if failed or call_id not in self._book.changes:  # a change says more than "done"
+        if failed or call_id not in self._book.changes:  # a diff is shown already, and says more than "done"
             if text := as_text(output):
                 run.show(shortened(text, SHOWN))
         if output is not None:
@@ -165,7 +165,7 @@ class Calls:
         run.diff(change.path, old, change.new)
 
     async def _text_now(self, path: str) -> str | None:
-        """The text that would be replaced; None for a file that is not there, or may not be read."""
+        """The current text of a file; None if it does not exist, or may not be read."""
         files = self._turn.files
         try:
             if files.can_read:

@@ -20,7 +20,7 @@ __all__ = ["ClaudeAgentAdapter"]
 log: logging.Logger = logging.getLogger(__name__)
 
 DRAIN = 1.5
-"""Seconds for an interrupted turn to end; what it leaves unread would be taken for the next answer."""
+"""Seconds for an interrupted turn to end. Its unread messages would be taken for the next answer."""
 
 SERVER = "acpella"
 """The MCP server through which Claude gets the tools of the session."""
@@ -70,7 +70,7 @@ class _Conversation(Conversation):
         except asyncio.CancelledError:
             await self._interrupt(client)
             raise
-        except InternalError:  # what the result says; Claude's program goes on
+        except InternalError:  # Claude reported an error; its program still works
             raise
         except Exception:
             await self.close()
@@ -118,7 +118,7 @@ class _Conversation(Conversation):
 
     async def _may_use(self, name: str, arguments: dict[str, Any], context: Any) -> Any:
         at = self._at
-        if name.removeprefix(PREFIX) in self._tools:  # they ask themselves
+        if name.removeprefix(PREFIX) in self._tools:  # these tools ask by themselves
             return self._sdk.PermissionResultAllow(updated_input=arguments)
         call_id = context.tool_use_id or f"{name} {arguments}"
         if at is not None and await at.permit(call_id, name, arguments):
@@ -150,7 +150,7 @@ class _Conversation(Conversation):
         return handle
 
     def _call_of(self, at: AdaptedTurn, name: str) -> str:
-        """The oldest open call of the tool: Claude does not tell a server the id."""
+        """The id of the oldest open call of the tool: Claude does not send it to an MCP server."""
         waiting = (call_id for call_id in at.calls.open_ids if at.calls.name_of(call_id) == name)
         return next(waiting, name)
 
@@ -187,13 +187,13 @@ class _Shown:
         self._streamed: set[str | None] = set()
         """The messages whose text came in pieces; others, such as those of sub-agents, come whole."""
         self._used: int = 0
-        """Tokens of the last request: what the conversation takes of the model's window."""
+        """Tokens of the last request: how much of the model's window the conversation takes."""
 
     async def all(self, messages: Any) -> None:
         async for message in messages:
             kind = type(message).__name__
             if kind == "StreamEvent":
-                if message.parent_tool_use_id is None:  # sub-agents come in whole messages
+                if message.parent_tool_use_id is None:  # what sub-agents say comes in whole messages
                     event = message.event
                     if event["type"] == "content_block_delta":  # most are
                         await self._delta(event["delta"])
@@ -203,7 +203,7 @@ class _Shown:
             parent: str | None = getattr(message, "parent_tool_use_id", None)
             at = self._at.under(parent) if parent else self._at
             match kind:
-                case "AssistantMessage" if message.error is None:  # the result tells what went wrong
+                case "AssistantMessage" if message.error is None:  # the result says what went wrong
                     for block in message.content:
                         await self._block(at, message.message_id, block)
                 case "UserMessage" if not isinstance(message.content, str):
@@ -265,7 +265,7 @@ async def _tool_result(at: AdaptedTurn, block: Any) -> None:
     failed = bool(getattr(block, "is_error", False))
     run = at.calls.find(call_id)
     if run is not None and not failed:
-        await run.start()  # nobody told when it began
+        await run.start()  # its start was not reported
     await at.calls.end(call_id, _text_of(block.content), failed=failed)
 
 
@@ -278,7 +278,7 @@ def _text_of(content: Any) -> Any:
 
 
 def _window_used(usage: dict[str, Any]) -> int:
-    """What a request sent: also what was cached is in the window."""
+    """The input tokens of a request, including cached ones, which also take room in the window."""
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     return sum(usage.get(name) or 0 for name in names)
 

@@ -1,4 +1,4 @@
-"""What a prompt carries, in the few forms that every framework takes."""
+"""The content of a prompt, in the few forms that every framework accepts."""
 
 import base64
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Which adapter an object is for: by the names of its classes, so that no framework has to be imported."""
+"""Finds the adapter for an object by the names of its classes, so that no framework has to be imported."""
 
 import importlib
 import re
@@ -19,19 +19,19 @@ _OWN: dict[str, Any] = {
     "google.adk": ".google_adk:GoogleAdkAdapter",
     "strands": ".strands:StrandsAdapter",
 }
-"""By the package in the names of a framework's classes."""
+"""Our own adapters, by the package in the names of the framework's classes."""
 
 
 def find_adapter(target: object) -> Adapter | None:
-    """The adapter for an object; None if nobody knows it.
+    """The adapter for an object; None if there is none.
 
     Raises:
-        ImportError: the framework is older than the adapter needs; says how to upgrade it.
+        ImportError: the framework is older than the adapter needs; the message says how to upgrade it.
     """
     modules = {name.rpartition(".")[0] for name in class_names(target)}
     if modules <= {"builtins"}:
         return None
-    # to look for those of other packages takes a tenth of a second, so that comes second
+    # other packages come second, because looking for their adapters takes a tenth of a second
     for references in (lambda: _OWN, _others):
         for package, reference in references().items():
             if any(module == package or module.startswith(package + ".") for module in modules):
@@ -46,7 +46,7 @@ def is_adaptable(target: object) -> bool:
     """Whether an adapter takes this object."""
     try:
         return find_adapter(target) is not None
-    except ImportError:  # it would, if it were newer
+    except ImportError:  # an adapter would, if the framework were newer
         return True
 
 
@@ -73,7 +73,7 @@ def _check_version(adapter: Adapter) -> None:
     try:
         installed = metadata.version(adapter.package)
     except metadata.PackageNotFoundError:
-        return  # under another name, or from a source tree
+        return  # installed under another name, or from a source tree
     if _numbers(installed) < _numbers(adapter.floor):
         raise ImportError(
             f"{adapter.package} {installed} is too old for acpella, which needs {adapter.floor} or newer: "

@@ -15,7 +15,7 @@ LONGEST = 500
 
 
 def turn_failure(error: Exception, framework: str) -> Exception:
-    """The error that answers the prompt: ours as it is, a foreign one in a sentence, without a traceback."""
+    """The error that answers the prompt: one of ours unchanged, any other as a sentence, not a traceback."""
     inner = _unwrapped(error)
     if isinstance(inner, AcpellaError):
         return inner
@@ -24,7 +24,7 @@ def turn_failure(error: Exception, framework: str) -> Exception:
 
 
 def explained(error: BaseException) -> str:
-    """The message of an error in one line, with the kind of the error if that says more; without secrets."""
+    """The kind and message of an error in one line, shortened and without secrets."""
     text = " ".join(str(error).split())
     kind = type(error).__name__
     sentence = f"{kind}: {text}" if text else kind
@@ -33,7 +33,7 @@ def explained(error: BaseException) -> str:
 
 
 def _unwrapped(error: BaseException) -> BaseException:
-    """The one error in a group of one."""
+    """The error inside a group that holds only one."""
     while isinstance(error, BaseExceptionGroup):
         inner = cast("BaseExceptionGroup[BaseException]", error).exceptions
         if len(inner) != 1:

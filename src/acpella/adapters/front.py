@@ -1,4 +1,4 @@
-"""The front door: `adapt` and `run` take a prompt handler, a framework's agent, or what makes one."""
+"""The entry points: `adapt` and `run` take a prompt handler, a framework's agent, or a factory for one."""
 
 import inspect
 from pathlib import Path
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["adapt", "is_factory", "run"]
 
 _OURS = ("models", "present", "permission_key", "editor_tools")
-"""Keywords of `adapt` that no framework sees."""
+"""Keywords of `adapt` that are not passed to a framework."""
 
 
 def adapt(target: Any, **options: Any) -> Agent:
@@ -21,7 +21,7 @@ def adapt(target: Any, **options: Any) -> Agent:
     Claude Agent SDK, Google ADK, Strands, or one that another package has an adapter for.
 
     `target` may also be a function that makes one for each session; it takes the `Session`, or nothing. A
-    prompt handler gives an agent as `run` would run it.
+    prompt handler becomes the agent that `run` would run.
 
     Options are those of `Agent` (sessions are kept in SQLite unless `store` says otherwise) and: `models`,
     names or a mapping from names to the framework's models, for the user to choose from; `present`, how to
@@ -31,7 +31,7 @@ def adapt(target: Any, **options: Any) -> Agent:
 
     Raises:
         TypeError: there is no adapter for the object, or no such option.
-        ImportError: the framework is too old; says how to upgrade it.
+        ImportError: the framework is too old; the message says how to upgrade it.
     """
     if isinstance(target, Agent):
         if options:
@@ -77,7 +77,7 @@ def is_factory(function: Any) -> bool:
         return False
     try:
         parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # some callables do not tell
+    except (TypeError, ValueError):  # some callables have no signature
         return False
     if not parameters:
         return True
@@ -90,7 +90,7 @@ def is_factory(function: Any) -> bool:
 
 
 def _is_function(target: Any) -> bool:
-    """Not every callable: agents of some frameworks can be called."""
+    """Whether this is a function. Other callables do not count: agents of some frameworks can be called."""
     return inspect.isroutine(target)
 
 
@@ -102,7 +102,7 @@ def _name_of(function: Any) -> str:
 
 
 def _split(options: dict[str, Any], adapter: "Adapter | None") -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options of ours, and those of the framework."""
+    """Split the options into ours and those of the framework."""
     option_names = {*inspect.signature(Agent).parameters, *_OURS}
     own = {name: value for name, value in options.items() if name in option_names}
     framework = {name: value for name, value in options.items() if name not in option_names}

@@ -18,7 +18,7 @@ CONFIRM = "adk_request_confirmation"
 """The call by which the kit asks whether another call may run."""
 
 WAITING = "requires confirmation"
-"""In the result that a call has until it is confirmed."""
+"""Part of the result that a call has until it is confirmed."""
 
 CANCELLED = "This call was cancelled by the user before it ended."
 
@@ -39,7 +39,7 @@ class GoogleAdkAdapter(Adapter):
 
 
 class _Run:
-    """What is known of one turn while it runs."""
+    """The state of one turn while it runs."""
 
     def __init__(self, at: AdaptedTurn) -> None:
         self.at = at
@@ -196,7 +196,7 @@ async def _end(at: AdaptedTurn, reply: Any) -> None:
 
 
 async def _answers(types: Any, run: _Run) -> Any:
-    """The message with the user's answers; None if nothing was asked."""
+    """Ask the user; returns the message with the answers, or None if there are no questions."""
     parts: list[Any] = []
     for question in run.questions:
         details: dict[str, Any] = question.args or {}
@@ -215,7 +215,7 @@ def _plugin(run: _Run) -> Any:
 
     class Started(base):
         async def on_event_callback(self, *, invocation_context: Any, event: Any) -> None:
-            """An agent that is a tool has a session of its own."""
+            """Show the events of an agent that is used as a tool, which has a session of its own."""
             if invocation_context.session.id == run.at.session.id:
                 return
             _, call_id = CURRENT_CALL.get((run.at, ""))

@@ -5,8 +5,8 @@
 smolagents = "acpella_smolagents:SmolagentsAdapter"
 ```
 
-The name on the left is the package of the framework, as its classes name it in `__module__`: only for objects
-of such classes is the adapter loaded.
+The name on the left is the package of the framework, as in the `__module__` of its classes: the adapter is
+loaded only for objects of such classes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ __all__ = ["Adapter", "Conversation", "Declared", "class_names"]
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What an editor is told of an agent before the first prompt."""
+    """What an editor learns about an agent before the first prompt."""
 
     name: str = "agent"
     images: bool = True
@@ -33,18 +33,18 @@ class Conversation:
     """One session of a framework's agent. What it must remember is in `at.memory`, as JSON."""
 
     async def reply(self, at: AdaptedTurn) -> None:
-        """Answer a prompt. A cancelled turn cancels this; the memory keeps what happened until then."""
+        """Answer a prompt. If the turn is cancelled, this is too; the memory keeps what happened so far."""
         raise NotImplementedError
 
     async def close(self) -> None:
-        """Let go of what is held besides memory."""
+        """Release everything except the memory."""
 
 
 class Adapter:
-    """Makes agents of one framework drivable. Importing its module must not import the framework."""
+    """Lets acpella drive agents of one framework. Importing its module must not import the framework."""
 
     name: ClassVar[str]
-    """Of the framework, for people."""
+    """The name of the framework, for people."""
     package: ClassVar[str]
     """What `pip` installs."""
     floor: ClassVar[str] = "0"
@@ -54,19 +54,19 @@ class Adapter:
     options: ClassVar[Sequence[str]] = ()
     """Further keywords of `adapt` that `open` takes."""
     approvals: ClassVar[bool] = True
-    """Whether tools wait for permission; then there are the modes ask, accept-edits and auto."""
+    """Whether tools wait for permission; if so, sessions have the modes ask, accept-edits and auto."""
 
     def matches(self, target: object) -> bool:
-        """Whether this is an object for this adapter."""
+        """Whether this adapter takes an object."""
         return bool(set(self.classes) & set(class_names(target)))
 
     def declare(self, target: Any) -> Declared:
-        """What to tell of an agent."""
+        """Describe an agent for the editor."""
         name = getattr(target, "name", None)
         return Declared(name=name if isinstance(name, str) and name else "agent")
 
     def open(self, target: Any, session: Session, options: Mapping[str, Any]) -> Conversation:
-        """A conversation with the agent. `options` are those of `options` that were given."""
+        """Start a conversation with the agent. `options` are the given ones of `Adapter.options`."""
         raise NotImplementedError
 
 

@@ -8,10 +8,10 @@ from typing import Any, cast
 __all__ = ["as_text", "plain", "shortened", "to_json"]
 
 DEEPEST = 20
-"""Levels of nesting; below, a value is text. Without it, a value that contains itself would never end."""
+"""Levels of nesting; deeper values become text. Without a limit, a value that contains itself never ends."""
 
 LONGEST = 64 * 1024
-"""Characters of one string; the rest would make every load of the session slower."""
+"""The most characters of one string; more would slow down every load of the session."""
 
 
 def to_json(value: Any, *, depth: int = 0) -> Any:
@@ -33,7 +33,7 @@ def to_json(value: Any, *, depth: int = 0) -> Any:
     if callable(dump) and not isinstance(value, type):
         try:
             return to_json(dump(mode="json"), depth=depth + 1)
-        except Exception:  # a model of the user's may do anything
+        except Exception:  # a model class of the user may raise anything
             return shortened(str(value))
     if dataclasses.is_dataclass(cast("object", value)) and not isinstance(value, type):
         names = [field.name for field in dataclasses.fields(value)]
@@ -53,7 +53,7 @@ def as_text(value: Any) -> str:
 
 
 def plain(text: str) -> str:
-    """The text as a `str` itself: frameworks have subclasses, which cannot be put on the wire."""
+    """The text as a plain `str`: frameworks have subclasses, which cannot be put on the wire."""
     return text if type(text) is str else str.__str__(text)
 
 

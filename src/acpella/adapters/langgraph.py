@@ -24,7 +24,7 @@ PLAN_TOOL = "write_todos"
 
 
 class LangGraphAdapter(Adapter):
-    """Drives `graph.astream`. Interrupts of approval middleware ask the user; others take the next prompt."""
+    """Drives `graph.astream`. Interrupts of approval middleware ask the user; others get the next prompt."""
 
     name = "LangGraph"
     package = "langgraph"
@@ -44,13 +44,13 @@ class LangGraphAdapter(Adapter):
 
 
 class _Run:
-    """What is known of one turn while it runs."""
+    """The state of one turn while it runs."""
 
     def __init__(self, at: AdaptedTurn, tools: list[SessionTool]) -> None:
         self.at = at
         self.tools = {tool.name: tool for tool in tools}
         self.reached = False
-        """Whether the middleware was there to bring tools and model."""
+        """Whether the middleware ran, which adds the tools and the model of the session."""
         self.window: int | None = None
         self.announced: dict[str, tuple[str, dict[str, Any]]] = {}
         self.asked: set[str] = set()
@@ -61,7 +61,7 @@ class _Run:
         self.input_tokens = self.output_tokens = self.last_input = 0
 
     def place(self, namespace: Sequence[str]) -> AdaptedTurn:
-        """The turn, or inside the tool call that this namespace belongs to."""
+        """The turn, or the nested one inside the tool call that this namespace belongs to."""
         for part in reversed(namespace):
             call_id = self.call_of_task.get(part.rpartition(":")[2])
             if call_id is not None:
@@ -136,7 +136,7 @@ class _Conversation(Conversation):
     # -- memory ------------------------------------------------------------------------------
 
     async def _config(self, at: AdaptedTurn) -> dict[str, Any]:
-        """The configuration with the thread of this session, which has its messages."""
+        """The configuration with the thread of this session, into which stored messages are loaded."""
         own_config: dict[str, Any] = dict(self._options.get("config") or {})
         memory = at.memory
 
@@ -309,7 +309,7 @@ async def _tool(run: _Run, at: AdaptedTurn, data: Mapping[str, Any]) -> None:
 
 
 async def _answers(run: _Run) -> dict[str, Any] | None:
-    """What to resume with; None if there is nothing to resume, or the next prompt will say it."""
+    """Ask the user; returns what to resume with, or None if there is nothing to resume yet."""
     answers: dict[str, Any] = {}
     for interrupt_id, value in run.interrupts.items():
         table = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
@@ -337,8 +337,8 @@ async def _decision(run: _Run, request: Mapping[str, Any], call_id: str | None =
 
 
 def session_middleware() -> Any:
-    """Middleware for `create_agent` and `create_deep_agent`: it brings the tools of the editor's MCP servers,
-    the editor's files and the model that the user chose to an agent, which cannot be changed once it is made.
+    """Middleware for `create_agent` and `create_deep_agent`. An agent cannot be changed once it is made, so
+    this gives it the tools of the session's MCP servers and of the editor, and the model that the user chose.
     Outside of an editor it does nothing.
     """
     base: Any = importlib.import_module("langchain.agents.middleware").AgentMiddleware
@@ -390,7 +390,7 @@ def session_middleware() -> Any:
 
 
 def _model(model: Any) -> Any:
-    """A model by its name, or as it is."""
+    """The model with this name; anything but a name is returned unchanged."""
     if not isinstance(model, str):
         return model
     return importlib.import_module("langchain.chat_models").init_chat_model(model)

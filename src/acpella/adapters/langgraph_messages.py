@@ -26,8 +26,8 @@ def shown_blocks(message: Any) -> Iterable[tuple[str, str]]:
 
 
 def missing_results(state: Any) -> list[Any]:
-    """Results for the calls of the last answer that have none: those of tools that had ended before the
-    others were cancelled, and for the rest a sentence. Providers refuse calls without a result."""
+    """Results for calls that have none: the actual one if the tool had ended before the others were
+    cancelled, otherwise a sentence. Providers refuse calls without a result."""
     tool_message = importlib.import_module("langchain_core.messages").ToolMessage
     messages: list[Any] = list(state.values.get("messages", ()))
     answered_ids = {message.tool_call_id for message in messages if message.type == "tool"}

@@ -17,7 +17,7 @@ from .turn import CURRENT_CALL, AdaptedTurn
 __all__ = ["OpenAiAgentsAdapter", "show_events"]
 
 FAILED = "An error occurred while running the tool"
-"""How the SDK's own text for a tool that raised begins; there is no other sign of it."""
+"""The beginning of the SDK's own text for a tool that raised; there is no other sign of the failure."""
 
 RAW = "raw_response_event"
 TEXT = "response.output_text.delta"
@@ -39,7 +39,7 @@ class OpenAiAgentsAdapter(Adapter):
 
 
 class _Run:
-    """What is known of one turn while it runs."""
+    """The state of one turn while it runs."""
 
     def __init__(self, at: AdaptedTurn, items: list[Any]) -> None:
         self.at = at
@@ -78,13 +78,13 @@ class _Conversation(Conversation):
                 result = sdk.Runner.run_streamed(agent, run_input, **options)
                 try:
                     async for event in result.stream_events():
-                        # most are pieces of text, and the SDK is so quick that the way through `_show` counts
+                        # most events are pieces of text, so many that a detour through `_show` would matter
                         if event.type == RAW and event.data.type == TEXT:
                             await at.say(event.data.delta)
                         else:
                             await _show(run, at, event)
                 finally:
-                    result.cancel()  # nothing for a run that is over
+                    result.cancel()  # no effect on a run that is over
                 run_input = await _resumed(run, result)
             run.items = result.to_input_list()
             at.memory["agent"] = result.last_agent.name
@@ -144,7 +144,7 @@ def _content(parts: list[str | Media]) -> str | list[dict[str, Any]]:
 
 
 def _repaired(items: list[Any]) -> list[Any]:
-    """The conversation with a result for each call: providers refuse those without."""
+    """The conversation with a result for each call: providers refuse calls without one."""
     answered_ids = {item["call_id"] for item in items if item.get("type") == "function_call_output"}
     whole: list[Any] = []
     for item in items:
@@ -244,7 +244,7 @@ async def show_events(event: Any) -> None:
 
 
 async def _resumed(run: _Run, result: Any) -> Any:
-    """The state to go on with after the user has answered; None if nothing was asked."""
+    """Ask the user; returns the state to resume with, or None if there is nothing to ask."""
     if not result.interruptions:
         return None
     state = result.to_state()

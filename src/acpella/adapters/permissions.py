@@ -1,4 +1,4 @@
-"""Whether a tool may run: as the mode says, as the user decided before, or as the user says now."""
+"""Decides whether a tool may run: by the mode, by an earlier answer of the user, or by asking now."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ MODES = (
 )
 
 PermissionKey: TypeAlias = Callable[[str, Mapping[str, Any]], str]
-"""From a tool's name and arguments to what "always" covers."""
+"""Returns what "always" covers, given a tool's name and arguments."""
 
 
 async def may_run(
@@ -29,7 +29,7 @@ async def may_run(
     key: PermissionKey | None,
     question: str | None = None,
 ) -> bool:
-    """Ask for permission where the mode of the session wants it. A call that may run is in progress."""
+    """Ask for permission where the session's mode requires it. A call that may run is then in progress."""
     mode = turn.session.mode
     if mode == "auto" or (mode == "accept-edits" and _edits_project(turn, call)):
         await call.start()
@@ -38,7 +38,7 @@ async def may_run(
     if key is not None:
         covered = key(name, arguments)
         covers = covered
-    elif command is not None:  # the tool's name would cover every command
+    elif command is not None:  # the tool's name alone would cover every command
         covered, covers = f"{name} {command}", f"`{command}`"
     elif call.kind == "execute":
         covered, covers = f"{name} {call.title}", "exactly this"
@@ -48,7 +48,7 @@ async def may_run(
 
 
 def _edits_project(turn: Turn, call: ToolRun) -> bool:
-    """Whether it does no more than to change files inside the session's directories."""
+    """Whether a call only changes files inside the session's directories."""
     if call.kind != "edit" or not call.locations:
         return False
     roots = [Path(root).resolve() for root in turn.session.roots]

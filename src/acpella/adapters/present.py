@@ -13,7 +13,7 @@ from .jsonable import as_text
 __all__ = ["Change", "Presentation", "Presented", "command_argument", "present"]
 
 TITLE_LIMIT = 120
-"""Characters of a title that is not a command; a command is shown whole, as it is what the user permits."""
+"""The most characters of a title. A command is shown whole, because the user decides whether it may run."""
 
 VALUE_LIMIT = 40
 
@@ -46,7 +46,7 @@ _WORDS: Mapping[ToolKind, str] = {
 _KINDS: Mapping[str, ToolKind] = {word: kind for kind, words in _WORDS.items() for word in words.split()}
 
 _OF_FILES = ("edit", "delete", "move")
-"""Kinds that only a call which names a file can have: `update_ticket` edits nothing that an editor shows."""
+"""Kinds that are only for calls that name a file: `update_ticket` edits nothing that an editor shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Presented:
 
 
 Presentation: TypeAlias = Mapping[str, Any] | Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""What an author says of one tool: `kind`, `title` (with `{argument}` in it), `location` (the name of an
+"""How the author wants one tool shown: `kind`, `title` (with `{argument}` in it), `location` (the name of an
 argument); or a function from the arguments to these."""
 
 
@@ -138,7 +138,7 @@ def _overridden(guessed: Presented, override: Presentation, arguments: Mapping[s
 
 
 class _Blanks(dict[str, str]):
-    """Arguments that a model has not written stay as they are in the title."""
+    """Leaves the placeholders of missing arguments in the title unchanged."""
 
     def __missing__(self, key: str) -> str:
         return f"{{{key}}}"

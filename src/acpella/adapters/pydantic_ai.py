@@ -80,7 +80,7 @@ def _messages(events: Any) -> list[Any]:
 
 
 def _missing_results(messages: list[Any]) -> list[Any]:
-    """Results for calls that were left without one: not every version answers them itself."""
+    """Results for calls that were left without one: not every version of pydantic-ai adds them itself."""
     from pydantic_ai.messages import ModelRequest, ToolReturnPart
 
     parts = [part for message in messages for part in message.parts]
@@ -112,7 +112,7 @@ async def _show(at: AdaptedTurn, events: AsyncIterable[Any], agent: Any) -> None
                 at.calls.hide(event.part.tool_call_id)
             case "agent_run_result":
                 await _finish(at, event.result, at.model or getattr(agent, "model", None))
-            case _:  # a newer version may say more
+            case _:  # newer versions may have more events
                 call_id = getattr(event, "tool_call_id", None)
                 if event.event_kind == "custom" and call_id:
                     await at.calls.progress(call_id, as_text(getattr(event, "data", None)))
@@ -177,7 +177,7 @@ def _capabilities(at: AdaptedTurn) -> list[Any]:
     from pydantic_ai.capabilities import AbstractCapability
 
     class InEditor(AbstractCapability[Any]):
-        """Asks for approvals, shows when a tool starts, and tells it and the agents that it runs its call."""
+        """Asks for approvals, shows when a tool starts, and sets `CURRENT_CALL` for it and its sub-agents."""
 
         async def handle_deferred_tool_calls(
             self, ctx: "RunContext[Any]", *, requests: "DeferredToolRequests"
@@ -200,7 +200,7 @@ def _capabilities(at: AdaptedTurn) -> list[Any]:
             finally:
                 CURRENT_CALL.reset(token)
 
-        # the inherited one is a generator that every event would have to pass
+        # the inherited method is a generator through which every event would have to pass
         def wrap_run_event_stream(
             self, ctx: "RunContext[Any]", *, stream: AsyncIterable[Any]
         ) -> AsyncIterable[Any]:

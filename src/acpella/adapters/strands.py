@@ -26,8 +26,8 @@ class StrandsAdapter(Adapter):
     """Drives `agent.stream_async`. Strands' agents do not say which tools need approval: `approve` does, with
     names, or a function of a tool's name and arguments.
 
-    One object is one conversation in Strands, so turns of several sessions wait for each other; with a
-    function that makes an agent for each session they do not.
+    In Strands, one object is one conversation, so the turns of several sessions wait for each other. They do
+    not if a function makes an agent for each session.
     """
 
     name = "Strands"
@@ -48,13 +48,13 @@ def _approval(approve: Any) -> Callable[[str, Mapping[str, Any]], bool]:
 
 
 class _Run:
-    """What is known of one turn while it runs."""
+    """The state of one turn while it runs."""
 
     def __init__(self, at: AdaptedTurn, needs_approval: Callable[[str, Mapping[str, Any]], bool]) -> None:
         self.at = at
         self.needs_approval = needs_approval
         self.ended: dict[str, Any] = {}
-        """Results by call id, also of calls whose siblings were cancelled."""
+        """Results by call id, including those of calls whose siblings were cancelled."""
 
 
 _CURRENT: ContextVar[_Run] = ContextVar("acpella_strands_run")
@@ -106,7 +106,7 @@ class _Conversation(Conversation):
         result: Any = None
         try:
             async for event in agent.stream_async(_content(at.parts)):
-                if "data" in event:  # text: most events are, or are the provider's own
+                if "data" in event:  # text; most events are either text or raw ones of the provider
                     await at.say(event["data"])
                 elif "event" not in event:
                     result = event.get("result", result)
@@ -118,7 +118,7 @@ class _Conversation(Conversation):
                 registry.registry.pop(tool.name, None)
                 registry.dynamic_tools.pop(tool.name, None)
             at.memory["messages"] = _encoded(_repaired(list(agent.messages), run.ended))
-        usage = agent.event_loop_metrics.accumulated_usage  # of the object's whole life
+        usage = agent.event_loop_metrics.accumulated_usage  # counted over the lifetime of the object
         at.tokens(
             usage["inputTokens"] - before["inputTokens"], usage["outputTokens"] - before["outputTokens"]
         )
@@ -158,7 +158,7 @@ async def _show(at: AdaptedTurn, event: Mapping[str, Any]) -> None:
 
 
 async def _show_nested(at: AdaptedTurn, event: Mapping[str, Any]) -> None:
-    """What an agent does that has none of our hooks."""
+    """Show what an agent without our hooks does."""
     message: dict[str, Any] = event.get("message") or {}
     for block in message.get("content", ()):
         if "toolUse" in block:
@@ -232,7 +232,7 @@ def _native(tool: SessionTool) -> Any:
 
 
 def _repaired(messages: list[Any], ended: Mapping[str, Any]) -> list[Any]:
-    """The conversation with a result for each call of its last message: providers refuse those without."""
+    """The conversation with a result for each call in its last message: providers refuse others."""
     if not messages or messages[-1]["role"] != "assistant":
         return messages
     uses = [block["toolUse"] for block in messages[-1]["content"] if "toolUse" in block]
@@ -247,7 +247,7 @@ def _repaired(messages: list[Any], ended: Mapping[str, Any]) -> list[Any]:
 
 
 def _encoded(value: Any) -> Any:
-    """As JSON: pictures are bytes."""
+    """The value as JSON, with bytes (pictures) in Base64."""
     if isinstance(value, str):  # most are
         return value
     if isinstance(value, bytes):

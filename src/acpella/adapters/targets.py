@@ -1,4 +1,4 @@
-"""From `my.py:agent`, `my.py` or `module:agent` to the object that is meant."""
+"""Finds the object that `my.py:agent`, `my.py` or `module:agent` refers to."""
 
 import importlib
 import importlib.util
@@ -18,7 +18,7 @@ from .front import adapt, is_factory
 __all__ = ["adapt_target", "load_target"]
 
 _PREFERRED = ("agent", "app", "graph", "root_agent")
-"""Names that are taken where a file has several agents."""
+"""Names that are preferred if a file has several agents."""
 
 _PACKAGES = {
     "pydantic_ai": "pydantic-ai",
@@ -33,7 +33,7 @@ _PACKAGES = {
     "strands": "strands-agents",
     "smolagents": "smolagents",
 }
-"""What to install where a program imports a framework that is not there."""
+"""The package to install if a program imports a framework that is missing."""
 
 
 def adapt_target(reference: str, **options: Any) -> Agent:

@@ -1,6 +1,6 @@
-"""Tools of a session for any framework's model: of its MCP servers, and of the editor.
+"""Tools of a session for any framework's model: those of its MCP servers, and those of the editor.
 
-Each is a name, a description, a JSON schema and a coroutine, which a few lines make native to a framework.
+Each has a name, a description, a JSON schema and a coroutine; an adapter wraps it in a few lines.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -25,7 +25,7 @@ FOR_MODEL = 100_000
 
 
 REFUSED = "The user refused this. Do not try it again; ask what to do instead."
-"""What a model is told of a call that was not permitted."""
+"""The result that a model gets for a call that was not permitted."""
 
 
 class Workbench(Protocol):
@@ -38,7 +38,7 @@ class Workbench(Protocol):
 
 
 class ToolFailed(Exception):
-    """A tool did not do what it was called for; the message is for the model."""
+    """A tool failed; the message is for the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class SessionTool:
     schema: dict[str, Any]
     """JSON schema of an object."""
     call: Callable[[dict[str, Any], str], Awaitable[str]]
-    """Called with the arguments and the framework's id of the call; gives text for the model.
+    """Called with the arguments and the framework's id of the call; returns text for the model.
 
     It asks for permission where that is needed. Raises `ToolFailed`.
     """
@@ -61,7 +61,7 @@ class SessionTool:
 
 
 async def mcp_tools(at: Workbench, servers: "McpServers") -> list[SessionTool]:
-    """The tools of the session's MCP servers; what went wrong with a server is told to the user."""
+    """The tools of the session's MCP servers; problems with a server are reported to the user."""
     return [_mcp_tool(at, servers, tool) for tool in await servers.prepare(at.turn)]
 
 

@@ -22,18 +22,19 @@ if TYPE_CHECKING:
 __all__ = ["CURRENT_CALL", "FORMAT", "MEMORY", "AdaptedTurn", "TurnOptions"]
 
 CURRENT_CALL: ContextVar["tuple[AdaptedTurn, str]"] = ContextVar("acpella_current_call")
-"""The tool that runs in this context, with the framework's id of its call: what it starts is shown inside."""
+"""The turn, and the framework's id of the tool call that runs in this context: what it starts is shown
+inside the call."""
 
 MEMORY = "adapter"
 """The key of the session's state that holds what an adapter remembers."""
 
 FORMAT = 1
-"""Of the memory; one that is newer than this is not read."""
+"""The version of the memory, which is stored with it. It is not checked yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnOptions:
-    """What the author of the agent said about all turns."""
+    """The author's options, which apply to all turns."""
 
     framework: str
     present: Mapping[str, Presentation] = field(default_factory=dict[str, Presentation])
@@ -87,7 +88,7 @@ class AdaptedTurn:
 
     @property
     def memory(self) -> dict[str, Any]:
-        """What is kept with the session: JSON, yours but for `framework` and `format`."""
+        """What is kept with the session, as JSON. All keys but `framework` and `format` are yours."""
         memory: Any = self.session.state.get(MEMORY)
         if not isinstance(memory, dict) or cast("Any", memory).get("framework") != self._options.framework:
             memory = self.session.state[MEMORY] = {"framework": self._options.framework, "format": FORMAT}
@@ -96,12 +97,12 @@ class AdaptedTurn:
     # -- what goes out -----------------------------------------------------------------------
 
     def say(self, text: str) -> Awaitable[None]:
-        """A piece of the answer."""
-        # no coroutine of its own: each token of a model comes here
+        """Send a piece of the answer."""
+        # not a coroutine, because every token of a model passes here
         return self.turn.say(text if type(text) is str else plain(text)) if text else SENT
 
     def think(self, text: str) -> Awaitable[None]:
-        """A piece of reasoning."""
+        """Send a piece of reasoning."""
         return self.turn.think(text if type(text) is str else plain(text)) if text else SENT
 
     async def plan(self, todos: Iterable[Mapping[str, Any]]) -> None:
@@ -119,7 +120,7 @@ class AdaptedTurn:
         await self.turn.plan(*entries)
 
     def under(self, call_id: str) -> "AdaptedTurn":
-        """This turn as a sub-agent sees it, whose work is shown inside the call; itself if there is none."""
+        """The turn for a sub-agent, whose work is shown inside a call; this turn if the call is not open."""
         run = self.calls.find(call_id)
         if run is None:
             return self
@@ -134,7 +135,7 @@ class AdaptedTurn:
     def tokens(
         self, input_tokens: int, output_tokens: int, *, cached: int | None = None, thought: int | None = None
     ) -> None:
-        """What this turn took."""
+        """Set how many tokens this turn took."""
         self.turn.tokens = Usage(
             total_tokens=input_tokens + output_tokens,
             input_tokens=input_tokens,
@@ -146,7 +147,7 @@ class AdaptedTurn:
     # -- tools -------------------------------------------------------------------------------
 
     async def tools(self) -> list[SessionTool]:
-        """What the session brings for the model: tools of MCP servers, and the editor's if wanted."""
+        """The tools that the session has for the model: those of MCP servers, and the editor's if enabled."""
         tools = editor_tools(self) if self._options.editor_tools else []
         if self._servers is not None:
             tools += await mcp_tools(self, self._servers)

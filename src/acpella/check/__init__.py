@@ -1,7 +1,7 @@
 """Whether agents and clients keep to the protocol.
 
-Requirements are data beside the code that judges them (`agent`, `client`: one module a topic). Audits read a
-conversation frame by frame (`Auditor`); scenarios drive the peer (`AgentCheck`, `ClientCheck`).
+Requirements are data beside the code that judges them (`agent`, `client`: one module per topic). Audits read
+a conversation frame by frame (`Auditor`); scenarios drive the peer (`AgentCheck`, `ClientCheck`).
 """
 
 from acpella.recording import NewerFormat

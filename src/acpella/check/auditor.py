@@ -11,16 +11,16 @@ from .requirement import OK, Audit, Problem, Side, Verdict
 __all__ = ["Auditor", "BothSides", "Finding", "Tally"]
 
 DRAFT = 2
-"""A version that these audits say nothing about. Agents may choose it when asked for a newer one."""
+"""A protocol version that these audits do not cover. Agents asked for a newer one may choose it."""
 
 MOST_KINDS = 500
-"""Kinds of frames whose audits are remembered. A peer can make up as many methods as it likes."""
+"""How many kinds of frames have their audits cached. A peer can make up as many methods as it likes."""
 
 LONG_NAME = 200
-"""Characters of names that are not remembered: a method can be as long as a message."""
+"""Names of this many characters or more are not cached: a method can be as long as a message."""
 
 KEPT_FINDINGS = 3
-"""Of each requirement. An agent that is wrong once is mostly wrong a thousand times."""
+"""How many findings are kept per requirement. An agent that is wrong once is often wrong a thousand times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Finding:
     text: str
     frames: tuple[CheckedFrame, ...]
     during: str = ""
-    """What the peer was led through then."""
+    """The scenario that was being run, if any."""
 
 
 @dataclass(slots=True)
@@ -44,14 +44,14 @@ class Tally:
 
 
 class Auditor:
-    """One connection, judged by the audits of one side as it goes on. Pure: nothing is sent or awaited."""
+    """Judges one connection, frame by frame, by the audits of one side. Pure: nothing is sent or awaited."""
 
     def __init__(
         self, audits: Iterable[Audit], side: Side, *, talk: CheckedConversation | None = None
     ) -> None:
         self.talk: CheckedConversation = talk or CheckedConversation()
         self.label = ""
-        """What the peer is led through now."""
+        """The scenario that is being run, if any."""
         self.tallies: dict[str, Tally] = {}
         self._way: Way = "in" if side == "agent" else "out"
         self._by_key: defaultdict[str, list[Audit]] = defaultdict(list)
@@ -65,7 +65,7 @@ class Auditor:
                 self._at_end.append(audit)
 
     def see(self, way: Way, data: bytes | Any, time: float = 0.0) -> tuple[CheckedFrame, list[Finding]]:
-        """Take a frame, and say what is wrong with it. Audits see the state before the frame."""
+        """Take a frame; returns it with what is wrong with it. Audits see the state before the frame."""
         frame = self.talk.read(way, data, time)
         findings = self.judge(frame)
         self.talk.take(frame)
@@ -85,7 +85,7 @@ class Auditor:
         return findings
 
     def _audits_for(self, frame: CheckedFrame) -> list[tuple[Audit, Tally]]:
-        """The same for all frames of a kind, so it is looked up once for each."""
+        """The audits for a frame: the same for all frames of a kind, so they are looked up once per kind."""
         kind = (frame.kind, frame.method, frame.update_kind, frame.is_error)
         audits = self._chosen.get(kind)
         if audits is None:
@@ -98,13 +98,13 @@ class Auditor:
         return audits
 
     def _is_draft(self, frame: CheckedFrame) -> bool:
-        """Whether the two speak version 2 of the protocol, whose messages look otherwise."""
+        """Whether the two sides speak version 2 of the protocol, whose messages look different."""
         is_greeting = frame.method == "initialize" and frame.kind == "response"
         version = as_object(frame.result).get("protocolVersion") if is_greeting else self.talk.version
         return version == DRAFT
 
     def finish(self) -> list[Finding]:
-        """The conversation is over."""
+        """End the conversation, and return what is wrong with it as a whole."""
         self.talk.ended = True
         findings: list[Finding] = []
         for audit in self._at_end:
@@ -131,7 +131,7 @@ class Auditor:
 
 
 class BothSides:
-    """One connection, judged by the audits of either side."""
+    """Judges one connection by the audits of both sides."""
 
     def __init__(self, audits: Mapping[Side, Iterable[Audit]]) -> None:
         self._talk = CheckedConversation()
@@ -140,7 +140,7 @@ class BothSides:
         }
 
     def see(self, way: Way, data: bytes | Any, time: float = 0.0) -> list[tuple[Side, Finding]]:
-        """Take a frame, and say what is wrong with it, and of which side's audits."""
+        """Take a frame and return what is wrong with it, each finding with the side whose audit found it."""
         frame = self._talk.read(way, data, time)
         findings: list[tuple[Side, Finding]] = []
         for side, auditor in self.auditors.items():
@@ -149,5 +149,5 @@ class BothSides:
         return findings
 
     def finish(self) -> list[tuple[Side, Finding]]:
-        """The conversation is over."""
+        """End the conversation, and return what is wrong with it as a whole."""
         return [(side, each) for side, auditor in self.auditors.items() for each in auditor.finish()]

@@ -9,7 +9,8 @@
     [profile]
     slow = "Count to a thousand, slowly."
 
-An entry that is no longer true fails: a baseline must not hide that something got better, and then worse.
+An expected failure that no longer occurs is itself a failure: otherwise the baseline would hide that
+something got better and then worse again.
 """
 
 import tomllib
@@ -40,7 +41,7 @@ class Judgement:
     """A report in the light of a baseline."""
 
     regressions: list[RequirementResult]
-    """What counts and was not expected."""
+    """Failures that count and were not expected."""
     expected: list[RequirementResult]
     stale: list[str]
     """Sentences about entries that are no longer true."""
@@ -54,8 +55,8 @@ def read_baseline(path: Path, requirement_ids: Iterable[str]) -> Baseline:
     """Read the file.
 
     Raises:
-        ValueError: it is not what a baseline is; the message says where.
-        OSError: it cannot be read.
+        ValueError: the file is not a valid baseline; the message says where.
+        OSError: the file cannot be read.
     """
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -83,7 +84,7 @@ def read_baseline(path: Path, requirement_ids: Iterable[str]) -> Baseline:
 
 
 def judge(report: Report, baseline: Baseline) -> Judgement:
-    """Compare what came out with what was expected."""
+    """Compare the results with what was expected."""
     regressions: list[RequirementResult] = []
     expected: list[RequirementResult] = []
     stale: list[str] = []
@@ -105,7 +106,10 @@ def judge(report: Report, baseline: Baseline) -> Judgement:
 
 
 def write_baseline(path: Path, report: Report, old: Baseline) -> int:
-    """Write a baseline under which this report passes; reasons and prompts of the old one stay."""
+    """Write a baseline under which this report passes, keeping the reasons and prompts of the old one.
+
+    Returns the number of expected failures.
+    """
     lines = [
         "# What is known to fail. An entry that is no longer true makes the check fail.",
         "",

@@ -44,7 +44,7 @@ HELP = (
 
 
 class ClientCheck:
-    """One run: serves a client until it goes away, then has a report."""
+    """One run: serves a client until it disconnects, then makes a report."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class ClientCheck:
         self._auditor = Auditor(self._audits, "client")
 
     async def serve(self, channel: Channel | None = None) -> None:
-        """Be an agent until the client has closed the connection."""
+        """Act as an agent until the client has closed the connection."""
         link = Link(channel or StdioChannel(), self._auditor, way="in", patience=self._patience)
         self._link, self._probe = link, ClientProbe(link)
         link.answers.update(

@@ -32,18 +32,18 @@ class ClientProbe:
             raise NotOffered(f"the client does not offer clientCapabilities.{path}")
 
     async def call(self, method: str, within: float | None = None, **params: Any) -> CheckedFrame:
-        """Ask the client in the session of the prompt; gives its answer."""
+        """Send the client a request in the session of the prompt; returns its answer."""
         return await self.link.call(method, {"sessionId": self.session, **params}, within=within)
 
     async def get(self, method: str, **params: Any) -> dict[str, Any]:
-        """Ask the client; the answer must not be an error."""
+        """Send the client a request; the answer must not be an error."""
         reply = await self.call(method, **params)
         if reply.is_error:
             raise Failed(f"{method} failed", reply.request, reply)
         return as_object(reply.result)
 
     async def refused(self, method: str, **params: Any) -> CheckedFrame:
-        """Ask the client; the answer must be an error."""
+        """Send the client a request; the answer must be an error."""
         reply = await self.call(method, **params)
         if not reply.is_error:
             raise Failed(f"{method} succeeded", reply.request, reply)
@@ -55,22 +55,22 @@ class ClientProbe:
         return self.link.notify("session/update", {"sessionId": session or self.session, "update": update})
 
     def say(self, text: str) -> None:
-        """Words for the user."""
+        """Send text for the user."""
         self.update("agent_message_chunk", content={"type": "text", "text": text})
 
     async def still_works(self, why: str) -> None:
-        """The client goes on: it answers a request that it cannot know."""
+        """Check that the client still works: it must answer a request that it cannot know."""
         try:
             await self.link.call("_acpella.check/fence", {})
         except Failed as failure:
             raise Failed(f"{why}: {failure.text}", *failure.frames, timing=failure.timing) from None
 
     def path(self, ending: str = ".txt") -> str:
-        """A path in the directory of the session where nothing is."""
+        """A path in the directory of the session that does not exist yet."""
         return os.path.join(self.cwd, f"acpella-check-{next(self._numbers)}-{os.urandom(3).hex()}{ending}")
 
     async def ask(self, *kinds: str, title: str = "Allow the check to go on?") -> CheckedFrame:
-        """A question with one option for each kind; gives the answer."""
+        """Ask for permission, with one option for each kind; returns the answer."""
         call = f"call-{next(self._numbers)}"
         self.update("tool_call", toolCallId=call, title=title, kind="other", status="pending")
         options = [{"optionId": f"{kind}-{n}", "name": kind, "kind": kind} for n, kind in enumerate(kinds)]

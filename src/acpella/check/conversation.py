@@ -1,8 +1,8 @@
 """What is known of a conversation after each frame. Pure: frames in, state out; nothing is sent or awaited.
 
 Directions are those of recordings: `in` came from the agent, `out` from the client. The state is what the
-two have said, so audits of either side can ask it: what was announced, which sessions there are, whose turn
-runs, which tool calls, terminals and questions are open.
+two have said, so the audits of both sides can read it: what was announced, which sessions exist, which of
+them have a turn running, which tool calls, terminals and questions are open.
 """
 
 from collections import deque
@@ -31,17 +31,17 @@ KEPT_FRAMES = 64
 """Frames that are remembered for their context. Without a bound, a long recording is held in memory."""
 
 KEPT_IDS = 4096
-"""Answered requests that are remembered, to tell a second answer from one to a request that never was."""
+"""Answered requests that are remembered, to tell a second answer from an answer to no request at all."""
 
 KEPT_CALLS = 256
-"""Tool calls of a session whose frames are remembered; of older ones it is known how far they are."""
+"""Tool calls of a session whose frames are remembered; of older ones only the status is."""
 
 SETUP_METHODS = ("session/new", "session/load", "session/resume", "session/fork")
 
 
 @dataclass(slots=True, eq=False)
 class CheckedFrame:
-    """One message, or one line that is none."""
+    """One message, or one line that is not a message."""
 
     number: int
     time: float
@@ -50,19 +50,19 @@ class CheckedFrame:
     message: Any
     raw: bytes | None = None
     reason: str = ""
-    """Why noise is noise."""
+    """Why the frame is noise and not a message."""
     id: Any = None
     method: str = ""
-    """Of a response: the method that it answers; empty if it answers nothing."""
+    """The method; for a response, that of the request it answers, or empty if it answers none."""
     request: "CheckedFrame | None" = None
-    """What a response answers."""
+    """The request that a response answers."""
     answered_before: bool = False
-    """A response to a request that had been answered."""
-    # many audits ask each frame for these
+    """Whether this is a response to a request that had already been answered."""
+    # computed once, because many audits read them
     params: dict[str, Any] = field(init=False)
     """The params, or an empty object if they are not one."""
     session: str | None = field(init=False)
-    """The session that it is about."""
+    """The session that the frame is about."""
     update_kind: str = field(init=False)
     """Which `session/update`; empty for other frames."""
 
@@ -76,7 +76,7 @@ class CheckedFrame:
 
     @property
     def is_object(self) -> bool:
-        """Whether it could be a message at all."""
+        """Whether this is a JSON object, and so could be a message at all."""
         return isinstance(self.message, dict)
 
     @property
@@ -93,17 +93,17 @@ class CheckedFrame:
 
     @property
     def code(self) -> int | None:
-        """Of an error."""
+        """The code of an error."""
         code = as_object(self.error).get("code")
         return code if isinstance(code, int) else None
 
     @property
     def update(self) -> dict[str, Any]:
-        """Of a `session/update`."""
+        """The update in a `session/update`."""
         return as_object(self.params.get("update"))
 
     def keys(self) -> list[str]:
-        """The words that audits choose frames by.
+        """The keys that audits select frames by.
 
         `any`, the kind, `call METHOD` for requests and notifications, `answer METHOD` and `error METHOD` for
         responses, `error`, `update`, `update KIND`.
@@ -123,17 +123,17 @@ class CheckedFrame:
 
 @dataclass(slots=True)
 class ObservedToolCall:
-    """A tool call as far as it was told."""
+    """A tool call, as far as it was reported."""
 
     id: str
     first: CheckedFrame | None
-    """None if many others came later, as `last`."""
+    """The frame that reported it first. `first` and `last` are None once many newer calls have come."""
     announced: bool
-    """By `tool_call`, not by an update or a question alone."""
+    """Whether a `tool_call` announced it, not just an update or a question."""
     status: str = "pending"
     last: CheckedFrame | None = None
     repeated: bool = False
-    """By a replay."""
+    """Whether it was first reported while the session was being loaded or resumed."""
 
 
 @dataclass(slots=True)
@@ -146,20 +146,20 @@ class Elicitation:
 
 @dataclass(slots=True)
 class ObservedSession:
-    """A session as far as it was told."""
+    """A session, as far as it was reported."""
 
     id: str
     setup: CheckedFrame | None
     """The request that made it; None if it was never made on this connection."""
     cwd: str = ""
     prompt: CheckedFrame | None = None
-    """The turn that runs."""
+    """The prompt of the running turn."""
     cancel: CheckedFrame | None = None
     """The cancel of the turn that runs."""
     answer: CheckedFrame | None = None
-    """How the last turn ended."""
+    """The answer that ended the last turn."""
     was_cancelled: bool = False
-    """The last turn."""
+    """Whether the last turn was cancelled."""
     loading: CheckedFrame | None = None
     turns: int = 0
     closed: bool = False
@@ -187,7 +187,7 @@ class ObservedSession:
 
 
 class CheckedConversation:
-    """One connection. `take` each frame in order; the state is that after the last one."""
+    """One connection. `take` each frame in order; the state is the one after the last frame taken."""
 
     def __init__(self) -> None:
         self.frames: deque[CheckedFrame] = deque(maxlen=KEPT_FRAMES)
@@ -197,7 +197,7 @@ class CheckedConversation:
         self._answered: dict[Way, dict[Any, None]] = {"in": {}, "out": {}}
         self.initialize: CheckedFrame | None = None
         self.initialized: CheckedFrame | None = None
-        """The answer to it."""
+        """The answer to `initialize`."""
         self.version: int | None = None
         self.client: dict[str, Any] = {}
         """What the client announced."""
@@ -208,12 +208,12 @@ class CheckedConversation:
         self.sessions: dict[str, ObservedSession] = {}
         self.subagents: set[str] = set()
         self.terminals: dict[str, str] = {}
-        """`open`, `killed` or `released`."""
+        """The state of each terminal: `open`, `killed` or `released`."""
         self.elicitations: dict[str, Elicitation] = {}
         self.batched: set[Any] = set()
         """Ids in batches, which are not messages but may get answers."""
         self.turns: int = 0
-        """That have ended."""
+        """How many turns have ended."""
         self.ended = False
 
     # -- what was announced --------------------------------------------------------------------
@@ -228,18 +228,18 @@ class CheckedConversation:
 
     @property
     def agent_name(self) -> str:
-        """How the agent calls itself, and its version; empty if it did not say."""
+        """The agent's name for itself and its version; empty if it did not say."""
         answer = as_object(self.initialized.result) if self.initialized else {}
         return _name(as_object(answer.get("agentInfo")))
 
     @property
     def client_name(self) -> str:
-        """The same of the client."""
+        """The client's name for itself and its version; empty if it did not say."""
         params = self.initialize.params if self.initialize else {}
         return _name(as_object(params.get("clientInfo")))
 
     def is_creating(self) -> bool:
-        """Whether a session may be there whose id is not yet known."""
+        """Whether a session is being created whose id is not yet known."""
         return any(f.method in ("session/new", "session/fork") for f in self.pending["out"].values())
 
     def session_of(self, frame: CheckedFrame) -> ObservedSession | None:
@@ -253,7 +253,8 @@ class CheckedConversation:
     # -- frames --------------------------------------------------------------------------------
 
     def read(self, way: Way, data: bytes | Any, time: float = 0.0) -> CheckedFrame:
-        """What a line or a message is, before it counts. Bytes are read as JSON; other values are it."""
+        """Classify a line or a message; `take` adds it to the state. Bytes are parsed as JSON; other values
+        are the parsed JSON."""
         self.count += 1
         raw = data if isinstance(data, bytes) else None
         message: Any = data
@@ -288,7 +289,7 @@ class CheckedConversation:
         return CheckedFrame(self.count, time, way, "response", table, raw, "", id, method, request, before)
 
     def take(self, frame: CheckedFrame) -> None:
-        """The frame counts from now on."""
+        """Update the state with a frame."""
         self.frames.append(frame)
         if frame.kind == "noise":
             self.batched |= {id_key(as_object(entry).get("id")) for entry in as_list(frame.message)}
@@ -319,7 +320,7 @@ class CheckedConversation:
             session = self.sessions.setdefault(frame.session, ObservedSession(frame.session, frame))
             session.loading = frame
         elif frame.method == "session/prompt" and frame.session is not None:
-            # a prompt makes a session known that was never opened: the agent may speak of it now
+            # a prompt makes its session known even if it was never opened: the agent may refer to it now
             session = self.sessions.setdefault(frame.session, ObservedSession(frame.session, None))
             if session.prompt is not None:
                 return
@@ -452,18 +453,18 @@ class CheckedConversation:
 
 
 def as_object(value: Any) -> dict[str, Any]:
-    """The object that should stand here, or an empty one."""
+    """The value if it is an object, otherwise an empty one."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _name(info: dict[str, Any]) -> str:
-    """How a peer calls itself, and its version. An author who gave none gets 0, which says nothing."""
+    """A peer's name for itself and its version. Version 0 is left out: it means that the author gave none."""
     version = info.get("version", "")
     return f"{info.get('name', '')} {'' if version == '0' else version}".strip()
 
 
 def as_list(value: Any) -> list[Any]:
-    """The list that should stand here, or an empty one."""
+    """The value if it is a list, otherwise an empty one."""
     return cast("list[Any]", value) if isinstance(value, list) else []
 
 

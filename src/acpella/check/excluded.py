@@ -1,6 +1,6 @@
-"""Rules of docs/reference/protocol-rules.md that no requirement stands for, and why.
+"""Rules of docs/reference/protocol-rules.md that no requirement covers, and why.
 
-A test holds that each rule of messages and transports is named by a requirement or here.
+A test makes sure that each rule of messages and transports is named by a requirement or here.
 """
 
 __all__ = ["EXCLUDED"]

@@ -1,4 +1,4 @@
-"""One end of a connection that sends whatever it is told to, right or wrong, and forgets nothing it hears."""
+"""One end of a connection that sends anything, valid or not, and keeps everything it receives."""
 
 import asyncio
 import itertools
@@ -19,16 +19,17 @@ from .conversation import CheckedConversation, CheckedFrame, Way
 __all__ = ["Answer", "Failed", "Gone", "Link", "LinkRefusal", "NotOffered", "TimedOut", "Unproved"]
 
 MAX_FRAME = 128 * 1024 * 1024
-"""Bytes of a message. Without it, a peer that never ends its line fills the memory."""
+"""The most bytes of a message. Without a limit, a peer that never ends its line fills the memory."""
 
 MISSES = 2
-"""Times in a row that a method may go unanswered before it gets less time; silence would take an hour."""
+"""How often in a row a method may go unanswered before it gets less time. Waiting in full for a silent peer
+every time would take an hour."""
 
 MISSED_SHARE = 5
-"""By which its time is divided then."""
+"""The divisor for the time of such a method."""
 
 FIRST_SHARE = 3
-"""By which the time for the first answer of a peer is multiplied: it has to start, too."""
+"""The factor for the time of a peer's first answer: the peer has to start as well."""
 
 WRITE_HIGH = 4 * 1024 * 1024
 
@@ -44,11 +45,11 @@ class Failed(AcpellaError):
         self.text = text
         self.frames: tuple[CheckedFrame, ...] = tuple(frame for frame in frames if frame is not None)
         self.timing = timing
-        """It was a matter of time, so a busy machine may be to blame."""
+        """Whether this was a timeout, for which a busy machine may be to blame."""
 
 
 class TimedOut(Failed):
-    """Something that had to come did not come."""
+    """A message that had to come did not come in time."""
 
     def __init__(self, text: str, *frames: "CheckedFrame | None") -> None:
         super().__init__(text, *frames, timing=True)
@@ -67,7 +68,7 @@ class Unproved(AcpellaError):
 
 
 class LinkRefusal(AcpellaError):
-    """An error to answer a request with."""
+    """Raised to answer a request with an error."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -92,7 +93,7 @@ class Link:
         self.talk: CheckedConversation = auditor.talk
         self.patience = patience
         self._misses: Counter[str] = Counter() if misses is None else misses
-        """How often a method was not answered in time, on all connections that share it."""
+        """How often each method was not answered in time, over all connections that share this counter."""
         self.gone: ConnectionClosed | None = None
         self.answers: dict[str, Answer] = {}
         """How requests of the peer are answered, by method."""
@@ -108,23 +109,23 @@ class Link:
         self._tasks: set[asyncio.Task[None]] = set()
         self._answering = True
         self.own_errors: list[BaseException] = []
-        """What went wrong in our own answers."""
+        """Exceptions raised by our own answers."""
 
     async def open(self) -> None:
         """Start the peer, or reach it.
 
         Raises:
-            TransportError: that is not possible.
+            TransportError: the peer cannot be started or reached.
         """
         await self.channel.open(self, write_high=WRITE_HIGH)
 
     async def close(self) -> None:
-        """Answer nothing any more, and let go of the peer."""
+        """Stop answering, and close the channel."""
         await self.stop_answering()
         await self.channel.close()
 
     async def stop_answering(self) -> None:
-        """What the peer asks for from now on is heard and not answered."""
+        """From now on, record the peer's requests without answering them."""
         self._answering = False
         for task in list(self._tasks):
             task.cancel()
@@ -143,11 +144,11 @@ class Link:
         return frame
 
     def write(self, data: bytes) -> None:
-        """Send bytes that are noted by `note`."""
+        """Send bytes without recording them; `note` records the whole frame."""
         self.channel.write(data)
 
     def note(self, data: bytes) -> CheckedFrame:
-        """Something is being sent in pieces: this is the whole of it."""
+        """Record a frame that `write` sends, in pieces or together with others."""
         frame, _ = self.auditor.see(self._way, data, self._now())
         self.sent.append(frame)
         return frame
@@ -170,7 +171,7 @@ class Link:
         return await self.reply_to(self.begin(method, params), within=within)
 
     async def reply_to(self, request: CheckedFrame, *, within: float | None = None) -> CheckedFrame:
-        """The answer to a request."""
+        """Wait for the answer to a request."""
         if within is not None:
             limit = within
         elif self._misses[request.method] >= MISSES:
@@ -187,13 +188,13 @@ class Link:
         except TimedOut:
             self._misses[request.method] += 1
             raise
-        del self._misses[request.method]  # it was slow, and is not silent
+        del self._misses[request.method]  # an answer came, so the method is not one that goes unanswered
         return reply
 
     # -- hearing -------------------------------------------------------------------------------
 
     def mark(self) -> int:
-        """A place in what was heard, for `since`."""
+        """The current position in `heard`, for `since`."""
         return len(self.heard)
 
     def since(self, mark: int) -> list[CheckedFrame]:
@@ -208,11 +209,11 @@ class Link:
         within: float | None = None,
         about: tuple[CheckedFrame, ...] = (),
     ) -> CheckedFrame:
-        """The first frame of the peer that matches, from a mark on.
+        """Wait for the first frame of the peer, from a mark on, that matches.
 
         Raises:
             TimedOut: none came in time.
-            Gone: none came before the end.
+            Gone: the peer went away before one came.
         """
         limit = self.patience if within is None else within
         deadline = time.monotonic() + limit
@@ -234,7 +235,7 @@ class Link:
                 pass
 
     async def quiet(self, seconds: float) -> None:
-        """Let so much time pass, to see whether something comes that must not."""
+        """Wait this long, to give a message that must not come the time to arrive."""
         if self.gone is None:
             await asyncio.sleep(seconds)
 

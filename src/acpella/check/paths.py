@@ -1,4 +1,4 @@
-"""Paths as they stand on the wire."""
+"""Paths as they appear on the wire."""
 
 import os
 import re
@@ -10,7 +10,8 @@ _ANONYMOUS = re.compile(r"<(?:cwd|home|program)(?: \d+)?>(?:[/\\]|$)")
 
 
 def is_absolute(path: str) -> bool:
-    """On any system: the peer may run on another one, or `record --anonymize` took the beginning away."""
+    """Whether a path is absolute on any system: the peer may run on a different one. A path whose beginning
+    `record --anonymize` has replaced counts as absolute."""
     if _ANONYMOUS.match(path):
         return True
     return path.startswith(("/", "\\\\")) or (len(path) > 2 and path[1] == ":" and path[2] in "/\\")

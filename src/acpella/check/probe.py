@@ -36,14 +36,14 @@ FULL: dict[str, Any] = {
 """A client that can do everything."""
 
 BUSY_TIME = 2.0
-"""Seconds to wait for a sign of work. An agent that shows none is cancelled without."""
+"""Seconds to wait for a sign that the agent works. An agent that shows none is cancelled anyway."""
 
 CANCEL_TIMES = (0.0, 0.02, 0.3)
 """Seconds between a prompt and its cancel, tried one after the other until the cancel comes in time."""
 
 
 class ProbedTurn:
-    """A prompt and what came of it."""
+    """A prompt, and what the agent sent after it."""
 
     def __init__(self, probe: "Probe", request: CheckedFrame, mark: int) -> None:
         self.probe = probe
@@ -100,14 +100,14 @@ class Probe:
         self.profile = profile
         self.channel = channel
         self.directory = directory
-        """The working directory of its sessions, empty at first; removed by who made it."""
+        """The working directory of the sessions, empty at first. Whoever made it removes it."""
         self.permission: str = "allow"
         """How questions are answered: `allow`, `reject`, `cancel`, `error`, `unknown` or `wait`."""
         self.elicitation: str = "decline"
         self.connect: Callable[[], Awaitable[Probe]] | None = None
         """Opens another connection, which ends with the scenario."""
         self.files: dict[str, str] = {}
-        """Files that differ from those on disk, as unsaved changes in an editor do."""
+        """Texts of files that differ from the disk, like unsaved changes in an editor."""
         self._terminals: dict[str, LocalTerminal] = {}
         self._numbers = itertools.count(1)
         self._turns: list[ProbedTurn] = []
@@ -123,7 +123,7 @@ class Probe:
         answers["elicitation/create"] = self._elicit
 
     async def close(self) -> None:
-        """Let go of the agent and of what it left behind."""
+        """Disconnect from the agent, and release the terminals that it left open."""
         await self.link.stop_answering()
         for terminal in self._terminals.values():
             await terminal.release()
@@ -134,14 +134,14 @@ class Probe:
     async def initialize(
         self, capabilities: dict[str, Any] | None = None, *, version: int = 1, within: float | None = None
     ) -> CheckedFrame:
-        """The first exchange; gives the answer."""
+        """Send `initialize`; returns the answer."""
         info = {"name": "acpella-check", "title": "acpella check", "version": __version__}
         params: dict[str, Any] = {"protocolVersion": version, "clientInfo": info}
         params["clientCapabilities"] = FULL if capabilities is None else capabilities
         return await self.link.call("initialize", params, within=within)
 
     async def new_session(self, **more: Any) -> str:
-        """A session in the directory of this probe."""
+        """Open a session in the directory of this probe; returns its id."""
         params: dict[str, Any] = {"cwd": self.directory, "mcpServers": [], **more}
         reply = await self.link.call("session/new", params)
         return self.session_id(reply)
@@ -169,7 +169,8 @@ class Probe:
         return turn
 
     async def begin_and_cancel(self, session: str, words: str, pause: float, times: int) -> ProbedTurn:
-        """A prompt and its cancels: in one piece without a pause, so that quick turns are caught, too."""
+        """Send a prompt, and cancel it `times` times after a pause. Without a pause, all is sent in one
+        write, so that even a quick turn is cancelled before it ends."""
         prompt = {"sessionId": session, "prompt": [{"type": "text", "text": words}]}
         cancel = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}}
         messages = [self.link.request_message("session/prompt", prompt), *[cancel] * times]
@@ -186,7 +187,7 @@ class Probe:
         return ProbedTurn(self, frames[0], mark)
 
     async def hello(self, session: str) -> ProbedTurn:
-        """A turn of the plainest kind."""
+        """Run the simplest possible turn."""
         return await self.prompt(session, self.profile.text("hello"))
 
     async def provoke(self, session: str, need: str, **values: str) -> ProbedTurn:
@@ -204,11 +205,11 @@ class Probe:
         return self.profile.text(need, cwd=self.directory, **values)
 
     async def fence(self) -> CheckedFrame:
-        """Ask for a method that does not exist: what was sent before has been read when the answer comes."""
+        """Call a method that does not exist: once it is answered, the agent has read all earlier messages."""
         return await self.link.call("_acpella.check/fence", {})
 
     async def still_works(self, why: str) -> None:
-        """The connection goes on."""
+        """Check that the connection still works."""
         try:
             reply = await self.fence()
         except Failed as failure:
@@ -217,10 +218,10 @@ class Probe:
             return  # that is another requirement's business
 
     async def busy(self, turn: ProbedTurn) -> None:
-        """A turn has begun to work.
+        """Wait until a turn shows a sign of work, at most `BUSY_TIME` seconds.
 
         Raises:
-            Unproved: it ended before that could be seen.
+            Unproved: the turn ended before that.
         """
         try:
             await self.link.find(
@@ -238,10 +239,10 @@ class Probe:
             raise Unproved("the turn had ended before anything could be done with it")
 
     async def asked(self, turn: ProbedTurn) -> CheckedFrame:
-        """The agent asks for permission in a turn.
+        """Wait until the agent asks for permission in a turn; returns the question.
 
         Raises:
-            Unproved: it did not.
+            Unproved: the agent did not ask.
         """
         frame = await self.link.find(
             lambda f: f.request is turn.request or f.method == "session/request_permission",
@@ -253,7 +254,7 @@ class Probe:
         return frame
 
     async def another(self) -> "Probe":
-        """A second connection to the agent, initialized as this one is."""
+        """A second connection to the agent, initialized with every capability."""
         if self.connect is None:
             raise Unproved("the agent cannot be connected to a second time")
         return await self.connect()
@@ -264,7 +265,7 @@ class Probe:
         """Go on only if the agent announced a capability.
 
         Raises:
-            NotOffered: it did not.
+            NotOffered: the agent did not announce it.
         """
         if not self.talk.agent_can(path):
             raise NotOffered(f"the agent does not offer agentCapabilities.{path}")
@@ -286,7 +287,7 @@ class Probe:
     # -- files for scenarios -------------------------------------------------------------------
 
     def new_path(self, ending: str = ".txt") -> Path:
-        """A path in the working directory where nothing is."""
+        """A path in the working directory that does not exist yet."""
         return Path(self.directory, f"check-{next(self._numbers)}-{os.urandom(3).hex()}{ending}")
 
     def new_directory(self) -> str:

@@ -1,6 +1,6 @@
-"""How an agent is brought to do something: a prompt for each need.
+"""How an agent is made to do something: a prompt for each need.
 
-`{file}`, `{text}`, `{marker}` and `{cwd}` in a prompt are replaced by what a scenario needs.
+`{file}`, `{text}`, `{command}` and `{cwd}` in a prompt are replaced by what a scenario needs.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ FAKE_MODEL = {
     "ask": "!run {command}",
     "think": "!think about it\n!say done",
 }
-"""The prompts that a model which does as it is told understands."""
+"""Prompts for the fake model of the test kit, which follows the orders in them."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Audits of a recording: both sides are judged by what they said, frame by frame, without holding them."""
+"""Audits a recording: both sides are judged frame by frame, without holding all frames in memory."""
 
 import os
 from collections.abc import Callable

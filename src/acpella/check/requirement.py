@@ -5,7 +5,7 @@ An `Area` is a topic. Its decorators declare a requirement; the docstring of the
     AREA = Area("cancel", "agent", "Cancelling", page="prompt-turn")
 
     @AREA.audit("no-late-updates", rule="R-212", level="must", on=("update",))
-    def late(frame: CheckedFrame, talk: Conversation) -> Verdict: ...
+    def late(frame: CheckedFrame, talk: CheckedConversation) -> Verdict: ...
 
 An *audit* looks at each frame of a conversation, live or recorded, and has no side effects. A *scenario*
 drives the peer.
@@ -56,14 +56,14 @@ OK: Literal[True] = True
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong, with the frames that show it; the frame in hand is one of them anyway."""
+    """What is wrong, and the frames that show it. The frame being judged is always added to them."""
 
     text: str
     frames: tuple["CheckedFrame", ...] = ()
 
 
 Verdict: TypeAlias = "Literal[True] | str | Problem | None"
-"""None: the frame has nothing to do with it. `OK`: it holds here. Else what is wrong."""
+"""None: the requirement does not apply to this frame. `OK`: it holds here. Anything else: what is wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ class Requirement:
     side: Side
     area: str
     rule: str
-    """Of docs/reference/protocol-rules.md."""
+    """The id of a rule in docs/reference/protocol-rules.md."""
     level: Level
     text: str
     link: str
@@ -90,7 +90,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """A requirement that is judged by reading along."""
+    """A requirement that is judged by reading the conversation."""
 
     requirement: Requirement
     on: tuple[str, ...]
@@ -122,7 +122,7 @@ class Area:
 
     @property
     def requirements(self) -> list[Requirement]:
-        """All of the topic, as they are declared."""
+        """All requirements of the topic, in the order in which they were declared."""
         return [each.requirement for each in (*self.audits, *self.scenarios)]
 
     def audit(

@@ -1,4 +1,4 @@
-"""What came out: a result for each requirement, and the verdict over all of them."""
+"""The results of a check: one for each requirement, and the verdict on all of them."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -35,7 +35,7 @@ OUTCOMES: dict[Outcome, str] = {
 }
 
 COUNTED: tuple[Level, ...] = ("must", "capability")
-"""What decides whether a peer conforms."""
+"""The levels that decide whether a peer conforms."""
 
 FRAME_LIMIT = 600
 """Characters of a frame that are shown."""
@@ -47,16 +47,16 @@ class CannotJudge(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RequirementResult:
-    """What came of one requirement."""
+    """The result for one requirement."""
 
     requirement: Requirement
     outcome: Outcome
     text: str = ""
-    """What is wrong, or why nothing is known."""
+    """What is wrong, or why the requirement could not be judged."""
     frames: tuple[str, ...] = ()
-    """The few that show it, as `> ` to the agent and `< ` from it."""
+    """The frames that show it, as text: `> ` was sent to the agent, `< ` came from it."""
     during: str = ""
-    """The scenario that was driven when an audit found it."""
+    """The scenario that was running when an audit found the problem."""
     seconds: float = 0.0
 
 
@@ -77,7 +77,7 @@ class Report:
     notes: list[str] = field(default_factory=list[str])
 
     def is_scored(self, requirement: Requirement) -> bool:
-        """Whether it counts in the set that was asked for."""
+        """Whether a requirement belongs to the set that was asked for."""
         return self.scored is None or requirement.id in self.scored
 
     def counts(self, levels: Iterable[Level] | None = None) -> Counter[Outcome]:
@@ -95,7 +95,7 @@ class Report:
 
     @property
     def conforms(self) -> bool:
-        """No must fails or is unproved, no capability fails."""
+        """Whether no must fails, is unproved or went wrong, and no capability fails."""
         return not self.against()
 
 

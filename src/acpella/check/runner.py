@@ -26,25 +26,25 @@ __all__ = ["AgentCheck", "CheckSelection", "Progress", "audit_results"]
 
 START_TIME = 60.0
 START_SHARE = 10
-"""Seconds for the first answers, as some agents download or compile something first; and how many times the
-patience that may be at most."""
+"""Seconds for the first answers, because some agents download or compile something first; and how many times
+the patience this may be at most."""
 
 SCENARIO_TIME = 6
 """How many times the patience one scenario may take."""
 
 AGAIN_SHARE = 2
-"""By which the patience is multiplied when something runs again because it was too slow."""
+"""The factor for the patience when something runs again because it was too slow."""
 
 TOURED = ("hello", "think", "plan", "read", "write", "run", "ask", "elicit")
-"""Needs whose prompts are sent once for the audits to see what comes."""
+"""Needs whose prompts are sent once, so that the audits see what the agent sends."""
 
 Progress = Callable[[int, int, str], None]
-"""Gets how many are done, of how many, and what runs now."""
+"""Called with the number done, the total, and what runs now."""
 
 
 @dataclass(frozen=True)
 class CheckSelection:
-    """Which requirements are checked: ids, or beginnings of ids up to a dot."""
+    """Which requirements are checked: whole ids, or the part of an id before a dot."""
 
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class AgentCheck:
     """One run against one agent. `open_channel` starts or reaches it anew each time it is called."""
 
     open_channel: Callable[[str], Channel]
-    """Gets the directory to start it in."""
+    """Called with the directory to start the agent in."""
     target: str
     transport: Transport = "stdio"
     profile: PromptProfile = field(default_factory=PromptProfile)
@@ -95,7 +95,7 @@ class AgentCheck:
 
         Raises:
             TransportError: the agent cannot be started, or does not answer at all.
-            CannotJudge: it wants a login, or speaks another version.
+            CannotJudge: the agent wants a login, or speaks another version.
         """
         began = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="acpella-check-", ignore_cleanup_errors=True) as directory:
@@ -152,7 +152,12 @@ class AgentCheck:
         probe.link.auditor.finish()
 
     async def _look_first(self) -> None:
-        """Whether there is something to judge."""
+        """Start the agent once, to see whether there is something to judge.
+
+        Raises:
+            TransportError: the agent does not answer `initialize`, or goes away.
+            CannotJudge: the agent wants a login, or speaks another version.
+        """
         try:
             probe = await self._open()
         except Gone as gone:
@@ -175,14 +180,14 @@ class AgentCheck:
         except Gone as gone:
             raise TransportError(f"the agent went away during the first session/new: {gone.text}") from None
         except Failed:
-            pass  # the checks will tell
+            pass  # the checks will report it
         finally:
             await self._close(probe)
 
     # -- scenarios -------------------------------------------------------------------------------
 
     async def _run_shared(self, scenarios: Sequence[Scenario], *, tour: bool = False) -> None:
-        """One connection for all of them, renewed if one of them breaks it."""
+        """Run all scenarios on one connection, which is replaced if one of them breaks it."""
         probe: Probe | None = None
         try:
             if tour:
@@ -208,13 +213,13 @@ class AgentCheck:
             return None
 
     async def _run_own(self, scenarios: Sequence[Scenario], rough: Sequence[Scenario]) -> None:
-        """Those that need a process of their own, then those that send garbage."""
+        """Run the scenarios that need a process of their own, then those that send garbage."""
         for scenario in scenarios:
             await self._run_alone(scenario)
         await self._run_shared(rough)
 
     async def _run_alone(self, scenario: Scenario) -> None:
-        """With a process of its own."""
+        """Run a scenario with a process of its own."""
         probe: Probe | None = None
         try:
             if (missing := self._missing(scenario)) is not None:
@@ -237,7 +242,7 @@ class AgentCheck:
         return f"needs a prompt for {', '.join(missing)} in the profile" if missing else None
 
     async def _run_one(self, scenario: Scenario, probe: Probe) -> None:
-        """Drive the agent through one scenario, and note what came of it."""
+        """Drive the agent through one scenario, and note the result."""
         if (missing := self._missing(scenario)) is not None:
             self._note(scenario, "unproved", missing)
             return
@@ -291,10 +296,10 @@ class AgentCheck:
         )
 
     async def _run_again(self) -> None:
-        """What failed for want of time runs once more, alone: a busy machine is not the agent's fault."""
+        """Run once more, alone, what failed because of time: a busy machine is not the agent's fault."""
         late, self._late = self._late, []
         tours, self._late_tours = self._late_tours, []
-        self._misses.clear()  # those who were slow have another chance
+        self._misses.clear()  # slow methods get another chance
         self._patience *= AGAIN_SHARE
         for capabilities in tours:
             await self._end_tour(await self._tour(capabilities))
@@ -311,7 +316,7 @@ class AgentCheck:
             await self._close(probe)
 
     async def _tour(self, capabilities: dict[str, Any] | None) -> Probe | None:
-        """One turn of each kind, for the audits; with every capability, or with none."""
+        """Run one turn of each kind for the audits, with every capability (None) or with those given."""
         what = "a tour with every capability" if capabilities is None else "a tour without capabilities"
         self._tell(what)
         probe: Probe | None = None
@@ -327,7 +332,7 @@ class AgentCheck:
             await self._use_everything(probe, session)
             await probe.link.quiet(0.1)  # for updates that come too late
         except (Unproved, TransportError):
-            pass  # the scenarios will tell
+            pass  # the scenarios will report it
         except Failed as failure:
             if failure.timing:
                 self._late_tours.append(capabilities)
@@ -343,7 +348,7 @@ class AgentCheck:
         await probe.begin(session, probe.text_for(need, **values)).end()
 
     async def _use_everything(self, probe: Probe, session: str) -> None:
-        """What the agent offers, called once. Nothing that logs a user in or out."""
+        """Call once everything that the agent offers, except what logs a user in or out."""
         link, state = probe.link, probe.talk.sessions[session]
         here: dict[str, Any] = {"sessionId": session}
         opened: dict[str, Any] = {**here, "cwd": probe.directory, "mcpServers": []}
@@ -387,7 +392,7 @@ class AgentCheck:
 
 
 def audit_results(audits: Sequence[Audit], auditors: Sequence[Auditor]) -> list[RequirementResult]:
-    """What the audits of several connections come to."""
+    """The results of the audits over several connections."""
     results: list[RequirementResult] = []
     for audit in audits:
         requirement = audit.requirement

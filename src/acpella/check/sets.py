@@ -6,7 +6,7 @@ __all__ = ["frozen_set", "set_names"]
 
 
 def set_names() -> list[str]:
-    """The sets that there are, oldest first."""
+    """The names of all sets, oldest first."""
     files = resources.files(__package__ or "acpella.check").joinpath("frozen").iterdir()
     return sorted(file.name.removesuffix(".txt") for file in files if file.name.endswith(".txt"))
 
@@ -15,7 +15,7 @@ def frozen_set(name: str) -> frozenset[str]:
     """The ids of a set.
 
     Raises:
-        ValueError: there is no such set; lists those that there are.
+        ValueError: there is no such set; the message lists all sets.
     """
     if name not in set_names():
         raise ValueError(f"no set {name!r}; there are {', '.join(set_names())}")

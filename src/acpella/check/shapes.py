@@ -1,4 +1,4 @@
-"""What both sides owe each other: JSON-RPC, and the schema of each message, declared for an area's side."""
+"""Requirements on both sides: JSON-RPC, and the schema of each message, declared for the side of an area."""
 
 import re
 from typing import Any
@@ -14,7 +14,7 @@ __all__ = ["declare_answer", "declare_call", "declare_messages", "declare_update
 
 I64 = 2**63
 DEEPEST = 12
-"""Levels of a message in which `_meta` is looked for."""
+"""How many levels deep in a message `_meta` is looked for."""
 
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
@@ -305,7 +305,7 @@ def declare_answer(
     def matches(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         result = frame.result
         if result is None and method.null == b"{}":
-            result = {}  # that is another requirement's business
+            result = {}  # another requirement checks this
         error = schema_error(method.result, result)
         return OK if error is None else f"the answer to {method.name}: {error}"
 
@@ -346,7 +346,8 @@ def _bad_meta(message: Any) -> str | None:
 
 
 def _meta_that_is_no_object(value: Any, depth: int) -> tuple[str, Any] | None:
-    """Where it stands, and what it is. Whole conversations pass here, so paths are made only when needed."""
+    """The path and value of a `_meta` that is not an object. This runs for every message, so a path is built
+    only when one is found."""
     if isinstance(value, dict):
         for name, item in as_object(value).items():
             if name == "_meta":

@@ -9,7 +9,7 @@ from typing import Any, cast
 __all__ = ["Anonymizer"]
 
 SHORTEST_NAME = 4
-"""Characters of a user or host name that is looked for; shorter ones are parts of other words."""
+"""The fewest characters of a user or host name that is replaced; shorter ones are parts of other words."""
 
 COMMON_NAMES = {
     "root",
@@ -24,18 +24,18 @@ COMMON_NAMES = {
     "debian",
     "home",
 }
-"""Names that tell nothing about a person, and are words besides."""
+"""Names that reveal nothing about a person, and are common words as well."""
 
 SHORTEST_SESSION = 6
 
 EVERYWHERE = {"/", "/usr", "/usr/local", "/opt", "/opt/homebrew"}
-"""Places of programs that tell nothing about a machine."""
+"""Directories of programs that reveal nothing about a machine."""
 
 _HOMES = re.compile(r"(?:/home|/Users)/[^/\s\"'<>:;,]+|[A-Za-z]:\\Users\\[^\\\s\"'<>:;,]+")
 
 
 class Anonymizer:
-    """Learns directories and sessions from the messages, knows the rest from this machine."""
+    """Learns directories and sessions from the messages, and takes the other names from this machine."""
 
     def __init__(self, *, cwd: str | None = None) -> None:
         self._paths: dict[str, str] = {}
@@ -51,12 +51,12 @@ class Anonymizer:
                 self._words[name] = placeholder
 
     def words(self, words: list[str]) -> list[str]:
-        """A command line. Where its programs and files are says whose machine it is."""
+        """Anonymize a command line: the paths of its programs and files reveal whose machine it is."""
         for word in words:
             if os.path.isabs(word):
                 place = os.path.dirname(word)
                 if os.path.basename(place) in ("bin", "Scripts"):
-                    place = os.path.dirname(place)  # of an environment, whose modules are beside
+                    place = os.path.dirname(place)  # the root of an environment, which also holds its modules
                 if place not in EVERYWHERE:
                     self._add_path(place, "<program>")
         return [self.text(word) for word in words]
@@ -76,7 +76,7 @@ class Anonymizer:
                     self.learn(item)
 
     def value(self, value: Any) -> Any:
-        """The JSON without such names; names of fields are checked, too."""
+        """Anonymize JSON, including the names of fields."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list):
@@ -87,7 +87,7 @@ class Anonymizer:
 
     def text(self, text: str) -> str:
         if self._pattern is None:
-            # longest first: a directory below home is not to become <home>/…
+            # longest first, so that a known directory below home does not become <home>/…
             paths = sorted(self._paths, key=len, reverse=True)
             words = sorted(self._words, key=len, reverse=True)
             parts = [rf"{re.escape(path)}(?![\w.-])" for path in paths]
@@ -119,5 +119,5 @@ class Anonymizer:
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (OSError, KeyError):  # nobody has this number
+    except (OSError, KeyError):  # no user has this id
         return ""

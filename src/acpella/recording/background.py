@@ -1,4 +1,4 @@
-"""A writer with a thread of its own, so that nobody waits for the disk."""
+"""A writer with a thread of its own, so that the conversation never waits for the disk."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ __all__ = ["BackgroundWriter"]
 log: logging.Logger = logging.getLogger(__name__)
 
 PATIENCE = 10.0
-"""Seconds for a disk to take what waits when the connection is over."""
+"""Seconds for the disk to take what is still queued when the connection is over."""
 
 
 class BackgroundWriter:
@@ -28,7 +28,7 @@ class BackgroundWriter:
         """Open the file.
 
         Raises:
-            OSError: that is not possible, or others can read it and its mode cannot be changed.
+            OSError: it cannot be opened, or others can read it and its mode cannot be changed.
         """
         self._path = path
         self._queue = Queue()
@@ -44,7 +44,7 @@ class BackgroundWriter:
         self._queue.put(direction, data)
 
     async def close(self, **end: Any) -> None:
-        """Write what waits, and the last line with these fields. Safe to call twice."""
+        """Write what is queued, and the last line with these fields. Safe to call twice."""
         self._end = self._end or end
         self._queue.close()
         if self._thread.is_alive():

@@ -1,7 +1,8 @@
 """What a recorder was handed and has not yet written.
 
-It is read at once, so that a slow disk holds up nobody, and written when little passes: a machine that is
-busy with the conversation has no time for its recording. Nothing waits longer than a moment.
+The pipe is read at once, so that a slow disk does not hold up the conversation, and the file is written when
+there is little traffic: a machine that is busy with the conversation has no time for its recording. Nothing
+waits longer than `LONGEST`.
 """
 
 import json
@@ -16,41 +17,42 @@ from typing import Any, cast
 from .format import Direction
 from .queue import Chunk, Lost, Note
 
-assert sys.platform != "win32"  # as the tap, whose recorder has it
+assert sys.platform != "win32"  # like the tap, whose recorder uses this
 
 __all__ = ["Backlog", "Ending", "packed"]
 
 BURST = 32 * 1024
-"""Bytes that come at once, in about the time in which `Queue` collects them, when a lot passes."""
+"""Bytes in one read that count as a burst: about what `Queue` collects when there is a lot of traffic."""
 
 QUIET = 0.05
 """Seconds after a burst until it counts as over."""
 
 LONGEST = 1.0
-"""Seconds that something waits for the end of a burst. Without it, a steady stream would delay all of it."""
+"""Seconds that an item waits at most for the end of a burst. Without a limit, a steady stream would delay
+everything."""
 
 ROOM = 256 * 1024 * 1024
-"""Bytes that may wait; then they are written, whatever passes, and no more are read before that."""
+"""Bytes that may wait. Beyond that, they are written whatever the traffic, and nothing is read meanwhile."""
 
 READ_SIZE = 1024 * 1024
 
-_HEAD = struct.Struct("<BdI")  # what it is, when it was, how many bytes follow or frames were lost
+_HEAD = struct.Struct("<BdI")  # kind, time, and how many bytes follow or how many frames were lost
 _DIRECTIONS: tuple[Direction, ...] = ("out", "in", "err")
-_LOST = 8  # added to a direction: so many frames were lost
-_NOTE = 16  # added to a direction: a message was changed; the size of JSON, JSON, the message
+_LOST = 8  # added to a direction: frames were lost
+_NOTE = 16  # added to a direction: a message was changed; data is the size of the JSON, the JSON, the message
 _END = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """All was handed over."""
+    """The last item: everything was handed over."""
 
     info: dict[str, Any]
     at: float
 
 
 def packed(item: Chunk | Lost | Note | Ending) -> tuple[bytes, bytes]:
-    """An item as it is handed over: its head, and what follows."""
+    """An item in the form in which it is handed over: a head, and the data that follow it."""
     if isinstance(item, Ending):
         data = json.dumps(item.info).encode()
         return _HEAD.pack(_END, item.at, len(data)), data
@@ -65,7 +67,7 @@ def packed(item: Chunk | Lost | Note | Ending) -> tuple[bytes, bytes]:
 
 
 class Backlog:
-    """One thread fills it from a pipe, another one takes items when it is time."""
+    """One thread fills it from a pipe, another takes items from it when they are due."""
 
     def __init__(self) -> None:
         self._data = bytearray()
@@ -87,7 +89,7 @@ class Backlog:
                 self._changed.notify_all()
 
     def add(self, data: bytes | memoryview, now: float) -> None:
-        """Take bytes that came at this time."""
+        """Add bytes that arrived at this time."""
         with self._changed:
             if len(data) >= BURST:
                 self._burst_at = now
@@ -95,7 +97,7 @@ class Backlog:
             self._changed.notify_all()
 
     def pause(self, now: float) -> float | None:
-        """Seconds until the next item is to be taken; None while there is none."""
+        """Seconds until the next item is due; None while there is no item."""
         if not self._has_item():
             return None
         waited = now - cast("float", _HEAD.unpack_from(self._data)[1])
@@ -104,7 +106,7 @@ class Backlog:
         return max(0.0, min(self._burst_at + QUIET - now, LONGEST - waited))
 
     def take(self) -> Chunk | Lost | Note | Ending | None:
-        """Wait for the next item, and until it is time for it; None when there will be no more."""
+        """Wait until there is an item and it is due; None when there will be no more."""
         with self._changed:
             while pause := self._pause_now():
                 self._changed.wait(pause if pause != float("inf") else None)
@@ -112,7 +114,7 @@ class Backlog:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to take for now."""
+        """Whether nothing is waiting at the moment."""
         return not self._data
 
     def _pause_now(self) -> float:
@@ -122,7 +124,7 @@ class Backlog:
         return pause
 
     def _has_item(self) -> bool:
-        """Whether a whole one is there: when the tap is killed, the last one may be cut."""
+        """Whether there is a complete item: if the tap is killed, the last one may be cut off."""
         return len(self._data) >= _HEAD.size and len(self._data) >= _HEAD.size + self._size()
 
     def _size(self) -> int:

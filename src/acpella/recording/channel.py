@@ -15,7 +15,7 @@ __all__ = ["RecordedChannel", "Tap", "describe"]
 
 
 class RecordedChannel:
-    """Records a connection to a file. One that exists is continued: it can hold the restarts of an agent."""
+    """Records a connection to a file. An existing file is appended to, so it can hold restarts of agents."""
 
     def __init__(
         self, channel: Channel, path: str | os.PathLike[str], *, agent: str, point: Point = "client"

@@ -17,13 +17,14 @@ from .shape import Difference, differences, kind_of, session_of, update_kind, wi
 __all__ = ["Comparison", "Step", "compare"]
 
 WINDOW = 1000
-"""Steps of each side in which a place is looked for where both go on alike. It takes the square of it."""
+"""How many steps of each side are searched for the place where both are alike again. The time grows with its
+square."""
 
 KEPT = 1000
-"""Differences of a kind that are kept. Without it, recordings that differ everywhere fill the memory."""
+"""Differences of a kind that are kept. Without a limit, recordings that differ everywhere fill the memory."""
 
 TEXT_SIZE = 256 * 1024
-"""Characters of a streamed text that are compared at once; what is longer is cut at the same places."""
+"""Characters of a streamed text that are compared at once; longer texts are cut every so many characters."""
 
 _CHUNKS = ("agent_message_chunk", "agent_thought_chunk", "user_message_chunk")
 
@@ -37,7 +38,7 @@ class Step(NamedTuple):
     direction: str
     kind: str
     what: str
-    """Its method, and the kind of update."""
+    """The method, and for an update its kind."""
     body: Any
     text: str | None
     line: int
@@ -51,7 +52,7 @@ class Step(NamedTuple):
         return f"{'→' if self.direction == 'out' else '←'} {self.kind} {self.what}".rstrip()
 
     def without_body(self) -> "Step":
-        """Enough of it to name it."""
+        """A copy with just enough to name the step."""
         return self._replace(body=None, text=None)
 
 
@@ -79,7 +80,7 @@ class Comparison:
         return not (self.capabilities or self.missing or self.added or self.fields or self.texts)
 
     def lines(self) -> Iterator[str]:
-        """What differs, for people; how long it took is left out."""
+        """The differences, for people; times are left out."""
         if self.capabilities:
             yield "capabilities"
             yield from (f"  {difference}" for difference in self.capabilities)
@@ -133,14 +134,14 @@ def compare(left: Iterable[RecordedFrame], right: Iterable[RecordedFrame]) -> Co
 
 
 def _compare_window(ones: "_Side", others: "_Side", result: Comparison) -> None:
-    """Both go on differently here: find the place where they are alike again."""
+    """The two differ from here on: find the place where they are alike again."""
     some, more = ones.window(), others.window()
     matcher = SequenceMatcher(None, [s.key for s in some], [s.key for s in more], autojunk=False)
     blocks = matcher.get_matching_blocks()[:-1]
-    whole = len(some) < WINDOW and len(more) < WINDOW  # there is nothing behind the windows
+    whole = len(some) < WINDOW and len(more) < WINDOW  # there is nothing beyond the windows
     end, other_end = len(some), len(more)
     if blocks and not whole:
-        # what follows may be found alike in the next window
+        # the rest may find its match in the next window
         end, other_end = blocks[-1].a + blocks[-1].size, blocks[-1].b + blocks[-1].size
     for tag, start, stop, other_start, other_stop in matcher.get_opcodes():
         if start >= end and other_start >= other_end:
@@ -177,11 +178,11 @@ def _compare_step(one: Step, other: Step, result: Comparison) -> None:
 
 
 class _Side:
-    """The steps of one recording, as far as they are wanted."""
+    """The steps of one recording, read only as they are needed."""
 
     def __init__(self, frames: Iterable[RecordedFrame]) -> None:
         self.latencies: list[tuple[str, float]] = []
-        """Of each request of the client that was answered: its method, and how long that took."""
+        """For each answered request of the client: its method, and the seconds until the answer."""
         self._steps = self._read(frames)
         self._ahead: deque[Step] = deque()
 
@@ -249,7 +250,7 @@ class _Side:
 
 
 class _Text:
-    """A text that comes in pieces, as steps of a size that does not depend on the pieces."""
+    """A text that arrives in pieces, cut into steps whose size does not depend on the pieces."""
 
     def __init__(self, first: Step, session: str | None) -> None:
         self._first = first
@@ -261,7 +262,7 @@ class _Text:
         return step.text is not None and step.what == self._first.what and session == self._session
 
     def add(self, text: str) -> Iterator[Step]:
-        """Take a piece; gives what is complete by that."""
+        """Add a piece; yields the steps that it completes."""
         self._pieces.append(text)
         self._size += len(text)
         while self._size > TEXT_SIZE:

@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 FORMAT = 2
-"""The version in the first line. It changes only when a reader of the version before would read wrongly."""
+"""The version in the first line. It changes only when older readers would misread the file."""
 
 NOTE = "may hold prompts and file contents"
 
@@ -50,11 +50,11 @@ class RecordedFrame:
     message: Any
     """The message as JSON values; a str for a line that was not a message, bytes for other data."""
     raw: str | None = None
-    """The line itself, if the values do not say it all: a key that occurs twice, a number beyond numbers."""
+    """The line itself, if the values do not hold all of it: a key that occurs twice, a number too large."""
     number: int = 0
     """Counted from 1 in each connection; 0 in format 1."""
     line: int = 0
-    """Of the file."""
+    """The number of the line in the file."""
     info: dict[str, Any] = field(default_factory=dict[str, Any])
     """Further fields: `cut`, `c`, `from`, `to`."""
 
@@ -98,7 +98,7 @@ def new_header(point: Point, agent: dict[str, Any], *, redacted: str) -> dict[st
 
 
 def _new_id() -> str:
-    """A ULID: sorted by time, and unlike any other."""
+    """A ULID: sortable by time, and unique."""
     number = int(time.time() * 1000) << 80 | int.from_bytes(os.urandom(10))
     return "".join(
         "0123456789ABCDEFGHJKMNPQRSTVWXYZ"[number >> 5 * place & 31] for place in reversed(range(26))

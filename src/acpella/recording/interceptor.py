@@ -1,4 +1,4 @@
-"""Somebody who may hold and change messages while they are recorded."""
+"""The interface for code that may hold back and change messages while they are recorded."""
 
 from collections.abc import Callable, Mapping
 from typing import Protocol
@@ -11,17 +11,17 @@ __all__ = ["Interceptor"]
 
 
 class Interceptor(Protocol):
-    """Decides what passes a program that is recorded."""
+    """Decides which messages get to and from a program that is being recorded."""
 
     @property
     def gates(self) -> Mapping[Stream, PipeGate]:
-        """Where bytes are kept back."""
+        """The gates that can hold back bytes, by stream."""
         ...
 
     def begin(self, note: Callable[[Note], None]) -> None:
-        """The program starts; `note` takes what is done to messages, for the recording."""
+        """Called when the program has started. `note` records what is done to a message."""
         ...
 
     def end(self) -> None:
-        """The program has ended."""
+        """Called when the program has ended."""
         ...

@@ -1,4 +1,4 @@
-"""Leaves the bytes of images, sound and files out of a recording, and says what they were."""
+"""Replaces the bytes of images, sound and files in a recording with a note of what they were."""
 
 import hashlib
 import re
@@ -7,13 +7,13 @@ from typing import Any, cast
 __all__ = ["cut_media", "is_cut"]
 
 SMALLEST = 256
-"""Characters that are kept as they are; a note about them would be as long."""
+"""Data of fewer characters are kept as they are; a note about them would be just as long."""
 
 _CUT = re.compile(r"<media sha256:[0-9a-f]{64} \d+ bytes>")
 
 
 def cut_media(value: Any) -> tuple[Any, int]:
-    """The same JSON with a note in the place of media, and how many characters that left out."""
+    """The same JSON with notes in place of media, and how many characters were left out."""
     if isinstance(value, list):
         parts = [cut_media(item) for item in cast("list[Any]", value)]
         return [part for part, _ in parts], sum(size for _, size in parts)
@@ -38,5 +38,5 @@ def cut_media(value: Any) -> tuple[Any, int]:
 
 
 def is_cut(text: str) -> bool:
-    """Whether this stands for media that were left out."""
+    """Whether this is a note about media that were left out."""
     return _CUT.fullmatch(text) is not None

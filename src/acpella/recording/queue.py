@@ -1,4 +1,4 @@
-"""A bounded queue of what is to be written. What does not fit is counted and dropped; nobody waits."""
+"""A bounded queue of what is to be written. What does not fit is counted and dropped; `put` never waits."""
 
 import threading
 import time
@@ -11,10 +11,10 @@ from .format import Direction
 __all__ = ["Chunk", "Lost", "Note", "Queue"]
 
 ROOM = 256 * 1024 * 1024
-"""Bytes that may wait. Without it, a slow disk fills the memory; with less, large images are lost."""
+"""Bytes that may wait. Without a limit, a slow disk fills the memory; with less, large images are lost."""
 
 BATCH = 0.005
-"""Seconds that are collected: waking somebody for each chunk would slow down the stream itself."""
+"""Seconds to collect chunks before they are taken: waking a thread for each chunk would slow the stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +83,17 @@ class Queue:
         self._filled.set()
 
     def close(self) -> None:
-        """Nothing more will be put; what waits can still be taken."""
+        """Announce that nothing more will be put; what is queued can still be taken."""
         self._closed.set()
         self._filled.set()
 
     def take(self) -> list[Chunk | Lost | Note] | None:
-        """Wait for something; None when there will be nothing more."""
+        """Wait for items; None when there will be no more."""
         self._filled.wait()
         self._closed.wait(BATCH)
         with self._lock:
             self._filled.clear()
-            # threads that read at the same time put what they have in any order
+            # threads that read at the same time put their items in any order
             items = sorted(self._items, key=lambda item: item.at)
             self._items.clear()
             self._size = 0

@@ -23,21 +23,21 @@ __all__ = [
 ]
 
 MAX_LINE = 512 * 1024 * 1024
-"""Bytes of a line. Without it, a file that is not a recording is read into memory whole."""
+"""The most bytes of a line. Without a limit, a file that is not a recording is read into memory whole."""
 
 _SKIP = 1024 * 1024
 _KNOWN = {"n", "t", "dir", "msg", "text", "raw", "b64"}
 
 
 class NewerFormat(ValueError):
-    """The recording has a newer format than this acpella knows."""
+    """The recording has a newer format than this acpella can read."""
 
 
 def read(path: str | os.PathLike[str]) -> Iterator[Item]:
-    """Everything in a recording, line by line. A line that cannot be read is given as `Damaged`.
+    """Everything in a recording, line by line. A line that cannot be read is yielded as `Damaged`.
 
     Raises:
-        NewerFormat: a newer acpella wrote it, and this one would read it wrongly.
+        NewerFormat: a newer acpella wrote the recording, and this one would misread it.
         OSError: the file cannot be read.
     """
     with Path(path).open("rb") as file:
@@ -50,7 +50,7 @@ def read_recording(path: str | os.PathLike[str]) -> list[list[RecordedFrame]]:
     """The conversations of a file, one for each time the agent was connected to: the frames both ways.
 
     Raises:
-        ValueError: a line is not what a recording has; the message names it.
+        ValueError: a line is not valid in a recording; the message names the line.
     """
 
     def refuse(item: Damaged) -> None:
@@ -92,12 +92,12 @@ def frames_of(
             connection += 1
             yield connection, None
         elif isinstance(item, RecordedFrame) and item.direction != "err":
-            connection = connection or 1  # other tools write the frames alone
+            connection = connection or 1  # other tools write only the frames
             yield connection, item
 
 
 def numbered_lines(file: BinaryIO, before: int = 0) -> Iterator[tuple[int, bytes | Damaged]]:
-    """The lines from where the file stands, with their numbers; `before` are the lines before that."""
+    """The lines from the current position in the file, with their numbers; `before` lines precede them."""
     number = before
     while line := file.readline(MAX_LINE):
         number += 1
@@ -110,17 +110,17 @@ def numbered_lines(file: BinaryIO, before: int = 0) -> Iterator[tuple[int, bytes
 
 
 def read_line(line: bytes | Damaged, number: int, path: str | os.PathLike[str]) -> Item | None:
-    """What `numbered_lines` gave means; None if the line is empty."""
+    """Parse what `numbered_lines` yields; None if the line is empty."""
     if isinstance(line, Damaged):
         return line
     return parse_line(line, number, path) if line.strip() else None
 
 
 def parse_line(line: bytes, number: int, path: str | os.PathLike[str]) -> Item:
-    """What one line of a recording says; the number and the path are for messages.
+    """Parse one line of a recording; the number and the path are for messages.
 
     Raises:
-        NewerFormat: a newer acpella wrote it, and this one would read it wrongly.
+        NewerFormat: a newer acpella wrote the line, and this one would misread it.
     """
     try:
         entry = msgspec.json.decode(line)

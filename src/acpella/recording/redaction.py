@@ -1,4 +1,4 @@
-"""Replaces secrets in messages before they are written, each by a name that stays the same."""
+"""Replaces secrets in messages before they are written: the same secret always by the same name."""
 
 import re
 from collections.abc import Iterable
@@ -14,18 +14,18 @@ __all__ = ["RULES_NAME", "Redactor", "entropy", "looks_random"]
 RULES_NAME = f"rules-{VERSION}"
 
 REMEMBERED = 256
-"""Secrets that are looked for wherever they occur. Without a limit, a peer could make each line slow."""
+"""How many secrets are searched for in all later texts. Without a limit, a peer could make each line slow."""
 
 _HIDDEN = re.compile(r"<secret \d+>")
 _BYTES = ("data", "blob")
 _HINTS = tuple(hint.encode() for hint in HINTS)
 
 SHORT = 1024
-"""Bytes up to which one pattern is faster than a search for each hint."""
+"""For texts below this many bytes, one pattern is faster than a search for each hint."""
 
 
 def _any_of(words: Iterable[bytes]) -> bytes:
-    """A pattern for any of the words that looks at each letter once: those that begin alike are together."""
+    """A pattern for any of the words. Common beginnings are shared, so that each letter is looked at once."""
     rests: dict[bytes, set[bytes]] = {}
     for word in words:
         rests.setdefault(word[:1], set()).add(word[1:])
@@ -36,10 +36,10 @@ def _any_of(words: Iterable[bytes]) -> bytes:
 _ANY_HINT = re.compile(_any_of(_HINTS))
 
 PLAIN_SIZE = 64
-"""Characters of a text that is worth remembering as harmless: names of fields, ids, methods."""
+"""The most characters of a text that is cached as harmless: names of fields, ids, methods."""
 
 PLAIN_TEXTS = 4096
-"""Texts that are remembered. Without a limit, a peer could fill the memory."""
+"""How many harmless texts are cached. Without a limit, a peer could fill the memory."""
 
 
 class Redactor:
@@ -53,17 +53,17 @@ class Redactor:
         """How many values were replaced."""
         self._names: dict[str, str] = {}
         self._remembered: list[tuple[str, bytes]] = []
-        self._plain: set[str] = set()  # texts that hold no secret, most of all the names of fields
+        self._plain: set[str] = set()  # texts without secrets, mostly names of fields
 
     def may_hold_secrets(self, line: bytes) -> bool:
         """Whether a line must be decoded to be checked. Most lines are harmless at first sight."""
         return _is_hinted(line) or any(each in line for _, each in self._remembered)
 
     def text(self, text: str) -> str:
-        """A line that is not a message, or a string of one."""
+        """Redact a line that is not a message, or a string inside a message."""
         if text in self._plain:
             return text
-        # other letters may be equal to ours where case does not count, so that only ASCII is certain
+        # ignoring case, some other letters equal ASCII ones, so the hints are only reliable for ASCII
         if text.isascii() and not _is_hinted(text.encode()):
             safe = self._hide_known(text)
         else:
@@ -103,7 +103,7 @@ class Redactor:
         }
 
     def words(self, words: Iterable[str]) -> list[str]:
-        """A command line: the word after `--token` is a secret, too."""
+        """Redact a command line, in which the word after `--token` is also a secret."""
         safe: list[str] = []
         before = ""
         for word in words:
@@ -113,7 +113,7 @@ class Redactor:
         return safe
 
     def _json(self, text: str) -> str:
-        """JSON as text, by the rules for messages; as it is, if they find nothing."""
+        """Redact JSON text by the rules for messages; unchanged if they find nothing."""
         try:
             value = msgspec.json.decode(text)
             redacted = self.message(value)
@@ -127,7 +127,7 @@ class Redactor:
         return {name: self._variable(name, item) for name, item in table.items()}
 
     def _variable(self, name: str, value: Any) -> Any:
-        """The value of a variable or header: all are hidden, but `true` is not looked for elsewhere."""
+        """Hide the value of a variable or header. A value such as `true` is not searched for elsewhere."""
         if not isinstance(value, str):
             return self.message(value, name)
         return self._hide(value, remember=SECRET_KEY.search(name) is not None or looks_random(value))
@@ -171,6 +171,6 @@ def looks_random(text: str) -> bool:
 
 
 def entropy(text: str) -> float:
-    """Bits for each character, by how often each occurs."""
+    """Bits per character, from how often each character occurs."""
     counts = [text.count(char) for char in set(text)]
     return -sum(count / len(text) * log2(count / len(text)) for count in counts)

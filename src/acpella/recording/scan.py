@@ -1,4 +1,4 @@
-"""Looks for what still seems to be a secret, or tells who somebody is, before a recording is shared."""
+"""Looks for what still seems to be a secret, or reveals who somebody is, before a recording is shared."""
 
 import os
 import re
@@ -20,7 +20,7 @@ JOINED = 16 * 1024
 """Characters of a streamed answer that are looked at together: a secret may have come in pieces."""
 
 LOOKED_AT = 4 * 1024
-"""New characters after which that is done; with each piece it would take hours for a long recording."""
+"""New characters after which the search is repeated. After every piece, a long recording would take hours."""
 
 _RANDOM = re.compile(r"[A-Za-z0-9+_=-]{20,}")
 _EMAIL = re.compile(r"\b[\w.+-]+@[\w-]+\.[\w.-]*\w")
@@ -31,14 +31,14 @@ _IDS = re.compile(r"(?:^|[a-z])(?:[iI]d|ID)$")
 
 
 class SecretFinding(NamedTuple):
-    """Something to look at."""
+    """Something that may be a secret."""
 
     line: int
     place: str
     """The path of the field."""
     why: str
     excerpt: str
-    """Its beginning; a secret is not shown whole."""
+    """The beginning of the value; a secret is not shown whole."""
 
 
 def scan(path: str | os.PathLike[str]) -> Iterator[SecretFinding]:
@@ -87,7 +87,7 @@ class _Stream:
                 self._size -= len(self._pieces.popleft()[0])
 
     def look(self) -> Iterator[SecretFinding]:
-        """What is secret in several pieces, and in none of them alone."""
+        """Secrets that are spread over several pieces, and whole in none of them."""
         self._new = 0
         joined = "".join(text for text, _ in self._pieces)
         before, self._seen = self._seen, set(_secrets(joined))
@@ -96,7 +96,7 @@ class _Stream:
                 yield SecretFinding(self._line_of(joined, secret), "several chunks", why, _excerpt(secret))
 
     def _line_of(self, joined: str, secret: str) -> int:
-        """The line of the piece that it ends in."""
+        """The line of the piece in which the secret ends."""
         end = joined.find(secret) + len(secret)
         for text, line in self._pieces:
             end -= len(text)
@@ -118,9 +118,9 @@ def _look(line: int, value: Any, path: str) -> Iterator[SecretFinding]:
         fields = cast("dict[str, Any]", value)
         for name, item in fields.items():
             if name in ("data", "blob") and "mimeType" in fields:
-                continue  # bytes, which look random to everybody
+                continue  # binary data, which always look random
             if isinstance(item, str) and _IDS.search(name):
-                continue  # made to be unlike any other
+                continue  # ids are meant to look random
             yield from _look(line, item, f"{path}.{name}" if path else name)
 
 

@@ -34,7 +34,7 @@ VOLATILE = frozenset(
         "env",
     }
 )
-"""Fields that are different each time although the same is meant."""
+"""Fields that differ from run to run although they mean the same."""
 
 SHOWN = 200
 """Characters of a value that are shown."""
@@ -80,7 +80,7 @@ def update_kind(message: Any) -> str:
 
 
 def without_volatile(value: Any) -> Any:
-    """The same JSON without what differs each time; secrets and media by what they are, not how they look."""
+    """The same JSON without what differs from run to run; secrets and media are replaced by placeholders."""
     return _strip(Redactor().message(cut_media(value)[0]))
 
 
@@ -96,7 +96,7 @@ def _strip(value: Any) -> Any:
 
 
 def shape(value: Any) -> bytes:
-    """A value that is equal for messages with the same meaning."""
+    """Bytes that are equal for messages with the same meaning."""
     return msgspec.json.encode(without_volatile(value), order="deterministic")
 
 

@@ -1,4 +1,4 @@
-"""Conversations that stay in their file: a frame is read again whenever it is wanted."""
+"""Conversations that stay in their file: a frame is read whenever it is needed."""
 
 from collections.abc import Callable, Sequence
 from typing import BinaryIO, overload
@@ -9,22 +9,23 @@ from .reader import numbered_lines, read_line
 __all__ = ["StoredFrames", "stored_conversations"]
 
 MARK_EVERY = 64
-"""Frames between two places that are remembered. To read one frame, as many lines may have to be read."""
+"""Every so many frames, the position in the file is remembered. To read one frame, that many may have to be
+read."""
 
 
 class StoredFrames(Sequence[RecordedFrame]):
     """The frames both ways of one connection. What is in memory does not grow with their size."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self._file = file  # others may read it, too, so each read says from where
-        self._marks: list[tuple[int, int]] = []  # where a line begins, and how many are before it
+        self._file = file  # others may read it as well, so each read seeks first
+        self._marks: list[tuple[int, int]] = []  # where a line begins, and how many lines are before it
         self._count = 0
-        self._next = -MARK_EVERY  # the frame that comes next from here on; far away before the first
+        self._next = -MARK_EVERY  # the index of the frame at `_offset`; far off before the first read
         self._offset = 0
         self._before = 0
 
     def note(self, offset: int, before: int) -> None:
-        """There is one more frame: where its line begins, and how many lines are before it."""
+        """Add a frame, given where its line begins and how many lines are before it."""
         if self._count % MARK_EVERY == 0:
             self._marks.append((offset, before))
         self._count += 1
@@ -70,7 +71,7 @@ def stored_conversations(file: BinaryIO, damaged: Callable[[Damaged], None]) -> 
     The file must stay open for as long as they are used.
 
     Raises:
-        NewerFormat: a newer acpella wrote it, and this one would read it wrongly.
+        NewerFormat: a newer acpella wrote the recording, and this one would misread it.
         OSError: the file cannot be read.
     """
     conversations: list[StoredFrames] = []
@@ -83,7 +84,7 @@ def stored_conversations(file: BinaryIO, damaged: Callable[[Damaged], None]) -> 
             conversations.append(StoredFrames(file))
         elif isinstance(item, RecordedFrame) and item.direction != "err":
             if not conversations:
-                conversations.append(StoredFrames(file))  # other tools write the frames alone
+                conversations.append(StoredFrames(file))  # other tools write only the frames
             conversations[-1].note(offset, number - 1)
         offset = file.tell()
     return conversations

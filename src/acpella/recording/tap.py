@@ -1,7 +1,7 @@
-"""Records a program that somebody else talks to: the tap stands in its place.
+"""Records a program that another program talks to: the tap takes its place.
 
 Three processes: the tap passes bytes on and nothing else; the program; and a recorder that does all the work
-of reading, redacting and writing, with lower priority and when little passes. Should the tap be killed, the
+of reading, redacting and writing, with low priority and when traffic is low. Should the tap be killed, the
 recorder writes what it has, and a guard ends the program.
 """
 
@@ -25,7 +25,7 @@ from .interceptor import Interceptor
 from .queue import Chunk, Lost, Note, Queue
 from .writer import Filters, Writer, open_private
 
-assert sys.platform != "win32"  # as the module that it stands on, which type checkers skip there
+assert sys.platform != "win32"  # like `standin`, which type checkers skip on Windows
 
 from acpella.transport.standin import StandIn, widen  # noqa: E402
 
@@ -37,16 +37,16 @@ PATIENCE = 5.0
 """Seconds for the recorder to write what it has when the program has ended."""
 
 NICENESS = 10
-"""How far the recorder steps back while there is a conversation, which must not be slower than without it."""
+"""The niceness of the recorder while there is a conversation, which the recording must not slow down."""
 
 PIPE_SIZE = 1024 * 1024
-"""Bytes on their way to the recorder, so that nobody waits for it while it is busy."""
+"""Bytes that the pipe to the recorder holds, so that the tap need not wait while the recorder is busy."""
 
 HANDED_OVER = 256
-"""Items that are handed over to the recorder at once, each in two pieces. Systems take some 1000 pieces."""
+"""Items in one write to the recorder, each in two pieces. Systems accept about 1000 pieces."""
 
 MOST_DESCRIPTORS = 65536
-"""One more than the highest that the recorder may have been given."""
+"""One more than the highest file descriptor that the recorder may have inherited."""
 
 
 def record_program(
@@ -56,10 +56,10 @@ def record_program(
     filters: Callable[[], Filters],
     interceptor: Interceptor | None = None,
 ) -> tuple[int, str]:
-    """Run a program in this one's place until it ends, and record what it says and hears.
+    """Run a program in place of this one until it ends, and record its input and output.
 
-    Gives its exit code, or minus the number of the signal that ended it, and what went wrong with the
-    recording. `interceptor` may hold and change what passes. Must be called before there are threads.
+    Returns its exit code, or minus the number of the signal that ended it, and what went wrong with the
+    recording. `interceptor` may hold back and change messages. Must be called before any thread is started.
 
     Raises:
         OSError: the file cannot be written.
@@ -86,7 +86,7 @@ def record_program(
 
 
 class _Recorder:
-    """The process that writes, and the way to it."""
+    """The process that writes the recording, and the pipe to it."""
 
     def __init__(self, file: BinaryIO, command: list[str], filters: Callable[[], Filters]) -> None:
         source, self._target = os.pipe()
@@ -106,12 +106,12 @@ class _Recorder:
         self._ending: dict[str, Any] = {}
 
     def feed(self, queue: Queue) -> None:
-        """Give what waits in the queue to the recorder, and the last line once the queue is closed."""
+        """Pass what is queued to the recorder, and the ending once the queue is closed."""
         try:
             while (items := queue.take()) is not None:
                 self._send(items)
             _write(self._target, b"".join(packed(Ending(self._ending, time.monotonic()))))
-        except OSError:  # it is gone; the conversation goes on without it
+        except OSError:  # the recorder is gone; the conversation goes on without it
             while queue.take() is not None:
                 pass
 
@@ -123,12 +123,12 @@ class _Recorder:
                 _write(self._target, b"".join(pieces)[sent:])
 
     def end(self, queue: Queue, feeder: threading.Thread, ending: dict[str, Any]) -> str:
-        """Let the feeder write what is left, and the last line. Returns what went wrong."""
+        """Let the feeder pass on what is left, and the ending. Returns what went wrong."""
         self._ending = ending
-        _set_niceness(self._pid, 0)  # there is no conversation any more, and somebody may wait for the file
+        _set_niceness(self._pid, 0)  # the conversation is over, and somebody may wait for the file
         queue.close()
         feeder.join(PATIENCE)
-        if feeder.is_alive():  # the pipe is its own until it is done
+        if feeder.is_alive():  # it still uses the pipe
             return "the disk is too slow; the end of the recording is missing"
         os.close(self._target)
         ready, _, _ = select.select([self._report], [], [], PATIENCE)
@@ -138,8 +138,8 @@ class _Recorder:
 
 
 def _be_alone(descriptors: set[int]) -> None:
-    """Neither the terminal's signals nor the client's pipes are the recorder's: they end without it, and who
-    reads them must see that."""
+    """Detach the recorder from the terminal's signals and the client's pipes: whoever reads such a pipe must
+    see its end, even while the recorder still runs."""
     os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)
@@ -155,12 +155,12 @@ def _be_alone(descriptors: set[int]) -> None:
 
 
 def _set_niceness(session: int, niceness: int) -> None:
-    """Set it for a session. Where Linux has this, that of a process counts only within its session."""
+    """Set the niceness of a session. With Linux autogroups, that of a process counts only inside it."""
     for _ in range(3):
         try:
             Path(f"/proc/{session}/autogroup").write_text(str(niceness), encoding="ascii")
             return
-        except BlockingIOError:  # one change in a tenth of a second, for all users together
+        except BlockingIOError:  # Linux allows one change per tenth of a second, over all users
             time.sleep(0.1)
         except OSError:
             return
@@ -186,7 +186,7 @@ def _record(
                 writer.flush()
         writer.end(end.at, **end.info)
         problem = "" if writer.error is None else f"the recording stopped: {writer.error}"
-    except Exception as error:  # whatever it is, the person who reads the file must know
+    except Exception as error:  # whatever it is, it must be reported to the user
         problem = f"the recording stopped: {error!r}"
         raise
     finally:

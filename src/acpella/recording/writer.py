@@ -23,17 +23,17 @@ __all__ = ["Filters", "Writer", "open_private"]
 log: logging.Logger = logging.getLogger(__name__)
 
 MAX_FRAME = 256 * 1024 * 1024
-"""Bytes of a frame that is kept whole. Without it, a peer that never ends its line fills the memory."""
+"""The most bytes of a frame that is kept whole. Without a limit, an endless line fills the memory."""
 
 COMPARED = 1024 * 1024
-"""Bytes of a frame that is compared with what a reader will make of it."""
+"""The most bytes of a frame for which it is checked whether the parsed JSON says the same as the line."""
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[^\s"{}\[\]:,]+|[{}\[\]:,]')
 _UNREADABLE = (msgspec.MsgspecError, ValueError, OverflowError, RecursionError)
 
 
 def open_private(path: str | os.PathLike[str]) -> BinaryIO:
-    """The file to append to, for the user alone. A device, such as /dev/stderr, is left as it is.
+    """Open a file to append to, private to the user. A device, such as /dev/stderr, keeps its mode.
 
     Raises:
         OSError: the file cannot be opened, or others can read it and its mode cannot be changed.
@@ -62,7 +62,7 @@ class Filters:
 
     @property
     def name(self) -> str:
-        """What the header says about them."""
+        """The name of the redaction rules, for the header."""
         return "nothing" if self._redactor is None else RULES_NAME
 
     @property
@@ -70,13 +70,13 @@ class Filters:
         return 0 if self._redactor is None else self._redactor.hidden
 
     def pass_line(self, line: bytes) -> bool:
-        """Whether nothing in a message needs to be changed; known without reading it."""
+        """Whether a line certainly needs no change; found out without parsing it."""
         if self._anonymizer is not None or (not self._media and b'"mimeType"' in line):
             return False
         return self._redactor is None or not self._redactor.may_hold_secrets(line)
 
     def message(self, value: Any) -> tuple[Any, int]:
-        """The message, and how many characters of media were left out."""
+        """Filter a message; returns it, and how many characters of media were left out."""
         cut = 0
         if not self._media:
             value, cut = cut_media(value)
@@ -92,7 +92,7 @@ class Filters:
         return text if self._anonymizer is None else self._anonymizer.text(text)
 
     def words(self, words: list[str]) -> list[str]:
-        """A command line."""
+        """Filter a command line."""
         words = words if self._redactor is None else self._redactor.words(words)
         return words if self._anonymizer is None else self._anonymizer.words(words)
 
@@ -102,7 +102,7 @@ class Writer:
     never the conversation."""
 
     def __init__(self, file: BinaryIO, header: dict[str, Any], filters: Filters, *, began: float) -> None:
-        """`began` is the time of the clock that `feed` is told, when the connection was opened."""
+        """`began` is when the connection was opened, by the same clock as the `at` of `feed`."""
         self._file: BinaryIO | None = file
         self._filters = filters
         self._began = began
@@ -137,7 +137,7 @@ class Writer:
 
     def feed(self, direction: Direction, data: bytes, at: float) -> None:
         """Record bytes that passed, in any pieces."""
-        if direction in self._resync:  # what came before is lost, up to the next line
+        if direction in self._resync:  # data were lost, so skip to the next line
             _, newline, data = data.partition(b"\n")
             if not newline:
                 return
@@ -199,7 +199,7 @@ class Writer:
             elif headers:
                 self._frame(direction, block.replace(b"\n", b" ").strip(), at)
             else:
-                # many lines at once are looked through in less time than one by one
+                # it is faster to look through many lines at once than one by one
                 harmless = self._filters.pass_line(block)
                 for line in block.split(b"\n"):
                     self._frame(direction, line.strip(), at, harmless=harmless)
@@ -231,7 +231,7 @@ class Writer:
 
     def _text(self, direction: Direction, line: bytes, at: float) -> None:
         filtered = self._filters.text(text := _decoded(line))
-        if "\ufffd" in text and filtered == text:  # bytes that are not text, and no secret among them
+        if "\ufffd" in text and filtered == text:  # the bytes are not text, and hold no secret
             self._line(direction, at, "b64", base64.b64encode(line).decode())
         else:
             self._line(direction, at, "text", filtered)
@@ -261,7 +261,7 @@ class Writer:
             if file is not None:
                 file.close()
         except OSError:
-            pass  # told already
+            pass  # reported already
 
 
 def _decoded(line: bytes) -> str:
@@ -276,7 +276,8 @@ def _says_the_same(line: bytes, encoded: bytes) -> bool:
 
 
 def _without_usual_spaces(line: bytes) -> bytes:
-    """As many programs write JSON. Inside strings both sides lose the same: one was made from the other."""
+    """Without the spaces that many programs write. Strings are changed too, but alike in both lines, as one
+    was made from the other."""
     return line.replace(b": ", b":").replace(b", ", b",")
 
 

@@ -24,7 +24,7 @@ from .errors import InstallError, RegistryError, Unreachable
 __all__ = ["Progress", "Quiet", "Response", "check_url", "download", "fetch", "reach"]
 
 STALLED_AFTER = 30.0
-"""Seconds without a byte; without it a dead server is waited for without end."""
+"""Seconds to wait for a byte. Without a limit, a dead server would be waited for forever."""
 
 DOWNLOADED_WITHIN = 1800.0
 """Seconds for a whole archive: 200 MB over a slow line."""
@@ -35,21 +35,21 @@ LARGEST_ARCHIVE = 1024 * 1024 * 1024
 CHUNK = 256 * 1024
 
 TRIES = 3
-"""How often the registry asks whether a file is there."""
+"""How often `reach` asks whether a file is there."""
 
 
 class Progress(Protocol):
-    """Who is told how far it is."""
+    """Receives reports of progress."""
 
     def step(self, text: str) -> None:
-        """Something begins, such as "download"."""
+        """A step begins, such as "download"."""
 
     def bytes(self, done: int, total: int | None) -> None:
-        """So much of the step is done."""
+        """`done` bytes of the step are done."""
 
 
 class Quiet:
-    """Tells nobody."""
+    """Reports progress to nobody."""
 
     def step(self, text: str) -> None: ...
 
@@ -58,14 +58,14 @@ class Quiet:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a server answered; `body` is None if nothing has changed since."""
+    """What a server answered; `body` is None if the file has not changed since the last fetch."""
 
     body: bytes | None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def check_url(url: str) -> None:
-    """Refuse what is not https; on this machine itself http will do. Raises `RegistryError`."""
+    """Refuse a URL that is not https; on this machine http is accepted. Raises `RegistryError`."""
     parts = urllib.parse.urlsplit(url)
     if parts.scheme == "https" and parts.hostname:
         return
@@ -82,7 +82,8 @@ def _is_loopback(host: str) -> bool:
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows to https alone; else a redirect could lead to where anybody can change what comes back."""
+    """Follows redirects only to https, where nobody can change the answer on its way, and never from another
+    machine to this one."""
 
     max_redirections = 5
 
@@ -106,10 +107,10 @@ def _open(url: str, headers: Mapping[str, str], timeout: float, *, method: str =
 
 
 def reach(url: str) -> None:
-    """Ask whether a file is there, without getting it. A server that is busy is asked three times.
+    """Check that a file is there, without downloading it. A busy or silent server is asked three times.
 
     Raises:
-        RegistryError: it is not, or nobody answers; says why.
+        RegistryError: the file is not there, or the server does not answer; the message says why.
     """
     problem = ""
     for _ in range(TRIES):
@@ -130,17 +131,17 @@ def _request_head(url: str) -> None:
     try:
         _open(url, {}, STALLED_AFTER, method="HEAD").close()
     except urllib.error.HTTPError as error:
-        if error.code not in (403, 405):  # some servers know GET alone
+        if error.code not in (403, 405):  # some servers support only GET
             raise
         error.close()
         _open(url, {}, STALLED_AFTER).close()
 
 
 def fetch(url: str, *, limit: int, timeout: float, headers: Mapping[str, str] | None = None) -> Response:
-    """A small file, whole.
+    """Fetch a small file.
 
     Raises:
-        RegistryError: it cannot be had; says why.
+        RegistryError: the file cannot be fetched; the message says why.
     """
     deadline = time.monotonic() + timeout
     try:
@@ -164,10 +165,10 @@ def fetch(url: str, *, limit: int, timeout: float, headers: Mapping[str, str] | 
 
 
 def download(url: str, path: Path, progress: Progress, *, limit: int = LARGEST_ARCHIVE) -> str:
-    """Write a file to the disk; gives its SHA-256. A file that came in part is deleted.
+    """Download a file to the disk; returns its SHA-256. An incomplete file is deleted.
 
     Raises:
-        InstallError: it cannot be had; says why.
+        InstallError: the file cannot be downloaded; the message says why.
     """
     deadline = time.monotonic() + DOWNLOADED_WITHIN
     try:
@@ -207,7 +208,7 @@ def download(url: str, path: Path, progress: Progress, *, limit: int = LARGEST_A
 
 
 def _check_length(answer: Any, done: int) -> None:
-    """`read1` does not notice that a connection was cut."""
+    """Raise if the answer is shorter than announced: `read1` does not notice that a connection was cut."""
     length = answer.headers.get("Content-Length", "")
     if length.isdecimal() and done < int(length):
         raise ConnectionError(f"the connection was cut after {done} of {length} bytes")

@@ -1,4 +1,4 @@
-"""The index of the registry: its agents, read with patience for what is broken or new."""
+"""The index of the registry: its agents, read with tolerance for what is broken or new."""
 
 import re
 from collections.abc import Mapping
@@ -68,7 +68,7 @@ class RegistryEntry:
     binary: Mapping[str, BinaryTarget] = field(default_factory=dict[str, BinaryTarget])
     """By platform."""
     raw: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
-    """As the index has it, with fields that are not known here."""
+    """The entry as it is in the index, including unknown fields."""
 
     @property
     def kinds(self) -> list[Kind]:
@@ -202,7 +202,7 @@ def _targets(value: Any, notes: list[str]) -> dict[str, BinaryTarget]:
             if not target.cmd or not target.archive:
                 raise ValueError("archive and cmd must not be empty")
             if target.sha256 and not _SHA256.fullmatch(target.sha256):
-                raise ValueError("sha256 must be 64 hexadecimal digits")  # never: install it unchecked
+                raise ValueError("sha256 must be 64 hexadecimal digits")  # rather than install it unchecked
             _check_words([target.cmd, target.archive, *target.args], target.env)
         except (msgspec.ValidationError, ValueError) as error:
             notes.append(f"{platform} cannot be used: {error}")
@@ -212,7 +212,7 @@ def _targets(value: Any, notes: list[str]) -> dict[str, BinaryTarget]:
 
 
 def _check_words(words: list[str], env: Mapping[str, str]) -> None:
-    """What cannot be given to a program would only fail when the agent is started."""
+    """Refuse now what cannot be passed to a program, instead of failing when the agent is started."""
     if any("\0" in word for word in (*words, *env, *env.values())):
         raise ValueError("a word has a null character in it")
     if any(not name or "=" in name for name in env):

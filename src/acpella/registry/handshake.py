@@ -23,13 +23,13 @@ __all__ = ["HandshakeFailed", "HandshakeReply", "greet", "login_kinds"]
 
 ANSWERED_WITHIN = 120.0
 LARGEST_ANSWER = 1024 * 1024
-"""Bytes of an answer to `initialize`; an agent that writes without end would take all memory."""
+"""The most bytes of an answer to `initialize`; an agent that never stops writing would fill the memory."""
 
 _PASSED = (
     *("PATH", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TMP", "TEMP", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC"),
     *("PATHEXT", "WINDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
 )
-"""What an agent gets of this environment: no keys, and no home with credentials in it."""
+"""The variables of this environment that an agent gets: no keys, and no home with credentials in it."""
 
 
 _LAUNCHERS = {
@@ -42,7 +42,7 @@ _LAUNCHERS = {
 
 
 class HandshakeFailed(AcpellaError):
-    """An agent did not answer the first question as it must."""
+    """An agent did not answer `initialize` as it must."""
 
     def __init__(self, message: str, stderr_tail: str = "", *, timed_out: bool = False) -> None:
         self.reason = message
@@ -59,7 +59,7 @@ class HandshakeReply:
 
     @property
     def agent(self) -> str:
-        """Its name and version as it says."""
+        """The name and version that the agent gives."""
         info: Any = self.result.get("agentInfo")
         table = cast("dict[str, Any]", info) if isinstance(info, dict) else {}
         words = [table.get("title") or table.get("name"), table.get("version")]
@@ -154,14 +154,14 @@ def _first_line(process: "subprocess.Popen[bytes]", within: float) -> bytes | No
             while b"\n" not in line and len(line) < LARGEST_ANSWER and (piece := stdout.read(64 * 1024)):
                 line += piece
         except (OSError, ValueError):
-            pass  # closed when the time was over
-        lines.put(line.partition(b"\n")[0] or line[:1])  # a blank line is not the answer either
+            pass  # closed after the timeout
+        lines.put(line.partition(b"\n")[0] or line[:1])  # a blank line is kept, as it differs from no output
 
     threading.Thread(target=read, name="first line", daemon=True).start()
     try:
         stdin.write(msgspec.json.encode(request) + b"\n")
     except OSError:
-        pass  # it has ended; why, it may have said
+        pass  # it has ended, and may have said why
     try:
         return lines.get(timeout=within)
     except queue.Empty:
@@ -174,7 +174,7 @@ def _launcher(program: str) -> str | None:
 
 
 def _package_cache(program: str) -> dict[str, str]:
-    """Where a launcher finds what it has downloaded before; in the empty home it would download it again."""
+    """The variable for a launcher's own cache; in the empty home it would download the package again."""
     name = _launcher(program)
     if name is None:
         return {}

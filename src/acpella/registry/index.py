@@ -35,25 +35,25 @@ class _Cached(msgspec.Struct, frozen=True, kw_only=True):
     url: str
     fetched_at: float
     sha256: str
-    """Of the copy: the two files are written one after the other."""
+    """The digest of the copy, to detect that only one of the two files was written."""
     etag: str = ""
     last_modified: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundIndex:
-    """An index, and how far it can be relied on."""
+    """An index, and how current it is."""
 
     url: str
     index: Index
     age: float
     """Seconds since it was fetched."""
     problem: str = ""
-    """Why a newer one could not be had; then this is the copy of earlier."""
+    """Why the index could not be fetched again; if set, this is the old copy."""
 
 
 def index_url(option: str | None = None, settings: RegistrySettings = RegistrySettings()) -> str:
-    """Which index is meant: the one given, of the environment, of the user's settings, or the public one."""
+    """The index to use: that of the option, of the environment, of the user's settings, or the public one."""
     address = option or os.environ.get(INDEX_URL) or settings.url or DEFAULT_URL
     if "://" not in address and not address.startswith("file:"):
         return Path(address).expanduser().absolute().as_uri()
@@ -61,10 +61,10 @@ def index_url(option: str | None = None, settings: RegistrySettings = RegistrySe
 
 
 def find_index(url: str, *, refresh: bool = False, offline: bool = False) -> FoundIndex:
-    """The index at a URL, from the disk if that copy is fresh enough or nothing else can be had.
+    """The index at a URL, from the disk if that copy is fresh enough or the index cannot be fetched.
 
     Raises:
-        RegistryError: there is none; says why.
+        RegistryError: there is no index; the message says why.
     """
     if url.startswith("file:"):
         path = _file_path(url)
@@ -126,7 +126,7 @@ class _Cache:
         return about, data
 
     def renew(self, copy: tuple[_Cached, bytes] | None) -> bytes:
-        """Fetch it, if it has changed. What is not an index does not replace one. Raises `RegistryError`."""
+        """Fetch the index if it has changed. An invalid one is not stored. Raises `RegistryError`."""
         headers: dict[str, str] = {"Accept": "application/json"}
         if copy is not None and copy[0].etag:
             headers["If-None-Match"] = copy[0].etag

@@ -1,8 +1,8 @@
-"""Installing agents: prepare, agree, put in place, try, switch. Each step can fail and leaves what was there.
+"""Installs agents: prepare, agree, put in place, try, switch. If a step fails, what was there stays in use.
 
 <data>/agents/<id>/<version>-<hash>/    receipt.json and files/
-<data>/agents/<id>/current.json         which of them is used, and which was before
-<data>/agents/digests.json              of archives whose index gives none: the first one counts
+<data>/agents/<id>/current.json         which of them is used, and which was used before
+<data>/agents/digests.json              digests of archives without one in the index: the first one counts
 """
 
 import hashlib
@@ -43,7 +43,7 @@ from .variables import allowed_env
 __all__ = ["InstallPlan", "install", "plan", "remove", "roll_back", "set_pin"]
 
 _PATH_PROGRAMS = ("node", "python", "python3", "java", "ruby")
-"""A `cmd` of these names is the program of the PATH (G-022)."""
+"""A `cmd` with one of these names means the program on the PATH (G-022)."""
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class InstallPlan:
     """More about what is downloaded, a line each."""
     warnings: tuple[str, ...]
     scripts: tuple[str, ...]
-    """Packages with install scripts, which are not run unless somebody asks for it."""
+    """Packages with install scripts, which are run only on request."""
     args: list[str]
     env: dict[str, str]
     index_url: str
@@ -70,7 +70,7 @@ class InstallPlan:
 
     @property
     def directory(self) -> str:
-        """The name of its directory: another source or digest is another directory."""
+        """The name of the directory, which is different for each source and digest."""
         key = "\n".join((self.kind, self.source, self.digest))
         return f"{self.version}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
 
@@ -91,10 +91,10 @@ def plan(
 ) -> InstallPlan:
     """Find out what would be installed; nothing of it is run.
 
-    An archive without a digest in the index is downloaded, to show the one that it has.
+    An archive without a digest in the index is downloaded, to show its actual digest.
 
     Raises:
-        InstallError: it cannot be installed here, or the version cannot be had.
+        InstallError: the agent cannot be installed here, or the version is not available.
     """
     progress = progress or Quiet()
     kind = choose_kind(entry, prefer)
@@ -203,7 +203,7 @@ def install(
     `retry_with_scripts` is asked when a package does not work without its install scripts.
 
     Raises:
-        InstallError: it failed; what was used before still is.
+        InstallError: it failed; the version that was used before still is.
     """
     progress = progress or Quiet()
     home = agent_home(planned.entry.id)
@@ -232,7 +232,7 @@ def _build_and_try(
     check: bool,
     retry: Callable[[str], bool],
 ) -> None:
-    """Put an agent at its place, unless it is there, and see whether it answers."""
+    """Put an agent in place, unless it is there already, and check that it answers."""
     receipt = read_receipt(place)
     fresh = receipt is None or (scripts and bool(planned.scripts) and not receipt.scripts)
     if fresh:
@@ -246,11 +246,11 @@ def _build_and_try(
         server = Installed(place, receipt, Selection(current=place.name)).server
         greet([server.command, *server.args], server.env)
         return
-    except TransportError as error:  # what runs it is missing
+    except TransportError as error:  # the program that runs it is missing
         failure = HandshakeFailed(str(error))
     except HandshakeFailed as error:
         failure = error
-    if fresh:  # what was used before is not taken away
+    if fresh:  # an agent that was there before is not deleted
         shutil.rmtree(place, ignore_errors=True)
     if not fresh or scripts or not planned.scripts or not retry(str(failure)):
         raise failure
@@ -301,7 +301,7 @@ def _build(planned: InstallPlan, place: Path, progress: Progress, *, scripts: bo
     directories.write_private(path, msgspec.json.format(msgspec.json.encode(receipt)))
     with open(path, "rb") as file:
         os.fsync(file.fileno())
-    if place.exists():  # without a receipt that can be read
+    if place.exists():  # but without a readable receipt
         shutil.rmtree(place)
     staging.move_to(place)
 
@@ -337,7 +337,7 @@ def _build_binary(planned: InstallPlan, progress: Progress) -> tuple[str, str, i
 
 
 def _inside(arg: str, staging: Staging, planned: InstallPlan) -> str:
-    """An argument that names a file of the archive, with its whole path: the agent is started elsewhere."""
+    """The full path if an argument names a file of the archive: the agent is started somewhere else."""
     relative = arg.replace("\\", "/").removeprefix("./")
     if not relative or relative.startswith("/") or ".." in relative.split("/"):
         return arg
@@ -347,7 +347,7 @@ def _inside(arg: str, staging: Staging, planned: InstallPlan) -> str:
 
 
 def _plan_again(planned: InstallPlan, progress: Progress) -> None:
-    """The first attempt has used up the directory in which it was built. Raises `InstallError`."""
+    """Prepare a second attempt: the first one used up the staging directory. Raises `InstallError`."""
     planned.staging = Staging(planned.entry.id)
     if resolve_npm(planned.source, planned.staging.files, progress).digest != planned.digest:
         raise InstallError(f"{planned.source} has changed meanwhile; nothing was installed")
@@ -370,7 +370,7 @@ def _select(home: Path, selection: Selection) -> None:
 
 
 def _prune(home: Path, selection: Selection) -> None:
-    """Delete versions that are neither used nor kept for going back, and that nothing runs."""
+    """Delete versions that are neither used nor kept for rolling back, and of which nothing is running."""
     for path in home.iterdir():
         if path.name.startswith(".") or path.name in (selection.current, selection.previous):
             continue
@@ -379,7 +379,7 @@ def _prune(home: Path, selection: Selection) -> None:
 
 
 def roll_back(agent_id: str, *, progress: Progress | None = None) -> Installed:
-    """Use the version again that was used before. Raises `InstallError` if there is none."""
+    """Go back to the version that was used before. Raises `InstallError` if there is none."""
     with lock_agent(agent_id, progress or Quiet()):
         home = agent_home(agent_id)
         selection = read_selection(home)
@@ -394,7 +394,7 @@ def roll_back(agent_id: str, *, progress: Progress | None = None) -> Installed:
 
 
 def set_pin(agent_id: str, version: str, *, progress: Progress | None = None) -> None:
-    """Let updates leave an agent alone, or (empty) no longer. Raises `InstallError`."""
+    """Pin an agent to a version, so that updates skip it; empty: unpin it. Raises `InstallError`."""
     with lock_agent(agent_id, progress or Quiet()):
         home = agent_home(agent_id)
         selection = read_selection(home)
@@ -409,7 +409,7 @@ def remove(agent_id: str, *, progress: Progress | None = None) -> None:
     with lock_agent(agent_id, progress or Quiet()):
         if find_installed(agent_id) is None and not home.is_dir():
             raise InstallError(f"{agent_id} is not installed")
-        (home / "current.json").unlink(missing_ok=True)  # first: half an agent must not be started
+        (home / "current.json").unlink(missing_ok=True)  # first: a half-deleted agent must not start
         sweep(home)
         for path in home.iterdir():
             if not path.name.startswith(".staging-"):
@@ -417,10 +417,10 @@ def remove(agent_id: str, *, progress: Progress | None = None) -> None:
         try:
             home.rmdir()
         except OSError:
-            pass  # another process prepares an installation there
+            pass  # another process is preparing an installation there
 
 
-# -- digests that only experience gives ----------------------------------------------------------------
+# -- digests that are not in the index -----------------------------------------------------------------
 
 
 def _known_digests() -> dict[str, str]:

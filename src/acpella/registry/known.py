@@ -1,4 +1,4 @@
-"""Known agents as entries, for when no index can be had: the newest package of each."""
+"""Known agents as entries, for when no index is available: the newest package of each."""
 
 from acpella.client.known_agents import KnownAgent
 

@@ -1,6 +1,6 @@
-"""Agents from npm and PyPI: first a lock file says what would be installed, then just that is (G-035).
+"""Agents from npm and PyPI: first a lock file says what would be installed, then exactly that is (G-035).
 
-Nothing of a package runs until the user has agreed; npm's install scripts need a word of their own.
+Nothing of a package runs until the user has agreed; npm's install scripts need a separate consent.
 """
 
 import configparser
@@ -30,7 +30,7 @@ _TOO_NEW = re.compile(
     r"|no version of|No solution found|exclude-newer",
     re.IGNORECASE,
 )
-"""How npm and uv say that a version is not there, or too new for the user's settings."""
+"""What npm and uv print when a version does not exist, or is too new for the user's settings."""
 
 _NEEDS_PYTHON = re.compile(r"Python\s*(>=\s*3\.[0-9]+(?:\.[0-9]+)?)")
 _PYPI = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9,._ -]*\])?)(?:(?:==|@)(.+))?")
@@ -48,7 +48,7 @@ class Resolved:
     details: tuple[str, ...] = ()
     """Lines about it, for whoever decides."""
     scripts: tuple[str, ...] = ()
-    """Packages with install scripts of their own, which are not run without a word."""
+    """Packages with install scripts, which are run only on request."""
     python: str = ""
 
 
@@ -110,7 +110,7 @@ def _locked_npm(name: str, requested: str, files: Path) -> Resolved:
         packages = cast("dict[str, dict[str, Any]]", lock["packages"])
         main = packages[f"node_modules/{name}"]
         version, integrity = str(main["version"]), str(main["integrity"])
-        source = main.get("resolved")  # which npm can be told to leave out
+        source = main.get("resolved")  # npm can be configured to leave it out
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise InstallError(f"npm wrote no usable lock file for {name}") from None
     details = [f"at {redact(source)}"] if isinstance(source, str) else []
@@ -134,7 +134,7 @@ def _locked_npm(name: str, requested: str, files: Path) -> Resolved:
 def install_npm(
     resolved: Resolved, files: Path, progress: Progress, *, scripts: bool = False
 ) -> tuple[str, str]:
-    """Install what the lock file says; npm compares every digest. Gives the runner and the program.
+    """Install what the lock file says; npm compares every digest. Returns the runner and the program.
 
     Raises:
         InstallError: it cannot be installed, or has no program.
@@ -180,7 +180,7 @@ def _npm_program(name: str, bins: Any) -> str:
 
 
 def _runs_in_node(path: Path) -> bool:
-    """A program without a first line of its own, or with one that names Node."""
+    """Whether Node runs a program: a script whose `#!` line names Node, or one without such a line."""
     with open(path, "rb") as file:
         head = file.read(200)
     if head.startswith(b"#!"):
@@ -254,7 +254,7 @@ def _locked_uv(name: str, requested: str, locked: Path, python: str) -> Resolved
 
 
 def install_uv(resolved: Resolved, files: Path, progress: Progress) -> tuple[str, str]:
-    """Install what was written down, into an environment of its own. Gives the runner and the program.
+    """Install what is locked, into an environment of its own. Returns the runner and the program.
 
     Raises:
         InstallError: it cannot be installed, or has no program.

@@ -33,7 +33,7 @@ def is_musl() -> bool:
 
 
 def find_tool(name: str) -> str | None:
-    """A program of the PATH, or one beside this Python, as in a virtual environment that is not active."""
+    """A program on the PATH, or one beside this Python, as in a virtual environment that is not active."""
     return shutil.which(name) or shutil.which(name, path=os.path.dirname(sys.executable))
 
 
@@ -46,7 +46,7 @@ def choose_kind(entry: RegistryEntry, prefer: str = "", *, key: str | None = Non
     """How an agent will be installed: as asked for, else the first way that works here.
 
     Raises:
-        InstallError: none does; names the tool that is missing.
+        InstallError: no way works; the message names the tool that is missing.
     """
     key = platform_key() if key is None else key
     missing: list[str] = []

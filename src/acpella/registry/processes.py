@@ -1,4 +1,4 @@
-"""Whether a program of a directory is running."""
+"""Finds out whether a program in a directory is running."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ __all__ = ["runs_below"]
 
 
 def runs_below(directory: Path) -> bool:
-    """Whether any process of this user was started from a file in a directory, as far as can be seen."""
+    """Whether the command line or program of any visible process names a file in a directory."""
     if sys.platform == "win32":
         return False  # a running program cannot be deleted there
     prefix = os.fspath(directory) + os.sep

@@ -1,4 +1,4 @@
-"""What the user's settings say about the registry; those of a project are never asked."""
+"""What the user's settings say about the registry; those of a project are never read."""
 
 from typing import Any, cast
 
@@ -18,11 +18,11 @@ class RegistrySettings(msgspec.Struct, frozen=True, kw_only=True):
     prefer: str = ""
     """`binary`, `npx` or `uvx`, for agents that have several distributions."""
     pins: dict[str, str] = {}
-    """Versions that stay, by id."""
+    """Pinned versions, by agent id."""
 
 
 def registry_settings() -> RegistrySettings:
-    """The user's own. Raises `SettingsError`."""
+    """The user's own settings. Raises `SettingsError`."""
     path = user_settings()
     if not path.is_file():
         return RegistrySettings()

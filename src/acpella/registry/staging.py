@@ -1,4 +1,4 @@
-"""A directory in which an agent is put together; one that a killed process left behind is swept up."""
+"""The directory in which an agent is assembled; those that killed processes left behind are deleted."""
 
 import os
 import shutil
@@ -21,10 +21,10 @@ LOCKED_WITHIN = 1800.0
 
 
 def agent_home(agent_id: str) -> Path:
-    """The directory of an agent; not made yet.
+    """The directory of an agent, which may not exist yet.
 
     Raises:
-        InstallError: this is not an id. `..` or `/tmp` would be a directory of somebody else.
+        InstallError: this is not a valid id. `..` or `/tmp` would lead to a foreign directory.
     """
     if not is_agent_id(agent_id):
         raise InstallError(f"{agent_id!r} is not the id of an agent, which is of a-z, 0-9 and -")
@@ -32,7 +32,7 @@ def agent_home(agent_id: str) -> Path:
 
 
 class Staging:
-    """The directory; gone when it is closed, unless its tree was moved to its place."""
+    """A staging directory; `close` deletes it, unless it was moved to its place."""
 
     def __init__(self, agent_id: str) -> None:
         home = agent_home(agent_id)
@@ -45,7 +45,7 @@ class Staging:
         lock_file(self._lock)
 
     def move_to(self, place: Path) -> None:
-        """Give the tree its place, in one step."""
+        """Move the directory to its place, in one step."""
         self._unlock()
         (self.path / ".lock").unlink()
         _sync_directory(self.path)
@@ -58,7 +58,7 @@ class Staging:
         try:
             self.path.parent.rmdir()
         except OSError:
-            pass  # there are versions of the agent
+            pass  # it holds installed versions of the agent
 
     def _unlock(self) -> None:
         if self._lock >= 0:
@@ -67,12 +67,12 @@ class Staging:
 
 
 def sweep(home: Path) -> None:
-    """Delete what killed processes have left; what a living one builds is locked."""
+    """Delete staging directories of killed processes; one that is in use is locked."""
     for path in home.glob(".staging-*"):
         try:
             handle = os.open(path / ".lock", os.O_RDWR)
         except OSError:
-            if time.time() - path.stat().st_mtime > 60:  # else it is being made just now
+            if time.time() - path.stat().st_mtime > 60:  # otherwise it may have been created just now
                 shutil.rmtree(path, ignore_errors=True)
             continue
         dead = lock_file(handle)
@@ -83,10 +83,10 @@ def sweep(home: Path) -> None:
 
 @contextmanager
 def lock_agent(agent_id: str, progress: Progress) -> Generator[None]:
-    """Be the only process that changes which version of an agent is used.
+    """Let no other process change which version of an agent is used.
 
     Raises:
-        InstallError: another process has been at it for long, or this is not an id.
+        InstallError: another process has held the lock for too long, or this is not a valid id.
     """
     home = agent_home(agent_id)
     path = directories.private(home.parent) / f".{home.name}.lock"
@@ -106,7 +106,7 @@ def lock_agent(agent_id: str, progress: Progress) -> Generator[None]:
 
 
 def _sync_directory(path: Path) -> None:
-    """Let the names in a directory survive a power failure, where the system can do that."""
+    """Make the entries of a directory survive a power failure, where the system supports that."""
     if os.name == "nt":
         return
     handle = os.open(path, os.O_RDONLY)

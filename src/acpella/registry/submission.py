@@ -1,4 +1,4 @@
-"""What the registry wants of an entry before it lists it: `agent.json` and `icon.svg` in a directory."""
+"""What the registry requires before it lists an entry: `agent.json` and `icon.svg` in a directory."""
 
 import re
 import tempfile
@@ -26,14 +26,14 @@ _PAINT = re.compile(r"(?:fill|stroke)\s*:\s*([^;}\s]+)")
 
 
 class SubmissionFinding(NamedTuple):
-    """What one rule says."""
+    """The result of one rule."""
 
     level: Literal["ok", "warning", "error"]
     text: str
 
 
 def check_directory(directory: Path, *, online: bool = False) -> list[SubmissionFinding]:
-    """Apply the rules to an entry, with `online` also those that ask whether what it names is there.
+    """Apply the rules to an entry; with `online`, also check that what it names exists.
 
     Raises `OSError` if nothing can be read there.
     """

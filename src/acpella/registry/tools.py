@@ -1,4 +1,4 @@
-"""Running package managers: with a deadline, without a terminal, and ended with all that they started."""
+"""Runs package managers: with a deadline, without a terminal, and ended together with all they started."""
 
 import collections
 import io
@@ -20,7 +20,7 @@ TOOL_WITHIN = 900.0
 """Seconds; a package manager that hangs is the usual reason for an agent that never starts."""
 
 TAIL = 30
-"""Lines of a failed tool that are remembered."""
+"""How many of the last lines of output are kept."""
 
 
 class ProgramFailed(InstallError):
@@ -38,7 +38,7 @@ def run_tool(
     """Run a command to its end.
 
     Raises:
-        ToolFailed: it failed, or took too long; with what it wrote last.
+        ProgramFailed: the command failed or took too long; `output` is what it wrote last.
     """
     name = f"{Path(command[0]).stem} {command[1]}"
     tail: collections.deque[str] = collections.deque(maxlen=TAIL)
@@ -54,7 +54,7 @@ def run_tool(
     except (OSError, ValueError) as error:
         raise ProgramFailed(f"{name} cannot be started: {error}") from None
     assert process.stdout is not None
-    output = io.BufferedReader(cast("io.RawIOBase", process.stdout))  # which is read byte by byte otherwise
+    output = io.BufferedReader(cast("io.RawIOBase", process.stdout))  # else it is read byte by byte
 
     def read() -> None:
         while line := output.readline(64 * 1024):

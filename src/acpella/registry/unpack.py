@@ -1,4 +1,4 @@
-"""Unpacking archives of strangers: nothing lands outside, nothing grows without end (G-033, G-034)."""
+"""Unpacks untrusted archives: nothing lands outside, nothing grows without end (G-033, G-034)."""
 
 import bz2
 import gzip
@@ -26,7 +26,7 @@ LARGEST_RATIO = 200
 """How many times larger than its archive a tree may be; real programs are three to six times as large."""
 
 ALWAYS_ALLOWED = 16 * 1024 * 1024
-"""Bytes that any archive may become, however small: a long file of zeros is not a bomb yet."""
+"""Bytes that any archive may unpack to, however small it is: a long file of zeros is not a bomb yet."""
 
 LARGEST_READ = 4 * 1024 * 1024
 """Bytes of a tar header; tarfile reads it whole, so that a forged length would take all memory."""
@@ -72,7 +72,7 @@ def program_path(cmd: str) -> str:
     """The path of an agent's program below its files: `./bin\\x.exe` is `bin/x.exe`.
 
     Raises:
-        InstallError: it leads elsewhere.
+        InstallError: the path leads outside.
     """
     parts = [part for part in cmd.replace("\\", "/").split("/") if part not in ("", ".")]
     if not parts or cmd.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]:
@@ -81,7 +81,7 @@ def program_path(cmd: str) -> str:
 
 
 def unpack(archive: Path, kind: str, into: Path, *, cmd: str = "") -> int:
-    """Unpack an archive into a directory that is empty; gives the number of files.
+    """Unpack an archive into an empty directory; returns the number of files.
 
     Raises:
         UnsafeArchive: something in it would leave the directory, or it is a bomb.
@@ -111,7 +111,7 @@ def unpack(archive: Path, kind: str, into: Path, *, cmd: str = "") -> int:
 
 
 def find_program(files: Path, path: str) -> tuple[str, bool]:
-    """Where the program is, and whether that is where the entry says. A unique file of its name will do.
+    """Where the program is, and whether that is where the entry says. Elsewhere, its name must be unique.
 
     Raises:
         InstallError: there is none, or there are several.
@@ -133,7 +133,7 @@ def find_program(files: Path, path: str) -> tuple[str, bool]:
 
 
 class _Tree:
-    """The files as they are written; says no to all that is not plainly harmless."""
+    """Writes the files, and refuses everything that is not plainly harmless."""
 
     def __init__(self, root: Path, archive_size: int) -> None:
         self.files = 0
@@ -147,7 +147,7 @@ class _Tree:
         self._deadline = time.monotonic() + UNPACKED_WITHIN
 
     def take(self, count: int) -> None:
-        """So many bytes more."""
+        """Count bytes against the limit."""
         self._bytes += count
         if self._bytes > self._limit:
             raise UnsafeArchive(f"the archive would become larger than {self._limit} bytes: it is a bomb")
@@ -155,7 +155,7 @@ class _Tree:
             raise InstallError(f"the archive was not unpacked within {UNPACKED_WITHIN:g} s")
 
     def _place(self, name: str) -> tuple[Path, str]:
-        """Where a member goes; its directory is made. Links are made last, so no path leads through one."""
+        """Where a member goes, on the disk and in the tree. Links are made last, so no path crosses one."""
         if "\0" in name or name.startswith(("/", "\\")):
             raise UnsafeArchive(f"the archive has a file with an absolute path: {name!r}")
         parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
@@ -197,7 +197,7 @@ class _Tree:
             os.fsync(file.fileno())
 
     def add_link(self, name: str, target: str) -> None:
-        """A symbolic link, made when all files are there."""
+        """Note a symbolic link, which is made once all files are there."""
         _, path = self._place(name)
         self._claim(path, name)
         if not target or "\0" in target or target.startswith(("/", "\\")) or ":" in target[:2]:
@@ -205,7 +205,7 @@ class _Tree:
         self._links.append((path, target))
 
     def add_copy(self, name: str, target: str) -> None:
-        """A hard link, as a copy of a file that is there already."""
+        """Write a hard link as a copy of its target, which must be there already."""
         source, _ = self._place(target)
         if not source.is_file() or source.is_symlink():
             raise UnsafeArchive(f"the archive has a link to what is not in it: {name!r} to {target!r}")
@@ -213,7 +213,7 @@ class _Tree:
             self.add_file(name, file.read, source.stat().st_mode)
 
     def finish(self) -> None:
-        """Make the links, and look where they lead on the disk: `..` behind a link is not what it seems."""
+        """Make the links, and check where they lead on the disk: a `..` after a link is not what it seems."""
         root = os.path.realpath(self._root)
         for path, target in self._links:
             place = self._root / path
@@ -251,7 +251,7 @@ def _untar(archive: Path, kind: str, tree: _Tree) -> None:
     with (
         opened[kind](archive) as stream,
         tarfile.open(fileobj=cast("IO[bytes]", _Bounded(stream)), mode="r:") as file,
-    ):  # what it reads with
+    ):  # `_Bounded` has the methods that tarfile uses
         for member in file:
             if member.isdir():
                 tree.add_directory(member.name)
@@ -269,7 +269,7 @@ def _untar(archive: Path, kind: str, tree: _Tree) -> None:
 
 
 class _Bounded:
-    """A stream of which nobody reads too much at once."""
+    """A stream that refuses to read too much at once."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -280,7 +280,7 @@ class _Bounded:
         return self._stream.read(size)
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        if offset > LARGEST_TREE + MOST_FILES * 1024:  # to get there, all before it is decompressed
+        if offset > LARGEST_TREE + MOST_FILES * 1024:  # a seek decompresses everything up to there
             raise UnsafeArchive("the archive has a member without end: it is a bomb")
         return self._stream.seek(offset, whence)
 

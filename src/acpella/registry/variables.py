@@ -18,7 +18,7 @@ _STEERING = re.compile(
     r"|(?:LD|DYLD|NODE|NPM|PIP|UV|XDG|SSH|AWS|AZURE|GCLOUD|GOOGLE|GITHUB|ACTIONS|RUNNER|GIT|ACPELLA)_.*"
     r"|PYTHON.*"
 )
-"""Names that steer the launcher, or speak for the user elsewhere (G-026)."""
+"""Names that control how programs start, or carry the user's credentials (G-026)."""
 
 
 def allowed_env(env: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:

@@ -1,8 +1,8 @@
 """Faults on any channel: what bad networks, bad pipes and bad peers do to a conversation.
 
 `connect(FaultyChannel(ProcessChannel(["agent"]), faults.split(3), faults.delay(0.01)))`. Faults act one after
-the other, in the order in which they are given; `split` is always the last. The seed decides what chance
-does, so a run can be repeated.
+the other, in the order in which they are given; `split` is always the last. The seed determines everything
+random, so a run can be repeated.
 """
 
 import asyncio
@@ -67,7 +67,7 @@ class _Flow:
     """What passes one way, line by line, through all its faults."""
 
     def __init__(self, faults: Iterable[Fault], seed: int, deliver: Callable[[bytes], None]) -> None:
-        # the others are about whole messages
+        # `split` last: the other faults act on whole messages
         ordered = sorted(faults, key=lambda fault: fault.name == "split")
         self._stages = [(fault, random.Random(f"{seed} {n} {fault.name}")) for n, fault in enumerate(ordered)]
         self._counts = [0] * len(self._stages)
@@ -93,7 +93,7 @@ class _Flow:
                 return
 
     def finish(self) -> None:
-        """No more will come."""
+        """Deliver what is left; no more will be fed."""
         if self._rest and not self._halted:
             self._queue.put_nowait(_Piece(self._rest))
         self._queue.put_nowait(None)
@@ -115,7 +115,7 @@ class _Flow:
 
 
 class FaultyChannel:
-    """A channel with faults. It is opened and closed as the one inside."""
+    """A channel with faults around another channel. It is opened and closed like that one."""
 
     def __init__(self, channel: Channel, *faults: Fault, seed: int = 0) -> None:
         self._channel = channel
@@ -128,7 +128,7 @@ class FaultyChannel:
 
     @property
     def about(self) -> ChannelInfo:
-        """What the channel inside knows."""
+        """The information of the channel inside."""
         return self._channel.about
 
     async def open(self, receiver: Receiver, *, write_high: int) -> None:
@@ -271,7 +271,7 @@ def garbage(*numbers: int, share: float = 0.0, size: int = 100, way: Way = "both
 
 
 def crash(after: int, *, way: Way = "both") -> Fault:
-    """_Break the channel after so many messages."""
+    """Break the channel after so many messages."""
 
     def rule(number: int, piece: _Piece, dice: random.Random) -> Iterable[_Piece]:
         if number > after:

@@ -11,7 +11,7 @@ def load_agent(reference: str) -> Any:
 
     Raises:
         ImportError: there is no such file or module, or it cannot be imported.
-        ValueError: it has no such object, or one that is not an agent.
+        ValueError: the module has no such object, or the object is not an agent.
     """
     from acpella.adapters.targets import adapt_target, load_target
 
@@ -20,7 +20,7 @@ def load_agent(reference: str) -> Any:
 
 
 def main() -> None:
-    """Run the agent that the first word names."""
+    """Run the agent that the first argument names."""
     if len(sys.argv) != 2:
         sys.exit("usage: python -m acpella.testing.program MODULE:NAME")
     try:

@@ -33,7 +33,7 @@ async def reach(
     environment of a command that is hosted.
 
     Raises:
-        ValueError: the agent cannot be reached in this way; says why.
+        ValueError: the agent cannot be reached in this way; the message says why.
     """
     if over not in TRANSPORTS:
         raise ValueError(f"a transport is one of {', '.join(TRANSPORTS)}, not {over!r}")
@@ -103,7 +103,7 @@ def _hostable(agent: Target, env: Mapping[str, str]) -> Any:
 
 
 class _Plain:
-    """An agent object that knows no users and has no store: hosts ask it for both all the same."""
+    """Makes an agent object without users or a store hostable: servers expect both from an agent."""
 
     store = None
 
@@ -115,7 +115,7 @@ class _Plain:
         await self._agent.serve_on(channel)
 
     async def open(self) -> None:
-        """There is no store."""
+        """Do nothing: there is no store to open."""
 
     async def close(self) -> None:
-        """Each client had an agent of its own."""
+        """Do nothing: there is no store to close."""

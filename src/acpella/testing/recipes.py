@@ -1,4 +1,4 @@
-"""How known agents are started on a fake model: without a key, without cost, in a home of their own."""
+"""How to start known agents with a fake model: without a key, without cost, in a home of their own."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from .model import FakeModel
 __all__ = ["PreparedAgent", "Recipe", "recipe", "recipe_names"]
 
 _Prepare: TypeAlias = Callable[[str, Path], Mapping[str, str]]
-"""Writes an agent's own settings into a home directory; gives the variables that it needs besides."""
+"""Writes an agent's own settings into a home directory; returns the variables that it also needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +37,22 @@ class Recipe:
     install: str
     """The command that installs the agent."""
     writes_files: bool = True
-    """Whether it has a tool that writes files; Codex does it by commands."""
+    """Whether the agent has a tool that writes files; Codex writes them with commands."""
     asks_to_write: bool = True
     """Whether it asks before it writes a file of the project."""
     aliases: frozenset[str] = frozenset()
     prepare_home: _Prepare = field(default=lambda url, home: {}, repr=False)
 
     def program(self, path: str | None = None) -> str | None:
-        """The whole path of the agent's program; None if it is not installed. `path` stands for `PATH`."""
+        """The whole path of the agent's program; None if it is not installed. `path` replaces `PATH`."""
         return shutil.which(self.command[0], path=path)
 
     def prepare(
         self, model: FakeModel | str, home: str | os.PathLike[str], *, path: str | None = None
     ) -> PreparedAgent:
-        """Write the agent's settings into `home` and say how it is started.
+        """Write the agent's settings into `home`, and return how to start it.
 
-        `model` is a running fake model or its URL; `path` is looked through instead of `PATH`.
+        `model` is a running fake model or its URL; `path` is searched instead of `PATH`.
 
         Raises:
             TransportError: the agent is not installed; says how to install it.
@@ -82,7 +82,7 @@ def recipe(name: str) -> Recipe:
     """The recipe of a known agent, by its short name or the name of its program.
 
     Raises:
-        ValueError: no recipe has this name; lists those that there are.
+        ValueError: no recipe has this name; the message lists all recipes.
     """
     for candidate in _RECIPES:
         if name == candidate.name or name in candidate.aliases:
@@ -147,7 +147,7 @@ def _claude(url: str, home: Path) -> Mapping[str, str]:
         "CLAUDE_CODE_USE_VERTEX": "",
         "CLAUDE_CONFIG_DIR": str(home / ".claude"),
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        "IS_SANDBOX": "1",  # it refuses to run as root otherwise, as in a container
+        "IS_SANDBOX": "1",  # without it, Claude refuses to run as root, as in a container
     }
 
 

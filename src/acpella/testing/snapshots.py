@@ -1,7 +1,7 @@
 """A conversation as it should be, kept beside the tests.
 
 A snapshot is a recording: `acpella record show` and `acpella replay` read it. What differs from run to run
-(ids, directories, times, how a text was cut into chunks) is left out or named.
+(ids, directories, times, how a text was cut into chunks) is left out or replaced by a name.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +40,7 @@ def check_snapshot(
     """Compare conversations with a snapshot.
 
     Raises:
-        SnapshotDiffers: they say something else, or there is no snapshot; shows where they differ.
+        SnapshotDiffers: the conversations differ, or there is no snapshot; the message shows where.
     """
     __tracebackhide__ = True  # pytest shows the difference, not this function
     now = path.with_suffix(".now.jsonl")
@@ -91,7 +91,8 @@ def _snapshot(conversations: Iterable[Sequence[RecordedFrame]], places: Mapping[
 
 
 def _plain_hello(message: Any) -> Any:
-    """What acpella offers depends on its version and on the transport; a snapshot is about the agent."""
+    """Keep only the protocol version: the rest depends on the version of acpella and on the transport, but a
+    snapshot is about the agent."""
     return {**message, "params": {"protocolVersion": as_dict(message.get("params")).get("protocolVersion")}}
 
 
@@ -103,7 +104,7 @@ def _with_places(message: Any, places: Mapping[str, str]) -> Any:
 
 
 def _joined(frames: Sequence[RecordedFrame]) -> list[tuple[str, Any]]:
-    """The messages, with chunks of one text as one."""
+    """The messages, with the chunks of one text joined."""
     joined: list[tuple[str, Any]] = []
     for frame in frames:
         chunk = _chunk(frame.message)
@@ -126,7 +127,7 @@ def _joined(frames: Sequence[RecordedFrame]) -> list[tuple[str, Any]]:
 
 
 def _chunk(message: Any) -> str | None:
-    """The text of a message that is a chunk of one."""
+    """The text of a message that is a chunk; None for other messages."""
     if update_kind(message) not in _CHUNKS:
         return None
     text = as_dict(as_dict(as_dict(as_dict(message).get("params")).get("update")).get("content")).get("text")

@@ -22,11 +22,11 @@ from .scripted.client import ClientAnswer, ScriptedClient
 __all__ = ["AgentStarter", "ClientStarter", "ReplayStarter", "StartedAgent", "StartedClient", "TargetOf"]
 
 TargetOf: TypeAlias = "Callable[[Target | None, Transport], Target]"
-"""The agent that a test means: the one it names, or that of the settings."""
+"""Returns the agent to test: the one that the test names, or the one in the settings."""
 
 
 class StartedAgent:
-    """A connection to the agent: `async with` gives a `ConnectedAgent`, `with` one whose methods wait."""
+    """A connection to the agent: `async with` gives a `ConnectedAgent`, `with` one whose methods block."""
 
     def __init__(
         self,
@@ -101,12 +101,12 @@ class AgentStarter:
         over: Transport | None = None,
         **options: Unpack[ConnectOptions],
     ) -> StartedAgent:
-        """Start an agent: that of the settings, or `target`. The options are those of `acpella.connect`."""
+        """Start `target`, or the agent in the settings. The options are those of `acpella.connect`."""
         transport = over or self._over
         return StartedAgent(self._target_of(target, transport), transport, self.record(options))
 
     def record(self, options: ConnectOptions) -> ConnectOptions:
-        """The options with a recording of its own."""
+        """The options, with a recording for this connection added."""
         path = Path(
             options.get("record") or self._folder() / f"conversation-{len(self.recordings) + 1}.jsonl"
         )
@@ -134,7 +134,8 @@ class ReplayStarter:
         over: Transport = "memory",
         **options: Unpack[ConnectOptions],
     ) -> StartedAgent:
-        """Play the agent of a recording. The block fails if the client did what was not recorded."""
+        """Play the agent of a recording. Except over stdio, the block fails if the client did what was not
+        recorded."""
         file = self._find(path)
         played = _Replayed(file, match)
         if over == "stdio":

@@ -2,7 +2,7 @@
 
 A module here has `agent(script, tools, approve)`, which makes the framework's agent with a scripted model;
 `model(script, name)`, such a model alone; `nested(script, inner)`, an agent whose tool `delegate` runs a
-second agent with the script `inner`; and `options(agent)`, what `adapt` needs to be told.
+second agent with the script `inner`; and `options(agent)`, the options that `adapt` needs.
 """
 
 import importlib
@@ -21,7 +21,7 @@ PACKAGES = {
     "strands": "strands-agents",
     "claude_agent": "claude-agent-sdk",
 }
-"""Fixture module and the package that it needs; not its module, as tests have one called `agents`, too."""
+"""Fixture modules and the packages that they need. Not import names: tests also have a module `agents`."""
 
 
 def _is_installed(package: str) -> bool:
@@ -38,7 +38,7 @@ def installed() -> list[str]:
 
 
 def every(names: Iterable[str] = PACKAGES) -> list[Any]:
-    """All frameworks as parameters of tests; those that this environment lacks are skipped, and told of."""
+    """All frameworks as parameters of tests; those that this environment lacks are skipped and reported."""
     here = installed()
     return [
         name

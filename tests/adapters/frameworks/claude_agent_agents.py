@@ -15,13 +15,13 @@ from adapters.script import Call, Script, Seen, Think, Wait
 SUBAGENTS = True
 
 _kept: dict[str, Seen] = {}
-"""Conversations by Claude's session id, as its program keeps them on disk."""
+"""Conversations by Claude's session id, like those that its program keeps on disk."""
 
 _agents: dict[int, "tuple[Any, Fake]"] = {}
 
 
 class Fake:
-    """What the program in Claude's place knows: its script, its tools, its sub-agent."""
+    """The settings of the program in Claude's place: its script, its tools, its sub-agent."""
 
     def __init__(self, script: Script, tools: Iterable[Callable[..., Any]], approve: Iterable[str]) -> None:
         self.script = script

@@ -1,4 +1,4 @@
-"""Drives any agent with the official Python SDK: `client_official.py STEPS COMMAND…`; tells what it saw.
+"""Drives any agent with the official Python SDK: `client_official.py STEPS COMMAND…`; prints what it saw.
 
 COMMAND may be a URL. STEPS is a JSON list of {"do": "new" | "load" | "list" | "mode" | "prompt" | "again",
 …}, where "again" is a new connection, and "until" of a load is text to wait for; events come as JSON lines.

@@ -29,7 +29,7 @@ class Clock:
 
 
 class NoTarget:
-    """Starts nothing; its agents would check by themselves whose sessions are whose."""
+    """Starts nothing; its agents would check by themselves who owns a session."""
 
     checks_owners = True
 

@@ -4,10 +4,10 @@
 
 The lowest layer comes first; a layer may be several names with spaces between.
 
-Every module gets a fork of this interpreter. Layers that were tried are kept ready: in a fork they are not
-loaded, but who imports one of their modules gets it without running it again, as imports point down and it
-would come out the same. A module that uses what it does not import, or that needs another one to be imported
-first, fails as in a new interpreter, for a fraction of the time.
+Every module is imported in a fork of this interpreter. Modules of layers that were tried are kept ready: in a
+fork they are not loaded, but importing one does not run it again. The result would be the same, because
+imports only go down. A module that uses what it does not import, or that needs another one to be imported
+first, fails as in a new interpreter, in a fraction of the time.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from types import ModuleType
 
 
 class Ready(MetaPathFinder, Loader):
-    """Gives modules that have been run already."""
+    """Provides modules that have been run already."""
 
     def __init__(self, modules: dict[str, ModuleType]) -> None:
         self._modules = modules
@@ -49,7 +49,7 @@ def main(root: str, layers: Sequence[str]) -> int:
         _load_libraries(root, members)
         failed += sum(not _imports_alone(root, name) for name in members)
         for name in members:
-            with contextlib.suppress(Exception):  # it was told above
+            with contextlib.suppress(Exception):  # it was reported above
                 importlib.import_module(name)
         if early := [name for name in waiting if name in sys.modules]:
             print(f"{layer} imports {', '.join(early)}, which is above it")
@@ -118,7 +118,7 @@ def _imports_alone(root: str, name: str) -> bool:
 
 
 def _forget(root: str) -> None:
-    """Unload all but the package itself, and keep it ready."""
+    """Unload all modules of the package except the package itself, and keep them ready."""
     ready = {name: module for name, module in sys.modules.items() if name.startswith(f"{root}.")}
     for name in ready:
         del sys.modules[name]

@@ -1,4 +1,4 @@
-"""What is required of agents, one module a topic."""
+"""What is required of agents, one module per topic."""
 
 from acpella.check.requirement import Area
 

@@ -13,7 +13,7 @@ AREA = Area("cancel", "agent", "Cancelling", page="prompt-turn")
 
 
 async def _cancelled(probe: Probe, *, times: int = 1) -> tuple[ProbedTurn, CheckedFrame, float]:
-    """A turn that was cancelled in time; the seconds are those from the cancel to the answer.
+    """Cancel a turn in time; returns the turn, its answer, and the seconds from the cancel to the answer.
 
     Raises:
         Unproved: each turn had ended before it could be cancelled.
@@ -142,7 +142,7 @@ async def request_running(probe: Probe) -> None:
     probe.link.notify("$/cancel_request", {"requestId": turn.request.id})
     await probe.link.quiet(0.5)
     if not [f for f in probe.link.heard if f.request is turn.request]:
-        probe.link.notify("session/cancel", {"sessionId": session})  # to act on the other is optional
+        probe.link.notify("session/cancel", {"sessionId": session})  # `$/cancel_request` may be ignored
     answer = await turn.end()
     if answer.is_error and answer.code != -32800:
         raise Failed(

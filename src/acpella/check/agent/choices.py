@@ -93,7 +93,7 @@ def _options(frame: CheckedFrame) -> list[dict[str, Any]]:
 
 
 def _values(option: dict[str, Any]) -> list[Any]:
-    """The values of a list, flat or in groups."""
+    """The values of an option, whose list may be flat or grouped."""
     values: list[Any] = []
     for entry in map(as_object, as_list(option.get("options"))):
         if "value" in entry:
@@ -148,7 +148,7 @@ def in_sync(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
 
 
 async def _choice(probe: Probe) -> tuple[str, dict[str, Any], Any]:
-    """A session, one of its options, and a value that it has not."""
+    """A session, one of its options, and a value other than the current one."""
     session = await probe.new_session()
     for option in probe.options_of(session):
         if option.get("type") == "select":

@@ -42,7 +42,7 @@ async def version_1(probe: Probe) -> None:
 async def newer_version(probe: Probe) -> None:
     """An agent that is asked for a version it cannot know answers with the newest of its own."""
     info = {"name": "acpella-check", "version": "1"}
-    # `info` is what version 2 wants, should the agent choose that one
+    # version 2 requires `info`, should the agent choose it
     params: dict[str, Any] = {
         "protocolVersion": 65535,
         "clientCapabilities": {},

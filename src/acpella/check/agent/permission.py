@@ -53,7 +53,7 @@ def in_turn(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
 
 
 async def _run_permission_turn(probe: Probe, answer: str) -> tuple[ProbedTurn, str, CheckedFrame]:
-    """A turn in which the agent asks before it makes a file; the file's path and the question."""
+    """Run a turn in which the agent asks before it creates a file; returns the turn, path and question."""
     path = str(probe.new_path())
     probe.permission = answer
     try:

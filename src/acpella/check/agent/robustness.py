@@ -1,4 +1,4 @@
-"""What real peers send by mistake. The protocol is silent on most of it; agents that live survive it."""
+"""What real peers send by mistake. The protocol is silent on most of it; a robust agent survives it."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ STDIO = ("stdio",)
 
 
 async def _survives(probe: Probe, line: bytes, what: str, *, end: bytes = b"\n") -> list[CheckedFrame]:
-    """The agent works on after a line; gives the responses that had no id of ours."""
+    """Check that the agent still works after a line; returns the responses that answer no request of ours."""
     mark = probe.link.mark()
     sent = probe.link.send_bytes(line, end=end)
     try:

@@ -72,8 +72,8 @@ async def null_servers(probe: Probe) -> None:
 async def mcp_stdio(probe: Probe) -> None:
     """The agent starts an MCP server that speaks stdio, at the latest with the first prompt."""
     seen = probe.new_path()
-    command = [sys.executable, "-I", "-S", mcp_server.__file__, str(seen)]  # a module takes long to load
-    if os.name == "posix":  # on a busy machine even Python takes long
+    command = [sys.executable, "-I", "-S", mcp_server.__file__, str(seen)]  # `-m` would take longer to load
+    if os.name == "posix":  # on a busy machine even Python takes long to start
         command = ["/bin/sh", "-c", 'echo started >"$0"; exec "$@"', str(seen), *command]
     server = {
         "name": "acpella-check",

@@ -17,7 +17,7 @@ AREA = Area("stored", "agent", "Stored sessions", page="session-setup")
 
 HISTORY = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
 MAX_PAGES = 20
-"""Pages of a list that are read. Without it, a list whose cursors never end is read for ever."""
+"""The most pages of a list that are read. Without a limit, a list whose cursors never end is read forever."""
 
 declare_answer(AREA, "load", m.LOAD_SESSION, rule="R-142", level="capability", tck="ACP-LOAD-001")
 declare_answer(AREA, "resume", m.RESUME_SESSION, rule="R-143", level="capability", tck="ACP-RESUME-001")
@@ -69,7 +69,7 @@ def notice_replayed(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
 
 
 async def _told(probe: Probe) -> tuple[str, str, str]:
-    """A session with one turn: its id, what the user said, what the agent said."""
+    """Make a session with one turn; returns its id, what the user said, and what the agent said."""
     session = await probe.new_session()
     words = probe.profile.text("hello")
     turn = await probe.prompt(session, words)
@@ -102,7 +102,7 @@ class _Again:
 
 
 async def _open_again(probe: Probe, method: str) -> _Again:
-    """Load or resume a session; in a new process if the agent keeps sessions for that long."""
+    """Load or resume a session: on a new connection, or on the old one if the agent refuses that."""
     session, words, updates = await _told(probe)
     again = await probe.another()
     mark = again.link.mark()
@@ -129,7 +129,7 @@ async def load_after_restart(probe: Probe) -> None:
     """A session can be loaded by a new process of the agent."""
     probe.offered("loadSession")
     session, _, _ = await _told(probe)
-    await probe.close()  # an agent may refuse what another process of it still has open
+    await probe.close()  # an agent may refuse a session that another of its processes still has open
     again = await probe.another()
     params: dict[str, Any] = {"sessionId": session, "cwd": probe.directory, "mcpServers": []}
     reply = await again.link.call("session/load", params)
@@ -157,7 +157,7 @@ async def load_agent(probe: Probe) -> None:
     probe.offered("loadSession")
     again = await _open_again(probe, "session/load")
     replayed = message_text(again.before, "agent_message_chunk").strip()
-    # notices that were told as messages need not be kept: the end of what was said is the answer
+    # notices that were sent as messages need not be replayed, so it is enough to find the end of the answer
     if not replayed or (replayed not in again.said and again.said.strip()[-20:] not in replayed):
         reply = again.reply
         raise Failed("what the agent said was not replayed before the answer", reply.request, reply)

@@ -1,4 +1,4 @@
-"""What is required of clients, one module a topic."""
+"""What is required of clients, one module per topic."""
 
 from acpella.check.requirement import Area
 

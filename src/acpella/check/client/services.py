@@ -163,7 +163,7 @@ async def write(probe: ClientProbe) -> None:
         await probe.get(WRITE, path=path, content="größe\n")
         content = _content(path)
         if content is None and probe.talk.client_can("fs.readTextFile"):
-            content = (await probe.get(READ, path=path)).get("content")  # its files may be elsewhere
+            content = (await probe.get(READ, path=path)).get("content")  # the client's files may be elsewhere
     finally:
         _remove(path)
     if content != "größe\n":

@@ -1,4 +1,4 @@
-"""Reports as people and other programs read them."""
+"""Reports for people and for other programs."""
 
 from .badge import badge
 from .json import json_report

@@ -13,7 +13,7 @@ FORMAT = 1
 
 
 def json_report(report: Report, repeat: Sequence[str]) -> dict[str, Any]:
-    """Everything that came out. `repeat` is the command line, to which the ids to repeat are added."""
+    """All results. `repeat` is the command line, to which a reader adds the ids to check again."""
     return {
         "format": FORMAT,
         "by": f"acpella {__version__}",

@@ -13,7 +13,7 @@ WIDTH = 96
 
 
 def text(report: Report, areas: Sequence[Area], repeat: Sequence[str], *, verbose: bool = False) -> str:
-    """The whole report. `repeat` is the command line without what is to be checked."""
+    """The whole report. `repeat` is the command line without the selection of requirements."""
     lines = [_heading(report), "", *_table(report, areas)]
     failed = [r for r in report.results if r.outcome in ("fail", "error", "unstable")]
     for result in sorted(failed, key=lambda r: not counts(r)):
@@ -65,7 +65,7 @@ def _failure(result: RequirementResult, repeat: Sequence[str]) -> list[str]:
 
 
 def repeat_line(result: RequirementResult, repeat: Sequence[str]) -> str:
-    """The command that repeats one requirement alone."""
+    """The command that checks this one requirement again."""
     if not repeat:
         return f"acpella check --only {result.requirement.id}"
     ids = [result.requirement.id, *([result.during] if "." in result.during else [])]
@@ -73,7 +73,7 @@ def repeat_line(result: RequirementResult, repeat: Sequence[str]) -> str:
 
 
 def verdict(report: Report) -> str:
-    """One sentence over all."""
+    """One sentence about the whole report."""
     must = report.counts(["must"])
     judged = sum(must.values()) - must["not-applicable"]
     good = must["pass"] + must["unstable"]

@@ -1,4 +1,4 @@
-"""Recordings from and to the files of other tools."""
+"""Converts recordings from and to the files of other tools."""
 
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
@@ -32,12 +32,12 @@ EXPORTS = {
 
 
 def reader_of(name: str) -> Callable[[Path], Iterator[Item]]:
-    """What reads a format."""
+    """The function that reads a format."""
     return cast("Callable[[Path], Iterator[Item]]", import_module(f".{name}", __name__).read)
 
 
 def writer_of(name: str) -> Callable[[Iterable[Item], TextIO], None]:
-    """What writes one."""
+    """The function that writes a format."""
     return cast("Callable[[Iterable[Item], TextIO], None]", import_module(f".{name}", __name__).write)
 
 
@@ -45,7 +45,7 @@ def guess(path: Path) -> str:
     """The format that a file seems to have.
 
     Raises:
-        ValueError: it looks like none of them.
+        ValueError: the file looks like none of the formats.
     """
     with path.open("rb") as file:
         head = file.read(64 * 1024)

@@ -13,12 +13,12 @@ __all__ = ["read", "write"]
 
 
 def read(path: Path) -> Iterator[Item]:
-    """Frames of every version."""
+    """The items of a recording in any version of the format."""
     yield from reader.read(path)
 
 
 def write(items: Iterable[Item], out: TextIO) -> None:
-    """In format 2, counted anew."""
+    """Write format 2, with the lines numbered anew."""
     number = 0
     began = False
     for item in items:

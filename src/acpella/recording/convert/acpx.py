@@ -1,4 +1,4 @@
-"""Streams of acpx: one message a line, without time and direction, which the messages tell themselves."""
+"""Streams of acpx: one message per line, without time or direction; the messages imply the direction."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -14,7 +14,7 @@ __all__ = ["read"]
 
 
 def read(path: Path) -> Iterator[Item]:
-    """Prompts and answers in the order of the file; branches that were left are not told apart."""
+    """Prompts and answers in the order of the file; abandoned branches are not separated from the rest."""
     teller = _Teller()
     for number, entry in lines(path):
         if isinstance(entry, Damaged):

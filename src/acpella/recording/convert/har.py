@@ -1,4 +1,4 @@
-"""HTTP archives with the messages of a WebSocket, as the tools of browsers save them."""
+"""HTTP archives with the messages of a WebSocket, as saved by the developer tools of browsers."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ __all__ = ["read", "write"]
 
 
 def read(path: Path) -> Iterator[Item]:
-    """Raises `ValueError` if no WebSocket is in it."""
+    """Raises `ValueError` if the file has no WebSocket messages."""
     any_socket = False
     entries = as_dict(document(path).get("log")).get("entries")
     for each in cast("list[Any]", entries if isinstance(entries, list) else []):

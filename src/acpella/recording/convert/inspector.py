@@ -29,7 +29,7 @@ def read(path: Path) -> Iterator[Item]:
 
 
 def write(items: Iterable[Item], out: TextIO) -> None:
-    """Its header counts the frames, so all are read before the first is written."""
+    """The header has the number of frames, so all are read before the first is written."""
     connection = 0
     records: list[dict[str, Any]] = []
     for item in items:

@@ -1,4 +1,4 @@
-"""What the formats of one JSON object a line, and of JSON in strings, have in common."""
+"""Shared by the formats with one JSON object per line, and those with JSON in strings."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -33,7 +33,7 @@ def document(path: Path) -> dict[str, Any]:
     """A file that is one object.
 
     Raises:
-        ValueError: it is not.
+        ValueError: the file is not one JSON object.
     """
     try:
         value = msgspec.json.decode(path.read_bytes())

@@ -11,7 +11,7 @@ from ..shape import kind_of, update_kind
 __all__ = ["write"]
 
 SHOWN = 60
-"""Characters of a text that stand at an arrow."""
+"""The most characters of a text on an arrow."""
 
 
 def write(items: Iterable[Item], out: TextIO) -> None:
@@ -83,7 +83,7 @@ def _end_run(run: tuple[str, int, str] | None, out: TextIO) -> None:
 
 
 def _clean(text: str) -> str:
-    """No character that means something to Mermaid, in one line."""
+    """The text in one line, without characters that mean something to Mermaid."""
     line = " ".join(text.split())
     line = line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
     return line.replace("#", "＃").replace(";", "，").replace("<", "‹").replace(">", "›") or " "

@@ -1,4 +1,4 @@
-"""Spans for tools that read OpenTelemetry: a request each, tool calls beneath their turn."""
+"""Spans for tools that read OpenTelemetry: one for each request, with tool calls below their turn."""
 
 import hashlib
 from collections.abc import Iterable

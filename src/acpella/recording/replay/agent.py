@@ -21,7 +21,7 @@ _Branch: TypeAlias = tuple[Exchange, Iterator[Step]]
 
 
 class ReplayedAgent:
-    """Answers as the recorded agent did, with the ids, sessions, terminals and directories of today."""
+    """Answers as the recorded agent did, with the current ids, sessions, terminals and directories."""
 
     def __init__(
         self,
@@ -32,8 +32,8 @@ class ReplayedAgent:
         more: Sequence[Sequence[RecordedFrame]] = (),
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        """`speed` 1 takes as long as it took then, 4 a quarter of that, 0 no time. `more`: conversations in
-        which a question may have been answered in another way. `tell` hears at once of what is not there."""
+        """`speed` 1 takes as long as the recording, 4 a quarter of that, 0 no time. `more` are conversations
+        in which a question may have been answered differently. `tell` is called at once with each failure."""
         self.failures: list[str] = []
         """What the client did that was not recorded."""
         self._script = RecordedScript(conversation)
@@ -42,13 +42,13 @@ class ReplayedAgent:
         self._speed = speed
         self._tell = tell
         self._map = Mapping()
-        self._next_id = 1_000_000  # far from what clients and recordings use
+        self._next_id = 1_000_000  # far from the ids that clients and recordings use
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._playing: dict[asyncio.Task[None], tuple[Exchange, Any]] = {}
         self._cancelled: dict[Exchange, asyncio.Event] = {}
 
     async def serve_on(self, channel: Channel) -> None:
-        """Talk to a client until it goes away."""
+        """Serve a client until it disconnects."""
         self._wire = MessageLines(channel, self._heard)
         await self._wire.open()
         try:
@@ -97,7 +97,7 @@ class ReplayedAgent:
             task.add_done_callback(lambda task: self._playing.pop(task, None))
 
     def _cancel(self, session: str | None) -> None:
-        """End the turn as it ended then, if it was cancelled then; else at once."""
+        """End the turn as it ended in the recording, if it was cancelled there; otherwise at once."""
         for task, (exchange, request_id) in list(self._playing.items()):
             if exchange.method == "session/prompt" and exchange.session == self._map.recorded_session(
                 session
@@ -112,7 +112,7 @@ class ReplayedAgent:
 
     async def _play(self, exchange: Exchange, request_id: Any) -> None:
         before = exchange.request.time
-        source = exchange  # another one, after an answer that was recorded there
+        source = exchange  # changes when an answer was recorded in another exchange
         questions: dict[str, tuple[asyncio.Future[dict[str, Any]], RecordedFrame]] = {}
         steps = iter(exchange.steps)
         while (step := next(steps, None)) is not None:
@@ -151,7 +151,7 @@ class ReplayedAgent:
         ):
             message = {**message, "id": request_id}
         elif kind in ("response", "error"):
-            return  # an answer to nobody: with the ids of now it would be one to somebody
+            return  # it answers no request here, but its id could be that of a new request
         elif kind == "request":
             waiting: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
             self._next_id += 1
@@ -163,7 +163,8 @@ class ReplayedAgent:
     async def _compare(
         self, question: RecordedFrame, recorded: Answer, now: dict[str, Any]
     ) -> "_Branch | str | None":
-        """What follows another answer than the recorded one; a str if none was recorded."""
+        """How to go on after an answer: None if it is the recorded one, else the branch that has it, or an
+        error message if none does."""
         result, before = now.get("result"), recorded.frame.message.get("result")
         self._map.add("terminalId", as_dict(before).get("terminalId"), as_dict(result).get("terminalId"))
         if question.message["method"] == "session/request_permission":
@@ -185,7 +186,7 @@ class ReplayedAgent:
         return None
 
     def _branch(self, question: RecordedFrame, choice: str) -> "_Branch | None":
-        """What the agent did where the same question was answered in this way."""
+        """What the agent did in a recording where the same question was answered in this way."""
         params_shape = shape(question.message.get("params"))
         for script in self._branches:
             for exchange in script.exchanges:

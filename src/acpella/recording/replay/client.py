@@ -1,4 +1,4 @@
-"""Plays the client of a recorded conversation to any agent, and tells where it answers otherwise."""
+"""Plays the client of a recorded conversation to any agent, and reports where its answers differ."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ class _Question:
 
 
 class ReplayedClient:
-    """Asks what the recorded client asked, in its order, and answers as it answered."""
+    """Sends what the recorded client sent, in the same order, and answers as it did."""
 
     def __init__(
         self,
@@ -43,9 +43,9 @@ class ReplayedClient:
         patience: float = 60.0,
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        """`cwd` stands for the directory of the recorded sessions. `patience`: seconds for each answer."""
+        """`cwd` replaces the directory of the recorded sessions. `patience`: seconds for each answer."""
         self.failures: list[str] = []
-        """Where the agent did not do what it did then."""
+        """Where the agent did not do what it did in the recording."""
         self.incomplete: bool = False
         """Whether the agent went away or left a request without an answer."""
         self._frames = conversation
@@ -58,7 +58,7 @@ class ReplayedClient:
         self.requests: int = 0
         """How many requests the recorded client sent."""
         self._questions: list[_Question] = []
-        self._recorded: dict[str, int] = {}  # the place of the answer to each request, by its id
+        self._recorded: dict[str, int] = {}  # position of the answer to each request, by its id
         self._look_through()
         self._next_id = 0
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
@@ -108,7 +108,7 @@ class ReplayedClient:
 
     async def _play(self) -> None:
         before = 0.0
-        needed: list[str] = []  # answers that the client had when it said the next thing
+        needed: list[str] = []  # answers that the client had received before its next message
         updates: dict[str | None, int] = {}
         for frame in self._frames:
             kind = kind_of(frame.message)
@@ -144,7 +144,8 @@ class ReplayedClient:
         needed.clear()
 
     async def _until_heard(self, frame: RecordedFrame, updates: dict[str | None, int]) -> None:
-        """A cancel came after so many updates; it comes after as many, or when there will be no more."""
+        """Wait until the agent has sent as many notifications as it had sent before this frame in the
+        recording, or will send no more: so a cancel comes at the same place."""
         session = session_of(frame.message)
         try:
             async with asyncio.timeout(self._patience):
@@ -154,7 +155,7 @@ class ReplayedClient:
                     self._moved.clear()
                     await self._moved.wait()
         except TimeoutError:
-            pass  # it was silent so long that the client may well have its say
+            pass  # the agent has been silent for so long that the client may go on
 
     async def _say(self, frame: RecordedFrame, kind: str) -> None:
         message = self._map.to_now(frame.message)

@@ -1,4 +1,4 @@
-"""A recorded conversation as exchanges: what the client asked for, and all that the agent did about it."""
+"""A recorded conversation as exchanges: a request of the client, and everything the agent did in response."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,8 @@ __all__ = [
 ]
 
 Match: TypeAlias = Literal["exact", "shape", "order"]
-"""How a request is found: by all its parameters, by those that mean something, or by its method alone."""
+"""How a request is found: by all its parameters; by those that do not change from run to run, else by its
+method; or by its method alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The agent waits for the client's answer to a request of its own, and got this one."""
+    """The agent waits for the client's answer to one of its own requests; this is the recorded answer."""
 
     id: str
     frame: RecordedFrame
@@ -52,11 +53,11 @@ Step: TypeAlias = Say | Answer | CancelPoint
 
 
 class Steps:
-    """What happened in an exchange, as places in its conversation; a step is made when it is wanted."""
+    """What happened in an exchange, as positions in the conversation; a step is built when it is needed."""
 
     def __init__(self, frames: Sequence[RecordedFrame]) -> None:
         self._frames = frames
-        self._runs: list[range] = []  # most steps follow one another
+        self._runs: list[range] = []  # as ranges, because most steps follow one another
 
     def add(self, place: int) -> None:
         if self._runs and self._runs[-1].stop == place:
@@ -68,13 +69,13 @@ class Steps:
         return self.after(-1)
 
     def after(self, place: int) -> Iterator[Step]:
-        """Those behind a place of the conversation."""
+        """The steps after a position in the conversation."""
         for run in self._runs:
             for each in range(max(run.start, place + 1), run.stop):
                 yield self._step(self._frames[each])
 
     def places(self) -> Iterator[tuple[int, Step]]:
-        """Each with its place in the conversation."""
+        """The steps, each with its position in the conversation."""
         for run in self._runs:
             for each in run:
                 yield each, self._step(self._frames[each])
@@ -99,7 +100,7 @@ class Exchange:
         self.asked_session: str | None = session_of(request.message)
         """The session that the request names."""
         self.session: str | None = self.asked_session
-        """The session that it is about; one that it makes is known from the answer."""
+        """The session that the exchange is about; for one that it creates, the id comes from the answer."""
         self.steps: Steps = Steps(frames)
         self.cancelled = False
         self.answered = False
@@ -115,7 +116,7 @@ class Exchange:
 
     @property
     def digest(self) -> bytes:
-        """Of the shape of its parameters."""
+        """The digest of the shape of the parameters."""
         if self._digest is None:
             self._digest = digest(self.params)
         return self._digest
@@ -127,7 +128,7 @@ def digest(params: Any) -> bytes:
 
 
 class NoMatch(Exception):
-    """A request that was not recorded, or not in this way."""
+    """A request was not recorded, or not with these parameters."""
 
     def __init__(self, text: str, nearest: "Exchange | None" = None) -> None:
         super().__init__(text)
@@ -143,7 +144,7 @@ class RecordedScript:
         self.exchanges: list[Exchange] = []
         self._frames = conversation
         self._open: dict[str, Exchange] = {}
-        self._owners: dict[str, Exchange] = {}  # of the agent's requests
+        self._owners: dict[str, Exchange] = {}  # by the ids of the agent's requests
         for place, frame in enumerate(conversation):
             if frame.direction == "out":
                 self._client_said(place, frame)
@@ -197,10 +198,10 @@ class RecordedScript:
     # -- finding -----------------------------------------------------------------------------
 
     def find(self, method: str, params: Any, session: str | None, how: Match) -> Exchange:
-        """The exchange that a request of now begins; its session and parameters as they were recorded.
+        """The exchange for a new request, whose session and parameters are given in terms of the recording.
 
         Raises:
-            NoMatch: there is none; says which one is nearest and where it differs.
+            NoMatch: there is none; the message says which one is nearest and where it differs.
         """
         same = [e for e in self.exchanges if e.method == method and _fits(e, session)]
         free = [e for e in same if not e.used]
@@ -243,7 +244,7 @@ class RecordedScript:
 
 
 def _fits(exchange: Exchange, session: str | None) -> bool:
-    """Requests that open a session are found whatever it is called."""
+    """Whether an exchange is for this session. Requests that open a stored session fit any session id."""
     return exchange.asked_session in (None, session) or exchange.method in (
         "session/load",
         "session/resume",

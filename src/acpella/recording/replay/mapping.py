@@ -1,4 +1,4 @@
-"""Maps names of the recording to names of today: sessions, terminals, directories."""
+"""Maps names in the recording to current names: sessions, terminals, directories."""
 
 import os
 import re
@@ -9,11 +9,11 @@ from ..media import is_cut
 __all__ = ["Mapping", "name_home"]
 
 HOME = "<home>"
-"""What stands for the home directory in recordings without names."""
+"""The placeholder for the home directory in anonymized recordings."""
 
 
 def name_home(value: Any, key: str = "") -> Any:
-    """A message with `<home>` for the home directory, whether it has names or not: so both compare."""
+    """A message with `<home>` for the home directory, so that it compares with an anonymized one."""
     if isinstance(value, str):
         home = os.path.expanduser("~")
         return _moved(value, {home: HOME}) if len(home) > 1 else value
@@ -21,7 +21,7 @@ def name_home(value: Any, key: str = "") -> Any:
 
 
 class Mapping:
-    """Translates between the recording and today."""
+    """Translates between recorded and current names."""
 
     def __init__(self) -> None:
         self._now: dict[str, dict[str, str]] = {"sessionId": {}, "terminalId": {}}
@@ -35,16 +35,16 @@ class Mapping:
             self._recorded[kind][now] = recorded
 
     def add_directory(self, recorded: object, now: object) -> None:
-        """Note that paths below the first directory are now below the second."""
+        """Map paths below the recorded directory to paths below the current one."""
         if isinstance(recorded, str) and isinstance(now, str) and recorded != now and len(recorded) > 1:
             self._paths[recorded.rstrip("/")] = now.rstrip("/")
 
     def recorded_session(self, now: str | None) -> str | None:
-        """What a session was called when it was recorded."""
+        """The recorded id of a current session."""
         return None if now is None else self._recorded["sessionId"].get(now, now)
 
     def to_now(self, value: Any, key: str = "") -> Any:
-        """A recorded message, to be sent now."""
+        """Translate a recorded message that is to be sent."""
         if isinstance(value, str):
             if key in self._now:
                 return self._now[key].get(value, value)
@@ -52,7 +52,7 @@ class Mapping:
         return _each(value, self.to_now)
 
     def to_recorded(self, value: Any, key: str = "") -> Any:
-        """A message of now, to be compared with recorded ones."""
+        """Translate a new message that is to be compared with recorded ones."""
         if isinstance(value, str):
             if key in self._recorded:
                 return self._recorded[key].get(value, value)

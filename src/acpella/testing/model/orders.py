@@ -13,14 +13,14 @@ _ORDER = re.compile(
 
 _SLOW_SECONDS = 60.0
 _QUOTED = 200
-"""How many characters the model repeats of what it was told."""
+"""How many characters of a prompt or a result the model repeats."""
 
 
 def follow_orders(prompt: ModelPrompt) -> ModelAnswer:
     """Carry out the next order of a prompt: at most one tool for each request.
 
-    Words and thoughts before a tool come with its use. The results of tools since the prompt tell how far
-    the orders are done.
+    Text and thoughts that precede a tool are sent together with its use. The number of tool results since
+    the prompt shows how many orders have been carried out.
     """
     orders = _ORDER.findall(prompt.said)
     if not orders and not prompt.results:
@@ -32,7 +32,7 @@ def follow_orders(prompt: ModelPrompt) -> ModelAnswer:
                 return _use(prompt, order, rest, thought=thought, text=quote)
             used, thought, quote = used + 1, "", ""
         elif used < len(prompt.results):
-            continue  # this was said before the tool that has answered meanwhile
+            continue  # this was said before a tool that has returned since
         elif order == "think":
             thought += rest or "Let me think."
         elif order == "say":

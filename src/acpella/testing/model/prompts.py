@@ -1,4 +1,4 @@
-"""What a model is asked and what it answers, whatever provider's shape carries it."""
+"""What a model is asked and what it answers, independent of any provider's format."""
 
 import re
 import time
@@ -30,7 +30,7 @@ Pause: TypeAlias = Callable[[float], object]
 """Waits for some seconds; raises ConnectionAbortedError if the server ends meanwhile."""
 
 answer_numbers: "count[int]" = count(1)
-"""Part of every id: agents take two answers of one id for parts of the same."""
+"""Makes ids unique: agents take two answers with the same id for parts of one answer."""
 
 TICK_SECONDS = 0.05
 """How long a slow answer waits before each word."""
@@ -49,7 +49,7 @@ class OfferedTool:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """The model's wish to use a tool."""
+    """The model's request to use a tool."""
 
     id: str
     name: str
@@ -80,7 +80,7 @@ class ModelAnswer:
     status: int = 200
     """Any other HTTP status is a failure, and `text` says why."""
     pause: Pause = field(default=time.sleep, repr=False, compare=False)
-    """How the server waits; it fills this in."""
+    """How to wait; the server sets this."""
 
     @property
     def speaks(self) -> bool:

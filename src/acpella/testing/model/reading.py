@@ -1,4 +1,4 @@
-"""Reading requests that nobody has checked: what should stand somewhere, or something empty."""
+"""Reads requests that have not been validated: the expected value, or an empty one in its place."""
 
 import re
 from typing import Any
@@ -14,7 +14,7 @@ _ADDED = re.compile(r"<(system-reminder|environment_context|session_context|syst
 
 
 def list_of_objects(value: Any) -> list[Json]:
-    """The objects of the list that should stand here."""
+    """The objects in a value that should be a list."""
     return [as_dict(item) for item in as_list(value) if isinstance(item, dict)]
 
 

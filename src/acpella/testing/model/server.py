@@ -24,7 +24,7 @@ from .responses import Responses
 __all__ = ["FakeModel", "ModelRequest"]
 
 _MAX_BODY = 256 * 1024 * 1024
-"""An agent that sends more has lost its way; without a bound it would take the memory of the tests."""
+"""The most bytes of a request. An agent that sends more is broken, and would fill the memory of the tests."""
 
 _POLL_SECONDS = 0.05
 """How soon the server notices that it should end."""
@@ -137,7 +137,7 @@ class _Server(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Agents that are killed break their connections; everything else is a bug and shown."""
+        """Ignore connections broken by agents that were killed; anything else is a bug and is shown."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -181,7 +181,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(shape.whole(answer))
 
     def _read_body(self) -> Json | None:
-        """The request's object; None if it has none, and the agent was told so."""
+        """The JSON object in the request; None if there is none, after answering with an error."""
         length = self.headers.get("content-length", "")
         if not length.isdecimal():
             self.close_connection = True

@@ -1,4 +1,4 @@
-"""Which of an agent's tools does what an order asks for, and what the tool wants to be given.
+"""Finds the tool of an agent that can carry out an order, and the arguments that the tool needs.
 
 Agents name their tools and parameters as they like. A new name is one more word in a table here.
 """
@@ -108,7 +108,7 @@ def _arguments(tool: OfferedTool, order: str, rest: str) -> Json | str:
         elif order == "edit" and name == "edit":
             arguments[name] = {"old": before, "new": after}  # Kimi's
         elif plain == "sandbox_permissions":
-            arguments[name] = "require_escalated"  # Codex asks nobody about a command inside its sandbox
+            arguments[name] = "require_escalated"  # inside its sandbox, Codex runs commands without asking
         elif plain == "with_escalated_permissions":
             arguments[name] = True
         elif name in required or plain == "justification":
@@ -139,7 +139,7 @@ def _step(schema: Mapping[str, Any], text: str) -> Json | str:
 
 
 def _filler(kind: Mapping[str, Any]) -> Any:
-    """A value that fits the schema of a parameter that means nothing here."""
+    """A value that fits the schema of a parameter that has no meaning for orders."""
     for branch in list_of_objects(kind.get("anyOf")):
         return _filler(branch)
     match kind.get("type"):

@@ -15,7 +15,7 @@ from .steps import Json, Step
 __all__ = ["ScriptedAgent"]
 
 _MOST_SCRIPT = 100_000
-"""Characters of a script that are handed to a process; Linux refuses a word of more than 128 KiB."""
+"""The most characters of a script for a process; Linux refuses an argument of more than 128 KiB."""
 
 
 class ScriptedAgent:
@@ -31,7 +31,7 @@ class ScriptedAgent:
     ) -> None:
         self.name = name
         self.received: list[Json] = []
-        """Every message of a client, in order, as far as it was served in this process."""
+        """Every message of a client, in order; only of clients that are served in this process."""
         self._script = Script(name, dict(hello or {}), ignores_cancel)
 
     def on(self, text: str, *steps: Step) -> Self:
@@ -40,18 +40,18 @@ class ScriptedAgent:
         return self
 
     def on_request(self, method: str, *steps: Step) -> Self:
-        """What to do when another request comes. It is answered with `{}` unless `reply` or `fail` do it."""
+        """What to do when another request comes. The answer is `{}` unless there is a `reply` or `fail`."""
         self._script.rules.append(ScriptRule(method, None, steps))
         return self
 
     def on_start(self, *steps: Step) -> Self:
-        """What to do before the first message is read."""
+        """What to do before the first message is handled."""
         self._script.first.extend(steps)
         return self
 
     @property
     def command(self) -> list[str]:
-        """The words that start this script as a process.
+        """The command line that starts this script as a process.
 
         Raises:
             ValueError: the script is too long for a command; says what to do instead.
@@ -66,7 +66,7 @@ class ScriptedAgent:
 
     @classmethod
     def from_script(cls, script: str) -> Self:
-        """The agent of the script in a `command`."""
+        """The agent for the script in a `command`."""
         agent = cls()
         agent._script = msgspec.json.decode(script, type=Script)
         agent.name = agent._script.name
@@ -83,7 +83,7 @@ class ScriptedAgent:
         await self._serve(channel, is_process=False)
 
     async def close(self) -> None:
-        """Let go of nothing: there is nothing to keep between clients."""
+        """Do nothing: nothing is kept between clients."""
 
     async def _serve(self, channel: Channel, *, is_process: bool) -> None:
         from .serving import Serving

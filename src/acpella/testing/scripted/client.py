@@ -17,7 +17,7 @@ __all__ = ["ClientAnswer", "ScriptedClient", "ScriptedTurn"]
 Json: TypeAlias = dict[str, Any]
 
 ClientAnswer: TypeAlias = "Json | Callable[[Json], Json | None] | None"
-"""The result for a request of the agent; a function of its params that gives one; None: never answered.
+"""The result for a request of the agent, or a function of its params that returns one; None: no answer.
 
 A result with the key `error` is an error.
 """
@@ -30,7 +30,7 @@ PATIENCE = 60.0
 
 
 class ScriptedTurn:
-    """What a prompt brought: everything from the prompt to its answer."""
+    """The result of a prompt: everything from the prompt to its answer."""
 
     def __init__(self, answer: Json, messages: list[Json]) -> None:
         self.answer = answer
@@ -101,17 +101,17 @@ class ScriptedClient:
     # -- what a test says ------------------------------------------------------------------------
 
     async def initialize(self, **params: Any) -> Json:
-        """Greet the agent; its result. `params` are laid over `protocolVersion` 1 without capabilities."""
+        """Send `initialize`; returns the result. `params` override version 1 without capabilities."""
         hello: Json = {"protocolVersion": PROTOCOL_VERSION, "clientCapabilities": {}, **params}
         return await self._result("initialize", hello)
 
     async def new_session(self, cwd: str = "/", **params: Any) -> str:
-        """Open a session; its id."""
+        """Open a session; returns its id."""
         result = await self._result("session/new", {"cwd": cwd, "mcpServers": [], **params})
         return str(result["sessionId"])
 
     async def prompt(self, session: str, text: str, *, cancel_after: int | None = None) -> ScriptedTurn:
-        """Send a prompt and wait for its answer; cancel it after so many updates if told to."""
+        """Send a prompt and wait for its answer; `cancel_after` cancels it after that many updates."""
         start = len(self.received)
         params = {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
         asking = asyncio.get_running_loop().create_task(self.call("session/prompt", params))
@@ -125,7 +125,7 @@ class ScriptedClient:
         return ScriptedTurn(answer, [m for m in self.received[start:] if m is not answer])
 
     async def call(self, method: str, params: object = None, *, patience: float | None = None) -> Json:
-        """Send a request; the whole answer, be it `result` or `error`.
+        """Send a request; returns the whole answer, be it `result` or `error`.
 
         Raises:
             TimeoutError: no answer came in time.
@@ -152,19 +152,19 @@ class ScriptedClient:
         await self._wire.send({"jsonrpc": "2.0", **message})
 
     async def write(self, data: str | bytes) -> None:
-        """Write this as it is; a message of its own needs the end of its line."""
+        """Write this unchanged; a complete message needs a newline at its end."""
         await self._wire.write(data if isinstance(data, bytes) else data.encode())
 
     def stop_reading(self) -> None:
-        """Let the agent's words pile up."""
+        """Stop reading, so that the agent's output piles up."""
         self._wire.stop_reading()
 
     async def hang_up(self) -> None:
-        """Go away without a word."""
+        """Close the connection without notice."""
         await self._wire.close()
 
     async def until(self, what: Callable[[], object], *, patience: float | None = None) -> None:
-        """Wait for something about `received`.
+        """Wait until a condition holds; it is checked whenever something arrives.
 
         Raises:
             TimeoutError: it did not happen in time.
@@ -175,7 +175,7 @@ class ScriptedClient:
                 await self._arrived.wait()
 
     async def until_gone(self) -> ConnectionClosed:
-        """Wait until the agent goes away; says how it did."""
+        """Wait until the agent goes away; returns the reason."""
         async with asyncio.timeout(self._patience):
             return await self._wire.ended_by()
 
@@ -200,7 +200,7 @@ class ScriptedClient:
         self._arrived.set()
 
     def _printed(self) -> str:
-        """What it wrote instead of messages, which often says why."""
+        """What the agent printed instead of messages, which often explains what went wrong."""
         return f"; it printed {' / '.join(self.noise[:3])!r}, which is not a message" if self.noise else ""
 
     async def _answer(self, message: Json) -> None:

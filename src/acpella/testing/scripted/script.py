@@ -1,4 +1,4 @@
-"""The script of an agent: what it does when which request comes. Plain data, as its steps are."""
+"""The script of an agent: what it does for which request. Plain data, like its steps."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ class ScriptRule(msgspec.Struct, frozen=True):
 
     method: str
     text: str | None
-    """Words of the prompt; None fits all."""
+    """Text that the prompt must contain; None matches every request."""
     steps: tuple[Step, ...]
 
 
@@ -27,7 +27,7 @@ class Script(msgspec.Struct):
     ignores_cancel: bool = False
     rules: list[ScriptRule] = []
     first: list[Step] = []
-    """What it does before it reads."""
+    """What the agent does before it handles the first message."""
 
     def steps_for(self, method: str, text: str = "") -> tuple[Step, ...] | None:
         """The steps of the first rule that fits a request; None if none does."""

@@ -26,7 +26,7 @@ class Serving:
         self._script = script
         self._received = received
         self._is_process = is_process
-        self._early: list[Json] | None = []  # what came while the first steps ran
+        self._early: list[Json] | None = []  # messages that came while the first steps ran
         self._calls: dict[object, asyncio.Future[Json]] = {}
         self._turns: dict[str, _Act] = {}
         self._sessions: set[str] = set()
@@ -98,7 +98,7 @@ class Serving:
         await self.wire.send({"jsonrpc": "2.0", "id": message["id"], **answer})
 
     async def _usual(self, method: str, params: Json, text: str, act: "_Act") -> Json:
-        """What an agent without a rule answers."""
+        """The answer to a request that has no rule."""
         if method == "initialize":
             info = {"name": self._script.name, "version": "0"}
             hello = {"protocolVersion": PROTOCOL_VERSION, "agentCapabilities": {}, "agentInfo": info}
@@ -117,7 +117,7 @@ class Serving:
         return self._numbers[what]
 
     async def call(self, method: str, params: Json) -> Json:
-        """Call the client; its whole answer."""
+        """Call the client; returns its whole answer."""
         call_id = self.number("call")
         waiting = self._calls[call_id] = asyncio.get_running_loop().create_future()
         await self.wire.send({"jsonrpc": "2.0", "id": call_id, "method": method, "params": params})
@@ -156,7 +156,7 @@ class _Act:
         self._cancelled = False
 
     async def run(self, steps: tuple[Step, ...]) -> Json:
-        """Carry the steps out; the answer to the request."""
+        """Carry out the steps; returns the answer to the request."""
         is_turn = bool(self.session)
         if is_turn:
             self._serving.begin_turn(self.session, self)

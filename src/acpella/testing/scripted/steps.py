@@ -45,7 +45,7 @@ OPTIONS: tuple[Json, ...] = (
 
 
 class End(Exception):
-    """A request is answered: nothing of its script is left to do."""
+    """Raised when a request is answered: the rest of its script is skipped."""
 
     def __init__(self, answer: Json) -> None:
         super().__init__(answer)
@@ -336,17 +336,17 @@ def fail(message: str, *, code: int = -32603, **data: Any) -> Step:
 
 
 def raw(data: str | bytes) -> Step:
-    """Write this as it is; a message of its own needs the end of its line."""
+    """Write this unchanged; a complete message needs a newline at its end."""
     return _Raw(data=data if isinstance(data, bytes) else data.encode())
 
 
 def garbage(size: int = 1024, *, seed: int = 0) -> Step:
-    """Write random bytes and the end of a line."""
+    """Write random bytes and a newline."""
     return _Garbage(size=size, seed=seed)
 
 
 def stderr(text: str, *, times: int = 1) -> Step:
-    """Write to stderr; `times` makes a flood of it. Over memory nobody reads it."""
+    """Write to stderr, `times` times for a flood. Without effect unless the agent is a process."""
     return _Stderr(text=text, times=times)
 
 
@@ -356,7 +356,7 @@ def stall() -> Step:
 
 
 def crash(code: int = 1) -> Step:
-    """End at once without an answer. A process has this exit code, any other channel breaks."""
+    """End at once without an answer. A process exits with this code; otherwise the connection ends."""
     return _Crash(code=code)
 
 
