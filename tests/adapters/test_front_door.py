@@ -14,6 +14,7 @@ import pytest
 import acpella
 from acpella.adapters import Adapter, Conversation, load_target
 from acpella.adapters.detect import find_adapter
+from acpella.errors import InvalidRequest
 from adapters.frameworks.pydantic_ai_agents import agent as pydantic_agent
 from adapters.script import Script
 from agent.editor import editing
@@ -111,6 +112,7 @@ async def test_another_package_brings_an_adapter(monkeypatch: pytest.MonkeyPatch
 
     class Echo(Conversation):
         async def reply(self, at: Any) -> None:
+            at.memory["format"] += at.text == "newer"
             await at.say(at.text.upper())
 
     class ParrotAdapter(Adapter):
@@ -125,8 +127,12 @@ async def test_another_package_brings_an_adapter(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(metadata, "entry_points", lambda group: [point])
     assert isinstance(find_adapter(Parrot()), ParrotAdapter)
     async with editing(acpella.adapt(Parrot(), store="memory")) as editor:
-        await editor.prompt(await editor.new(), "hello")
+        session = await editor.new()
+        await editor.prompt(session, "hello")
         assert editor.said() == "HELLO"
+        await editor.prompt(session, "newer")
+        with pytest.raises(InvalidRequest, match="a newer acpella remembered this session"):
+            await editor.prompt(session, "hello")
 
 
 def test_finding_an_adapter_imports_no_framework() -> None:

@@ -3,9 +3,11 @@
 from collections.abc import Awaitable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+from acpella._plain_json import as_dict, as_int
 from acpella.agent import Session, ToolRun, Turn
+from acpella.errors import InvalidRequest
 from acpella.rpc.writing import SENT
 from acpella.schema import PlanEntry, StopReason, Usage
 
@@ -29,7 +31,7 @@ MEMORY = "adapter"
 """The key of the session's state that holds what an adapter remembers."""
 
 FORMAT = 1
-"""The version of the memory, which is stored with it. It is not checked yet."""
+"""The version of the memory, which is stored with it. Memory of a newer version is not touched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +90,19 @@ class AdaptedTurn:
 
     @property
     def memory(self) -> dict[str, Any]:
-        """What is kept with the session, as JSON. All keys but `framework` and `format` are yours."""
-        memory: Any = self.session.state.get(MEMORY)
-        if not isinstance(memory, dict) or cast("Any", memory).get("framework") != self._options.framework:
+        """What is kept with the session, as JSON. All keys but `framework` and `format` are yours.
+
+        Raises:
+            InvalidRequest: a newer acpella wrote it, and this one would spoil it.
+        """
+        memory: dict[str, Any] = as_dict(self.session.state.get(MEMORY))
+        if memory.get("framework") != self._options.framework:
             memory = self.session.state[MEMORY] = {"framework": self._options.framework, "format": FORMAT}
-        return cast("dict[str, Any]", memory)
+        elif as_int(memory.get("format")) > FORMAT:
+            raise InvalidRequest(
+                "a newer acpella remembered this session; update acpella to go on with it, or begin a new one"
+            )
+        return memory
 
     # -- what goes out -----------------------------------------------------------------------
 

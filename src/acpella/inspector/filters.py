@@ -33,7 +33,10 @@ BADGES = {"std": "text", "log": "stderr", "sys": "event"}
 """Kinds as the list of rows abbreviates them; a filter takes either word."""
 
 
-VALUES = {"kind": ("req", "ntf", "res", "err", "text", "stderr", "event"), "dir": ("in", "out")}
+VALUES: dict[str, tuple[str, ...]] = {
+    "kind": ("req", "ntf", "res", "err", "text", "stderr", "event"),
+    "dir": ("in", "out"),
+}
 """All values of the keys that take only certain ones."""
 
 

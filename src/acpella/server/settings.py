@@ -200,11 +200,11 @@ class ServerSettings:
     """How long running turns may take to end after the server is told to stop."""
 
     node_name: str = ""
-    """How this node is called among those with the same store. Responses have it in the cookie
+    """The name of this node among those with the same store. Responses have it in the cookie
     `acpella_node`, so that a load balancer can keep clients at the node that started their agent."""
 
     lease_seconds: float = 15.0
-    """Other nodes on the same PostgreSQL store take over when one was not heard for so long."""
+    """Other nodes on the same PostgreSQL store take over from a node that was silent for so long."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -27,12 +27,6 @@ OPEN = 60.0
 LOAD = 300.0
 """Seconds for it to load the session, which replays it whole."""
 
-QUIET = 0.25
-"""Seconds without an update after which a session that was loaded counts as told."""
-
-QUIET_TRIES = 40
-"""How often that is waited for at most."""
-
 _STATE = (
     "current_mode_update",
     "config_option_update",
