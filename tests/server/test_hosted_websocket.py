@@ -244,7 +244,9 @@ async def test_stopping_the_server_closes_sockets_with_1001_after_turns_have_end
             assert await client.closed() == 1001
 
 
-async def test_a_turn_that_does_not_end_is_cancelled_when_the_server_stops() -> None:
+async def test_a_turn_that_does_not_end_is_cancelled_when_the_server_stops(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     talker = Talker()
     async with serving(talker, limits={"drain_seconds": 0.2}) as server, socket(ws_url(server)) as client:
         session = await client.start()
@@ -253,6 +255,7 @@ async def test_a_turn_that_does_not_end_is_cancelled_when_the_server_stops() -> 
         server.stop()
         assert await client.closed() == 1001
     assert talker.ended == ["wait"]
+    assert "waiting up to 0.2 s for 1 turn to end" in caplog.text
 
 
 async def test_many_sockets_at_once() -> None:

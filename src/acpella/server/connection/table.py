@@ -271,10 +271,12 @@ class Connections:
             await self._hand_over(self.settings.drain_seconds if seconds is None else seconds)
         if not self.turns:
             return
-        log.info("waiting for %d turns to end", self.turns)
+        seconds = self.settings.drain_seconds if seconds is None else seconds
+        running = "1 turn" if self.turns == 1 else f"{self.turns} turns"
+        log.warning("waiting up to %g s for %s to end; a second Ctrl-C or signal stops now", seconds, running)
         self._turns_ended = asyncio.Event()
         try:
-            async with asyncio.timeout(self.settings.drain_seconds if seconds is None else seconds):
+            async with asyncio.timeout(seconds):
                 await self._turns_ended.wait()
         except TimeoutError:
             log.warning("%d turns did not end in time and are cancelled", self.turns)
