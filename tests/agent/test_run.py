@@ -74,7 +74,7 @@ async def test_a_running_turn_does_not_keep_the_agent_alive(
             running_prompt.cancel()
         answered = (await asyncio.gather(running_prompt, return_exceptions=True))[0]
         if how != "gone" and prompt != "ignore" and not (how == "eof" and "trap" in prompt):
-            assert answered == {"stopReason": "cancelled"}
+            assert answered == {"stopReason": "cancelled"}, child.stderr
         assert child.stderr == ""
     async with running("reply", str(tmp_path / "s.db")) as child:  # and it was kept
         child.cwd = str(tmp_path)

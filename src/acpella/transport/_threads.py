@@ -10,7 +10,7 @@ __all__ = ["CLOSE_TIMEOUT", "READ_SIZE", "BlockingWriter", "ThreadReader", "Thre
 READ_SIZE = 64 * 1024
 """Bytes asked for by one read. asyncio's own 256 KiB makes the allocator map and unmap memory each time."""
 
-CLOSE_TIMEOUT = 1.0
+CLOSE_TIMEOUT = 2.0
 """Seconds without progress after which the peer counts as no longer reading, and the rest is dropped."""
 
 WRITE_SIZE = 64 * 1024
