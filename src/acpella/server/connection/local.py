@@ -49,8 +49,7 @@ class LocalConnection:
 
     It ends in one of three ways: `close` when its client has left, its time is over or the server stops;
     `ended` when its agent is gone; `move_away` when another node goes on with it. From then on it is
-    `closed`, and nothing passes. The table forgets it and calls `release_agent` once its last reader had
-    time to read.
+    `closed`, and nothing passes. The table then forgets it and calls `release_agent`.
     """
 
     def __init__(
