@@ -79,7 +79,7 @@ class ClientSettings:
     ) -> "ClientSettings":
         """The file `path` alone; without it, the file of the project, and what the user's own adds to that.
 
-        `on_untrusted` hears of a project's file that the user has not agreed to, which is left out then.
+        `on_untrusted` is called for a project's file that the user has not agreed to; that file is left out.
 
         Raises:
             UntrustedSettings: there is such a file, and no `on_untrusted`.

@@ -81,7 +81,7 @@ class Filter:
             value = BADGES.get(value, value)
         known = VALUES.get(key, ())
         if known and value and value not in known and not re.search(r"[*?]", value):
-            raise FilterError(f"{key}:{value} is nothing; there are {', '.join(known)}")
+            raise FilterError(f"there is no {key}:{value}; use {', '.join(known)}")
         self._tests.append(_key_test(key, value, re.compile(translate(value)), positive=positive))
 
     def matches(self, row: Row, rules: list[str], body: Callable[[], str]) -> bool:

@@ -39,7 +39,7 @@ export function parseFilter(text: string): Filter {
     const known = VALUES[key];
     if (number) filter.tests.push(numberTest(number[1]!, number[2]!, Number(number[3]) * SCALE[number[4]!]!, wanted));
     else if (NO_NUMBER.test(word)) filter.error ||= `${NO_NUMBER.exec(word)![0]} wants a number after it, such as ${NO_NUMBER.exec(word)![0]}500`;
-    else if (known && value !== "" && !known.includes(value) && !/[*?]/.test(value)) filter.error ||= `${key}:${value} is nothing; there are ${known.join(", ")}`;
+    else if (known && value !== "" && !known.includes(value) && !/[*?]/.test(value)) filter.error ||= `there is no ${key}:${value}; use ${known.join(", ")}`;
     else if ((KEYS as readonly string[]).includes(key)) filter.tests.push(keyTest(key as Key, value, wanted));
     else if (/^[a-z]+$/.test(key) && !value.startsWith("//")) filter.error ||= `${key}: is not a filter; there are ${KEYS.join(", ")}, ms>N, size>N, and text`;
     else filter.words.push({ wanted, text: word.toLowerCase() });

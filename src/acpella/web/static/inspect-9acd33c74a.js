@@ -40,9 +40,9 @@ return[...text.matchAll(WORD)].map(([word])=>word)}function parseFilter(text){le
 WORD)){let wanted=sign==="";if(word===void 0){quoted&&filter2.words.push({wanted,text:quoted.toLowerCase()});continue}let number=NUMBER.exec(word),colon=word.indexOf(
 ":"),key=colon<0?"":word.slice(0,colon),typed=word.slice(colon+1),value=key==="kind"&&BADGES[typed.toLowerCase()]||typed.toLowerCase(),known=VALUES[key];number?
 filter2.tests.push(numberTest(number[1],number[2],Number(number[3])*SCALE[number[4]],wanted)):NO_NUMBER.test(word)?filter2.error||=`${NO_NUMBER.exec(word)[0]} w\
-ants a number after it, such as ${NO_NUMBER.exec(word)[0]}500`:known&&value!==""&&!known.includes(value)&&!/[*?]/.test(value)?filter2.error||=`${key}:${value} i\
-s nothing; there are ${known.join(", ")}`:KEYS.includes(key)?filter2.tests.push(keyTest(key,value,wanted)):/^[a-z]+$/.test(key)&&!value.startsWith("//")?filter2.
-error||=`${key}: is not a filter; there are ${KEYS.join(", ")}, ms>N, size>N, and text`:filter2.words.push({wanted,text:word.toLowerCase()})}return filter2}function numberTest(name2,sign,limit,wanted){
+ants a number after it, such as ${NO_NUMBER.exec(word)[0]}500`:known&&value!==""&&!known.includes(value)&&!/[*?]/.test(value)?filter2.error||=`there is no ${key}\
+:${value}; use ${known.join(", ")}`:KEYS.includes(key)?filter2.tests.push(keyTest(key,value,wanted)):/^[a-z]+$/.test(key)&&!value.startsWith("//")?filter2.error||=
+`${key}: is not a filter; there are ${KEYS.join(", ")}, ms>N, size>N, and text`:filter2.words.push({wanted,text:word.toLowerCase()})}return filter2}function numberTest(name2,sign,limit,wanted){
 return row=>{let value=name2==="ms"?(row.took??-1)*1e3:row.size??0;return(value>=0&&(sign===">"?value>limit:value<limit))===wanted}}function keyTest(key,value,wanted){
 let pattern=glob(value);return(row,rules2)=>{if(key==="bad")return(value===""?rules2.length>0:rules2.some(rule2=>pattern.test(rule2.toLowerCase())))===wanted;let actual=String(
 row[key]??(key==="c"?1:"")).toLowerCase(),holds=pattern.test(actual);return key==="session"&&value!==""&&actual!==""&&(holds||=actual.startsWith(value)||actual.
