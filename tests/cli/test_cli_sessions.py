@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
@@ -552,6 +553,22 @@ def test_a_prompt_waits_for_a_single_one_that_has_the_session(shell: Shell) -> N
     out, err = second.communicate(timeout=20)
     assert second.returncode == 0 and "second by" in out, err
     assert [text for what, text in shell.events() if what == "begin"] == [f"wait {flag}", "second"]
+
+
+def test_the_time_limit_covers_the_wait_for_a_single_prompt(shell: Shell) -> None:
+    """It began anew for the prompt: two seconds of waiting and two of work are more than three."""
+    first_ends, second_ends = shell.repo / "first", shell.repo / "second"
+    first = shell.start("run", "-a", shell.scripted, f"wait {first_ends}")
+    shell.until_event("begin", f"wait {first_ends}")
+    second = shell.start("run", "-c", "--timeout", "3", f"wait {second_ends}")
+    assert second.stderr is not None and "this prompt waits for its end" in second.stderr.readline()
+    time.sleep(2)
+    first_ends.touch()
+    first.communicate(timeout=20)
+    time.sleep(2)
+    second_ends.touch()
+    _, err = second.communicate(timeout=20)
+    assert second.returncode == 7 and "--timeout" in err
 
 
 def test_prompts_that_wait_for_a_single_one_are_seen_and_cancelled(shell: Shell) -> None:

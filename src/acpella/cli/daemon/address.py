@@ -3,7 +3,9 @@
 import contextlib
 import os
 import socket
+import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import msgspec
@@ -53,12 +55,28 @@ class DaemonAddress(msgspec.Struct, kw_only=True):
 
 
 def started_ticks(pid: int) -> int:
-    """When a process was started; 0 if that cannot be told. With the pid it names one process for good."""
+    """When a process was started; 0 if there is none. With the pid it names one process for good."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return int(file.read().rpartition(b")")[2].split()[19])
     except (OSError, ValueError, IndexError):
+        return 0 if sys.platform == "linux" else _started_by_ps(pid)
+
+
+def _started_by_ps(pid: int) -> int:
+    """The same where there is no /proc, as on macOS."""
+    if pid <= 0:
         return 0
+    try:
+        text = subprocess.run(
+            ["ps", "-o", "lstart=", "-p", str(pid)],
+            env={**os.environ, "LC_ALL": "C"},
+            capture_output=True,
+            timeout=5,
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    return zlib.crc32(text.strip()) if text.strip() else 0
 
 
 def sweep() -> None:

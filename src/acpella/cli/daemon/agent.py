@@ -8,7 +8,14 @@ from typing import Any, Protocol
 import msgspec
 
 from acpella._plain_json import as_dict
-from acpella.errors import AuthRequired, ConnectionClosed, RpcError, TransportError, Unsupported
+from acpella.errors import (
+    AcpellaError,
+    AuthRequired,
+    ConnectionClosed,
+    RpcError,
+    TransportError,
+    Unsupported,
+)
 from acpella.rpc import Channel
 from acpella.rpc.message import UNREADABLE
 from acpella.rpc.relay import Frame
@@ -19,7 +26,10 @@ from .client import Config
 from .history import ReplayHistory
 from .links import AgentLink
 
-__all__ = ["AgentListener", "KeptAgent"]
+__all__ = ["START_ERRORS", "AgentListener", "KeptAgent"]
+
+START_ERRORS = (AcpellaError, TimeoutError, OSError, ValueError)
+"""What starting an agent and opening its session can raise."""
 
 OPEN = 60.0
 """Seconds for it to make or resume the session."""
@@ -130,7 +140,7 @@ class KeptAgent:
         """Start the agent, greet it as the client does, open the session.
 
         Raises:
-            TransportError, ConnectionClosed, Unsupported, SettingsError, RpcError
+            START_ERRORS
         """
         listener = self._listener
         channel = self._channel()
@@ -151,6 +161,7 @@ class KeptAgent:
         try:
             await self._greet(link, greeting, tail=lambda: channel.about.stderr_tail)
             await self.open_session(link)
+            link.check_alive()  # it may have ended during the wait for the rest of a replay
         except BaseException:
             await link.close()
             raise

@@ -111,13 +111,13 @@ def reach(
     config: Config,
     *,
     on_wait: Callable[[str], None] | None = None,
-    within: float | None = None,
+    until: float | None = None,
     prompt: str = "",
 ) -> socket.socket:
     """A connection to the daemon of a session, which is started if there is none.
 
-    If a command has the session to itself, `on_wait` is called, and this waits up to `within` seconds for the
-    command to end; without `on_wait` it does not wait. `prompt` is the prompt that waits.
+    If a command has the session to itself, `on_wait` is called, and this waits for that command to end, but
+    not beyond `until` on the monotonic clock; without `on_wait` it does not wait. `prompt` is what waits.
 
     Raises:
         InUse: there is such a command.
@@ -132,7 +132,7 @@ def reach(
             status = query(config.key, "_daemon/status") or {}
             if "alone" in status:
                 with connected:
-                    _wait_for(status, connected, on_wait, within, prompt)
+                    _wait_for(status, connected, on_wait, until, prompt)
                 deadline = time.monotonic() + START_WITHIN
                 continue
             if status.get("stuck"):
@@ -157,7 +157,7 @@ def _wait_for(
     status: dict[str, Any],
     connected: socket.socket,
     on_wait: Callable[[str], None] | None,
-    within: float | None,
+    until: float | None,
     prompt: str,
 ) -> None:
     """Wait until the command that has the session to itself has ended."""
@@ -165,7 +165,7 @@ def _wait_for(
     if on_wait is None:
         raise InUse(f"{text}; close that first")
     on_wait(text)
-    connected.settimeout(within or None)
+    connected.settimeout(None if until is None else max(until - time.monotonic(), 0.001))
     from acpella.rpc.message import write_request
 
     with contextlib.suppress(ConnectionError):
@@ -263,7 +263,7 @@ def pid_of(key: str) -> int | None:
 def agent_pid_of(key: str) -> int | None:
     """The process of a session's agent; None if there is none, or if it is not on this machine."""
     address = DaemonAddress.read(paths.daemons() / f"{key}.json")
-    if address is None or started_ticks(address.agent_pid) != address.agent_ticks:
+    if address is None or not address.agent_ticks or started_ticks(address.agent_pid) != address.agent_ticks:
         return None  # it has ended, and its number may be another program's by now
     return address.agent_pid or None
 

@@ -15,20 +15,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from acpella._processes import HANGUP, on_signals
-from acpella.errors import (
-    AcpellaError,
-    ConnectionClosed,
-    InternalError,
-    InvalidRequest,
-    TransportError,
-    Unsupported,
-)
+from acpella.errors import ConnectionClosed, InternalError, InvalidRequest, TransportError, Unsupported
 from acpella.rpc.message import RequestId
 from acpella.rpc.relay import Frame
 from acpella.transport import UnixChannel, memory_pair
 
 from ..state.catalogue import Catalogue
-from .agent import KeptAgent
+from .agent import START_ERRORS, KeptAgent
 from .client import Config
 from .control import DaemonControl
 from .errors import to_wire
@@ -227,7 +220,7 @@ class Daemon:
                     raise self._jobs.failure
                 if self._agent.link is None:
                     await self._agent.start(params)
-        except (AcpellaError, TimeoutError, OSError, ValueError) as error:
+        except START_ERRORS as error:
             self._jobs.fail_all(error)
             client.side.refuse(request_id(request), to_wire(error))
             return
@@ -370,17 +363,22 @@ class Daemon:
             if not response.is_error:
                 self._agent.learn(request, response)
                 if request.method == "authenticate" and self._agent.refusal is not None:
-                    self._tasks.spawn(self._logged_in(client, response))
+                    self._tasks.spawn(self._logged_in(client, request, response))
                     return
             client.side.send(response.data)
 
         self._agent.link.side.forward(request, answered, sender=client)
 
-    async def _logged_in(self, client: ClientLink, response: Frame) -> None:
+    async def _logged_in(self, client: ClientLink, request: Frame, response: Frame) -> None:
         """The agent knows its user now, and may open the session that it refused."""
-        async with self._agent.starting:
-            if self._agent.link is not None:
-                await self._agent.open_session(self._agent.link)
+        try:
+            async with self._agent.starting:
+                if self._agent.link is not None:
+                    await self._agent.open_session(self._agent.link)
+        except START_ERRORS as error:
+            self._jobs.fail_all(error)
+            client.side.refuse(request_id(request), to_wire(error))
+            return
         client.side.send(response.data)
 
     # -- what is asked of the daemon itself ---------------------------------------------------------

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from acpella._plain_json import as_dict
-from acpella.errors import AcpellaError, ConnectionClosed, Overloaded, TransportError
+from acpella.errors import ConnectionClosed, Overloaded, TransportError
 from acpella.rpc.relay import Frame
 
 from ..state.catalogue import now
-from .agent import KeptAgent
+from .agent import START_ERRORS, KeptAgent
 from .errors import to_wire
 from .history import ReplayHistory
 from .links import ClientLink, request_id
@@ -27,7 +27,7 @@ MAX_QUEUE = 64
 """Prompts that may wait. Without it, a loop in a script would fill the memory."""
 
 MAX_QUEUED_BYTES = 256 * 1024 * 1024
-"""Of the prompts that wait, for those with large images."""
+"""Limit on the bytes of the prompts that wait; images can be large."""
 
 CANCEL_GRACE = 10.0
 """Seconds for a cancelled turn to be answered, before the agent counts as hung and is ended."""
@@ -167,7 +167,8 @@ class Jobs:
             if response is not None:
                 job.client.side.send(response.data)
             elif cancelled:
-                job.client.side.notify("_daemon/cancelled", {})
+                if not job.cancelled:  # a running one was told when it was cancelled
+                    job.client.side.notify("_daemon/cancelled", {})
                 job.client.side.answer(request_id(job.request), {"stopReason": "cancelled"})
             else:
                 error = error or TransportError("the session's background process has ended")
@@ -208,15 +209,17 @@ class Jobs:
 
     async def _prepare(self, job: Job) -> None:
         """Start the agent (again) for a job: it died, or the client allows other things than the last one."""
-        assert job.client is not None
+        if job.client is None:  # went away before this began
+            self.finish(job, cancelled=True)
+            return
+        greeting = job.client.greeting
         try:
-            greeting = job.client.greeting
             async with self._agent.starting:
                 if self._agent.link is None or self._agent.must_hear(greeting):
                     await self._agent.restart(greeting)
             if self._agent.refusal is not None:
                 raise self._agent.refusal
-        except (AcpellaError, TimeoutError, OSError, ValueError) as error:
+        except START_ERRORS as error:
             self.fail_all(error)
             return
         if job is not self.running:

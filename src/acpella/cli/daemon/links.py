@@ -144,6 +144,11 @@ class AgentLink(DaemonLink):
         self._on_lost = on_lost
         self._lost: ConnectionClosed | None = None
 
+    def check_alive(self) -> None:
+        """Raises `ConnectionClosed` if the agent has ended; nobody else may have heard of it yet."""
+        if self._lost is not None:
+            raise self._lost.again()
+
     async def call(self, method: str, params: Any, *, timeout: float) -> Any:
         """The result as plain JSON. `params` are a value, or JSON as bytes.
 
@@ -162,8 +167,7 @@ class AgentLink(DaemonLink):
                 response = await pending
         except TimeoutError:
             raise TimeoutError(f"{method} was not answered within {timeout:g} s") from None
-        if self._lost is not None:
-            raise self._lost.again()
+        self.check_alive()
         if response.is_error:
             error = as_dict(msgspec.json.decode(response.envelope.error))
             raise RpcError.from_wire(

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import time
 from typing import TYPE_CHECKING, Any
 
 from acpella._plain_json import as_dict
@@ -47,19 +48,23 @@ class KeptSession:
         config = daemon_config(self._entry, self._settings, agent=options.agent, mcp_servers=servers)
         if options.mcp and daemon.query(key, "_daemon/status") is not None:
             say("--mcp has no effect: the session is open already; `acpella sessions close` ends it")
+        began = time.monotonic()
         for _ in range(daemon.ATTACH_TRIES):
             try:
                 connected = daemon.reach(
                     config,
                     on_wait=None if options.no_wait else _tell_wait,
-                    within=options.timeout,
+                    until=began + options.timeout if options.timeout else None,
                     prompt=self._title,
                 )
             except daemon.NotWanted:
                 say("cancelled while it waited")
                 return exits.CANCELLED
             try:
-                return asyncio.run(limited(options, lambda run, to=connected: self._attached(run, to)))
+                waited = time.monotonic() - began
+                return asyncio.run(
+                    limited(options, lambda run, to=connected: self._attached(run, to), waited=waited)
+                )
             except _TooLate:
                 pass
             entry = Catalogue().get(key)

@@ -33,15 +33,20 @@ COMMANDS_WITHIN = 2.0
 """Seconds in which an agent announces its commands, if it has any."""
 
 
-async def limited(options: RunOptions, work: "Callable[[PromptRun], Awaitable[int]]") -> int:
-    """Run `work` under the time limit and with Ctrl-C handled; returns the exit code."""
+async def limited(
+    options: RunOptions, work: "Callable[[PromptRun], Awaitable[int]]", *, waited: float = 0.0
+) -> int:
+    """Run `work` under the time limit and with Ctrl-C handled; returns the exit code.
+
+    `waited` is how many seconds of the limit are over already.
+    """
     from acpella.errors import AcpellaError
 
     from ...failures import without_stderr
     from ...terminal.alerts import alerts_to
 
     run = PromptRun(options)
-    limit = asyncio.timeout(options.timeout or None)
+    limit = asyncio.timeout(options.timeout - waited if options.timeout else None)
     try:
         with alerts_to(run.warn, verbose=options.verbose):
             async with limit:
