@@ -253,6 +253,41 @@ def test_a_title_counts_with_its_kind_and_all_its_files() -> None:
     assert len(keys) == 4
 
 
+def test_always_for_a_change_of_files_covers_all_that_goes_into_it() -> None:
+    """The same title and file stood for another command, and for another place to move to."""
+    place: dict[str, Any] = {"title": "Remove files", "locations": [{"path": "/p/build"}]}
+    inputs: list[dict[str, Any]] = [
+        {"kind": "delete", "rawInput": {"command": "rm -r build"}},
+        {"kind": "delete", "rawInput": {"command": "rm -rf ~ /srv"}},
+        {"kind": "move", "rawInput": {"to": "/p/trash"}},
+        {"kind": "move", "rawInput": {"to": "/etc/cron.d"}},
+        {"kind": "edit", "rawInput": {"path": "/p/build", "content": "one"}},
+        {"kind": "edit", "rawInput": {"path": "/p/build", "content": "two"}},
+        {"kind": "read", "rawInput": {"command": "cat build"}},
+        {"kind": "read", "rawInput": {"path": "/etc/passwd"}},
+    ]
+    keys = {key_of(call(**place, **fields), ["/p"]) for fields in inputs}
+    assert len(keys) == len(inputs) and "" not in keys
+
+
+def test_always_for_an_edit_that_is_shown_is_about_its_file() -> None:
+    def edit(text: str, **more: Any) -> str:
+        diff = {"type": "diff", "path": "/p/a", "oldText": "", "newText": text}
+        raw = {"file_path": "/p/a", "old_string": "", "new_string": text, **more}
+        return key_of(call(title="Edit a", kind="edit", content=[diff], rawInput=raw), ["/p"])
+
+    assert edit("one") == edit("two") != ""
+    assert edit("one", hook="make all") != edit("one")
+
+
+def test_an_address_that_is_fetched_can_be_remembered() -> None:
+    one, other = (
+        key_of(call(title="Fetch", kind="fetch", rawInput={"url": url}), ["/p"])
+        for url in ("https://a.example/", "https://a.example/?q=secret")
+    )
+    assert one and other and one != other
+
+
 def test_half_a_character_does_not_break_the_file_of_answers(tmp_path: Path) -> None:
     file = RememberedPermissions(tmp_path / "answers.toml")
     half = ToolCallUpdate(tool_call_id="c", raw_input={"command": "echo \ud800"})

@@ -36,22 +36,17 @@ class ReadEverywhere(Workspace):
         return await super().read([Path("/")], request, **options)
 
 
-WRITES = ("edit", "delete", "move")
-
-
 class AskedWorkspace(Workspace):
     """Writes what the user has allowed: when the agent asked for it, or now."""
 
     def __init__(self, ask: Ask) -> None:
         super().__init__(write=True)
         self._ask = ask
-        self._allowed: dict[str, str | None] = {}
-        """By real path, the text that the question showed; None if it named the file alone."""
+        self._allowed: dict[str, str] = {}
+        """By real path, the text that the question showed."""
 
     def allow(self, call: ToolCallUpdate) -> None:
-        """The user said yes to a change. One that names no file is asked about again when it comes."""
-        for location in call.locations or []:
-            self._allowed[os.path.realpath(location.path)] = None
+        """The user said yes to an edit. What its question did not show is asked about when it is written."""
         for item in call.content or []:
             if isinstance(item, Diff):
                 self._allowed[os.path.realpath(item.path)] = item.new_text
@@ -60,7 +55,7 @@ class AskedWorkspace(Workspace):
         self, roots: Sequence[Path], request: WriteTextFileRequest, **options: Any
     ) -> WriteTextFileResponse:
         path = os.path.realpath(request.path)  # noqa: ASYNC240 - quick
-        is_shown = path in self._allowed and self._allowed.pop(path) in (None, request.content)
+        is_shown = self._allowed.pop(path, None) == request.content
         if not is_shown and not await self._may(roots, request):
             raise RpcError(f"the user does not want {request.path} to be written")
         return await super().write(roots, request, **options)
@@ -95,9 +90,9 @@ class NotedPermissions(Permissions):
         self, agent: str, request: RequestPermissionRequest, **options: Any
     ) -> PermissionOption | None:
         chosen = await super().decide(agent, request, **options)
-        if chosen is not None and chosen.kind.startswith("allow") and request.tool_call.kind in WRITES:
-            if self.workspace is not None:
-                self.workspace.allow(request.tool_call)
+        allowed = chosen is not None and chosen.kind.startswith("allow")
+        if allowed and request.tool_call.kind == "edit" and self.workspace is not None:
+            self.workspace.allow(request.tool_call)
         return chosen
 
 

@@ -30,6 +30,12 @@ _PROSE = frozenset(
 _FILES = ("path", "file_path", "filePath", "file_text")
 _FILE_KINDS = ("read", "edit", "delete", "move")
 
+_TEXTS = frozenset(
+    "content text file_text old_string new_string old_str new_str old_text new_text oldText newText "
+    "replace_all edits insert_line instruction".split()
+)
+"""Fields that say how a file is edited: the diff shows that, and "always" is about the file."""
+
 _SESSION = re.compile(r"\b(session|conversation|chat|thread|task|for now)\b", re.IGNORECASE)
 
 
@@ -82,17 +88,23 @@ def _words(value: Any) -> list[str]:
 def key_of(call: ToolCallUpdate, roots: Sequence[str | Path] = ()) -> str:
     """What an "always" answer applies to, in this project: the exact command, or the title with the files.
 
-    Empty if the call has neither: "always" for a call that is just titled `Bash` would allow everything.
+    All other input belongs to it. Empty if the call names neither a command nor files nor an address:
+    "always" for a call that is just titled `Bash` would allow everything.
     """
     what = command_in(call, roots[0] if roots else "")
+    beside = input_beside(call)
     if not what:
-        paths = [place.path for place in call.locations or []]
-        paths += [item.path for item in call.content or [] if isinstance(item, Diff)]
+        diffs = [item.path for item in call.content or [] if isinstance(item, Diff)]
+        paths = [place.path for place in call.locations or []] + diffs
         title = call.title or call.name
-        if not title or not paths or not all(map(os.path.isabs, paths)):
+        fetches = call.kind == "fetch" and isinstance(beside.get("url"), str)
+        if not title or not (paths or fetches) or not all(map(os.path.isabs, paths)):
             return ""
         what = f"{call.kind or 'other'} {title}: {', '.join(sorted(set(map(os.path.normpath, paths))))}"
-    if call.kind not in _FILE_KINDS and (beside := input_beside(call)):
+        beside = {name: value for name, value in beside.items() if name not in _FILES or value not in paths}
+        if call.kind == "edit" and diffs:
+            beside = {name: value for name, value in beside.items() if name not in _TEXTS}
+    if beside:
         import json  # few questions come so far
 
         what = f"{what} {json.dumps(beside, ensure_ascii=False, sort_keys=True)}"

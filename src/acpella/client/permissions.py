@@ -1,5 +1,6 @@
 """Who answers when an agent asks for permission: a rule, a remembered answer, or the user."""
 
+import asyncio
 import inspect
 import logging
 import os
@@ -11,6 +12,7 @@ from acpella.schema import PermissionOption, RequestPermissionRequest, ToolCallU
 from acpella.sessions import RememberedPermissions
 
 from .permission_keys import key_of, span_of
+from .reads import READS, is_read_inside
 from .rules import Rule
 from .settings import user_settings
 
@@ -29,8 +31,6 @@ Ask: TypeAlias = Callable[[RequestPermissionRequest], Awaitable[Choice] | Choice
 
 A plain function will do, but everything waits while it runs.
 """
-
-_READS = ("read", "search", "think", "fetch")
 
 MOST_SESSIONS = 1000
 """Sessions whose answers are kept; those of the oldest go first."""
@@ -51,7 +51,8 @@ class Permissions:
     """Answers permission requests.
 
     Deny rules come first, then remembered answers (with `deny-all` only the rejections), then allow rules,
-    then the policy; `ask` asks the user, and without one everything that is left is rejected.
+    then the policy; `ask` asks the user, and without one everything that is left is rejected. The policy
+    `allow-reads` allows what reads inside the session's directories and does nothing else.
 
     With `remembered`, an "always" answer is kept for that agent, that project and exactly that thing (the
     command, or the title with the files it names; for a question that names neither, nothing is kept). It is
@@ -115,7 +116,7 @@ class Permissions:
         if self._denied(call, roots):
             return pick(request.options, allow=False)
         key = key_of(call, roots)
-        decision = self._by_policy(call, roots)
+        decision = await self._by_policy(call, roots)
         remembered = self._recalled(agent, request.session_id, key)
         if (
             remembered is not None
@@ -172,14 +173,16 @@ class Permissions:
     def _denied(self, call: ToolCallUpdate, roots: Sequence[str | Path]) -> bool:
         return any(rule.decision == "deny" and rule.matches(call, roots) for rule in self._rules)
 
-    def _by_policy(
+    async def _by_policy(
         self, call: ToolCallUpdate, roots: Sequence[str | Path]
     ) -> Literal["allow", "deny"] | None:
         """What the allow rules and the policy say; None for ask."""
         if any(rule.decision == "allow" and rule.matches(call, roots) for rule in self._rules):
             return "allow"
-        if self.policy == "allow-all" or (self.policy == "allow-reads" and call.kind in _READS):
+        if self.policy == "allow-all":
             return "allow"
+        if self.policy == "allow-reads" and call.kind in READS:
+            return "allow" if await asyncio.to_thread(is_read_inside, call, roots) else None
         return "deny" if self.policy == "deny-all" else None
 
 
