@@ -8,7 +8,7 @@ import pytest
 
 from acpella.agent import Mode, Select
 from acpella.errors import RpcError
-from acpella.sessions import MemoryStore, SqliteStore, Store
+from acpella.sessions import MemoryStore, SessionBusy, SqliteStore, Store, StoreError
 from agent.conversation import BOOLEANS, converse, conversing, history
 from agent.editor import FakeEditor, Json, agent_of, editing, opened, prompt_params, text
 
@@ -565,3 +565,54 @@ async def test_a_prompt_that_is_a_string_is_refused(store: Store) -> None:
     async with editing(conversing(store)) as editor:
         params = {"sessionId": await editor.new(), "prompt": "just a string"}
         assert (await editor.fails("session/prompt", params)).code == -32602
+
+
+async def test_a_session_is_not_closed_under_a_request_that_changes_it(store: Store) -> None:
+    """A load in the middle of `set_mode` closed the session, and the change was lost."""
+    changing, go_on = asyncio.Event(), asyncio.Event()
+    agent = conversing(store)
+
+    @agent.on_mode
+    async def changed(session: Any, mode: str) -> None:
+        changing.set()
+        await go_on.wait()
+
+    async with editing(agent) as editor:
+        session = await editor.new()
+        await editor.prompt(session, "one")
+        params = {"sessionId": session, "modeId": "code"}
+        change = asyncio.create_task(editor.call("session/set_mode", params))
+        await changing.wait()
+        with pytest.raises(RpcError, match="another request of this session") as caught:
+            await editor.load(session)
+        assert caught.value.code == -32600
+        go_on.set()
+        await change
+        assert (await editor.load(session))["modes"]["currentModeId"] == "code"
+
+
+class BusyThenAway(MemoryStore):
+    """Another node has the session when it is to be deleted; then the store fails."""
+
+    deletions = 0
+
+    async def delete(self, session_id: str, *, principal: str = "") -> None:
+        self.deletions += 1
+        if self.deletions == 1:
+            raise SessionBusy("another node has it")
+        if self.deletions == 2:
+            raise StoreError("the disk is full")
+        await super().delete(session_id, principal=principal)
+
+
+async def test_a_session_that_could_not_be_deleted_can_be_loaded_again() -> None:
+    """It stayed with the process that had tried, and nobody else could have it."""
+    agent = conversing(BusyThenAway())
+    async with opened(agent) as one:
+        session = await one.new()
+        await one.prompt(session, "one")
+    async with opened(agent) as one, opened(agent) as other:
+        with pytest.raises(RpcError):
+            await one.call("session/delete", {"sessionId": session})
+        await other.load(session)
+        assert other.said() == "one is number 1"

@@ -182,3 +182,20 @@ async def test_a_failing_unload_is_logged_and_stops_nothing(caplog: pytest.LogCa
 async def test_bounds_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="must be"):
         LiveSessions(lambda session: asyncio.sleep(0), lambda session: False, **options)
+
+
+async def test_looking_at_all_sessions_is_no_use_of_them() -> None:
+    """Each connection that ended looked at all of them, so that none was ever idle for long enough."""
+    now = 0.0
+    unloaded: list[str] = []
+
+    async def unload(session: str) -> None:
+        unloaded.append(session)
+
+    live = LiveSessions(unload, lambda session: False, idle_seconds=60, clock=lambda: now)
+    await live.add("a", "A")
+    now = 59.0
+    assert live.values() == ["A"]
+    now = 61.0
+    await live.reap()
+    assert unloaded == ["A"]

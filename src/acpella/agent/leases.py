@@ -44,9 +44,9 @@ class Leases:
         return await self._store.acquire(session_id, principal=self._editor.principal)
 
     async def acquire_idle(self, session_id: str) -> Lease:
-        """Become the writer; a connection of this agent on which the session is idle releases it.
+        """Become the writer. A session that is open and idle on a connection of this agent is closed there.
 
-        Raises `SessionBusy` if another process has it, `InvalidRequest` if a prompt runs in it here.
+        Raises `SessionBusy` if another process has it, `InvalidRequest` if it is in use here.
         """
         await self._open_sessions.settled(session_id)
         session = self._open_sessions.of_user(session_id, self._editor.principal)
@@ -87,9 +87,11 @@ class Leases:
         await cluster.submit(session_id, command, principal=self._editor.principal)
 
     def check_idle(self, session: SessionCore) -> None:
-        """Raises `InvalidRequest` while a prompt runs."""
+        """Raises `InvalidRequest` while a prompt or another request runs in it."""
         if session.prompt is not None or session.id in self._running:
             raise still_running()
+        if session.in_use:
+            raise InvalidRequest("another request of this session is not answered yet; wait for that")
 
 
 def still_running() -> InvalidRequest:

@@ -53,7 +53,7 @@ class OpenSessions:
         return session if session is not None and session.editor.principal == principal else None
 
     def all(self) -> list[SessionCore]:
-        return [session for session_id in self._live if (session := self._live.get(session_id))]
+        return self._live.values()
 
     async def settled(self, session_id: str) -> None:
         """Wait for a session that is being unloaded."""

@@ -113,7 +113,11 @@ class SessionService:
             await source.save()
         record = self._new_record(request.workplace)
         lease = await self._store.fork(source_id, record, principal=self.editor.principal)
-        record = await self._store.get(record.id, principal=self.editor.principal)
+        try:
+            record = await self._store.get(record.id, principal=self.editor.principal)
+        except BaseException:
+            await self._open_sessions.give_back(lease)
+            raise
         log_writer = LogWriter(self._store, lease, record.last_seq)
         return await self._open_new(record, request.workplace, log_writer)
 
@@ -415,8 +419,12 @@ class SessionService:
                 try:
                     await self._store.delete(session_id, principal=self.editor.principal)
                 except SessionBusy:
-                    await self._leases.acquire_from_node(session_id)
-                    await self._store.delete(session_id, principal=self.editor.principal)
+                    lease = await self._leases.acquire_from_node(session_id)
+                    try:
+                        await self._store.delete(session_id, principal=self.editor.principal)
+                    except BaseException:
+                        await self._open_sessions.give_back(lease)
+                        raise
                 self.editor.parked.pop(session_id, None)
                 await self.watching.remove(session_id)
             except SessionNotFound:

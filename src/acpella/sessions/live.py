@@ -60,6 +60,10 @@ class LiveSessions(Generic[T]):
         """The ids, least recently used first; a copy, so that they may change meanwhile."""
         return iter(list(self._live))
 
+    def values(self) -> list[T]:
+        """The objects, least recently used first. To look at them is no use of them."""
+        return [session for session, _ in self._live.values()]
+
     def get(self, session_id: str) -> T | None:
         """The live object, which counts as used now; None if it must be loaded (after `settle`)."""
         entry = self._live.get(session_id)

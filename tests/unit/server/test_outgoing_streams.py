@@ -154,3 +154,15 @@ def test_a_cursor_is_read_as_it_is_written(cursor: EventId) -> None:
 def test_a_cursor_of_elsewhere_is_out_of_the_window(text: str) -> None:
     with pytest.raises(OutOfWindow):
         read_cursor(text, "gen")
+
+
+def test_who_reads_the_answer_to_one_request_is_cut_off_as_well() -> None:
+    """A client that read nothing kept the stream of its answer."""
+
+    aborted: list[str] = []
+    streaming = Streaming(HTTP)
+    answer = streaming.streams.open_answer("a", b"1")
+    streaming.streams.main.attach(abort=lambda: aborted.append("main"))
+    answer.outbox.attach(abort=lambda: aborted.append("answer"))
+    streaming.streams.abort()
+    assert aborted == ["main", "answer"]

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from acpella.errors import ConnectionClosed
-from acpella.rpc.relay import Reply
+from acpella.rpc.relay import Frame, Reply
 from acpella.server.access.credentials import Credential, Scope
 
 from .admission import MessageNumbers
@@ -40,8 +40,9 @@ __all__ = ["LocalConnection"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
-CLOSE_WORDS = {1008: "stalled", 1011: "agent", 1001: "shutdown"}
-"""What the metrics call the end of a connection, by its close code; others are the client's doing."""
+CLOSE_WORDS = {1001: "shutdown", 1008: "limit", 1011: "agent", 1013: "database"}
+"""What the metrics call the end of a connection, by its close code; others are the client's doing, and one
+that is cut off because it reads nothing is `stalled`."""
 
 
 class LocalConnection:
@@ -221,11 +222,10 @@ class LocalConnection:
 
     def close(self, reason: str, *, code: int = 1000, abort: bool = False) -> None:
         """End the agent and every stream; with `abort`, the client is dropped without a word."""
-        self._end(ConnectionClosed(reason, clean=code in (1000, 1001)), code)
+        counted_as = "stalled" if abort else CLOSE_WORDS.get(code, "client")
+        self._end(ConnectionClosed(reason, clean=code in (1000, 1001)), code, counted_as)
         if abort:
-            for outbox in self.streams.by_session.values():
-                outbox.discard()
-                outbox.abort()
+            self.streams.abort()
         self._table.forget(self.id)
 
     def move_away(self, reason: str) -> None:
@@ -254,15 +254,16 @@ class LocalConnection:
         """
         self.initialized = True
         await self.start()
-        pending = asyncio.get_running_loop().create_future()
         for message in (greeting, *reopening):
-            pending = asyncio.get_running_loop().create_future()
+            pending: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
             self.pending.forward(message, pending.set_result)
             await asyncio.wait([pending], timeout=self._services.settings.initialize_seconds)
             if not pending.done():
                 raise ConnectionClosed("the agent did not answer when it was told of its sessions again")
+            if pending.result().is_error:
+                log.warning("connection %s: the agent refused %s at this node", self.label, message.method)
 
-    def _end(self, reason: ConnectionClosed, code: int) -> None:
+    def _end(self, reason: ConnectionClosed, code: int, counted_as: str) -> None:
         """End it for good: whoever waits for an answer is told, and every stream ends."""
         if self.closed is not None:
             return
@@ -274,7 +275,7 @@ class LocalConnection:
         self.streams.close()
         if self.home is not None:
             self.home.ended(reason.reason, code)
-        self._count("acpella_connections_closed_total", f'reason="{CLOSE_WORDS.get(code, "client")}"')
+        self._count("acpella_connections_closed_total", f'reason="{counted_as}"')
 
     def _mark_closed(self, reason: ConnectionClosed, code: int) -> None:
         self.closed = reason
@@ -473,7 +474,7 @@ class LocalConnection:
             text = f"the agent exited with code {reason.exit_code}"
         elif reason.signal is not None:
             text = f"the agent was killed by {reason.signal}"
-        self._end(ConnectionClosed(text), 1011)
+        self._end(ConnectionClosed(text), 1011, CLOSE_WORDS[1011])
         self._table.check_soon(self.check)
 
     def _on_turn_end(self) -> None:

@@ -82,6 +82,12 @@ class Streams:
         for outbox in self.by_session.values():
             outbox.close()
 
+    def abort(self) -> None:
+        """Cut off whoever reads: nobody will read the rest."""
+        for outbox in [*self.by_session.values(), *(answer.outbox for answer in self._answers)]:
+            outbox.discard()
+            outbox.abort()
+
     # -- of sessions -----------------------------------------------------------------------------
 
     def of_session(self, session_id: str) -> Outbox:
