@@ -8,7 +8,7 @@ import pytest
 
 from acpella.agent import Mode, Select
 from acpella.errors import RpcError
-from acpella.sessions import MemoryStore, SessionBusy, SqliteStore, Store, StoreError
+from acpella.sessions import Lease, MemoryStore, SessionBusy, SqliteStore, Store, StoreError
 from agent.conversation import BOOLEANS, converse, conversing, history
 from agent.editor import FakeEditor, Json, agent_of, editing, opened, prompt_params, text
 
@@ -595,24 +595,31 @@ class BusyThenAway(MemoryStore):
     """Another node has the session when it is to be deleted; then the store fails."""
 
     deletions = 0
+    leases = 0
+
+    async def acquire(self, session_id: str, *, principal: str = "") -> Lease:
+        lease = await super().acquire(session_id, principal=principal)
+        self.leases += 1
+        return lease
+
+    async def release(self, lease: Lease) -> None:
+        await super().release(lease)
+        self.leases -= 1
 
     async def delete(self, session_id: str, *, principal: str = "") -> None:
         self.deletions += 1
-        if self.deletions == 1:
-            raise SessionBusy("another node has it")
-        if self.deletions == 2:
-            raise StoreError("the disk is full")
-        await super().delete(session_id, principal=principal)
+        raise SessionBusy("another node has it") if self.deletions == 1 else StoreError("the disk is full")
 
 
-async def test_a_session_that_could_not_be_deleted_can_be_loaded_again() -> None:
-    """It stayed with the process that had tried, and nobody else could have it."""
-    agent = conversing(BusyThenAway())
-    async with opened(agent) as one:
-        session = await one.new()
-        await one.prompt(session, "one")
-    async with opened(agent) as one, opened(agent) as other:
+async def test_a_session_that_could_not_be_deleted_is_given_back() -> None:
+    """It stayed with the process that had tried, and no other could have it."""
+    store = BusyThenAway()
+    agent = conversing(store)
+    async with opened(agent) as editor:
+        session = await editor.new()
+        await editor.prompt(session, "one")
+    store.leases = 0
+    async with editing(agent) as editor:
         with pytest.raises(RpcError):
-            await one.call("session/delete", {"sessionId": session})
-        await other.load(session)
-        assert other.said() == "one is number 1"
+            await editor.call("session/delete", {"sessionId": session})
+        assert store.deletions == 2 and store.leases == 0
