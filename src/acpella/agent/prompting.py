@@ -3,7 +3,7 @@
 import asyncio
 import logging
 
-from acpella.errors import ConnectionClosed, InternalError, InvalidParams, InvalidRequest, RpcError
+from acpella.errors import ConnectionClosed, InternalError, InvalidParams, RpcError
 from acpella.schema import (
     AudioContent,
     ContentBlock,
@@ -17,6 +17,7 @@ from acpella.sessions import StoreUnavailable
 
 from .definition import Definition, PromptHandler
 from .handlers import drive
+from .leases import still_running
 from .logins import Logins
 from .operations import Prompt
 from .running import RunningPrompt, RunningPrompts
@@ -48,7 +49,7 @@ class Prompting:
     async def prompt(self, request: Prompt) -> PromptResponse:
         session_id = request.session_id
         if session_id in self._running:
-            raise InvalidRequest("a prompt is running in this session; cancel it or wait for its end")
+            raise still_running()
         running = self._running.start(session_id)
         try:
             await self._logins.check(self._service.editor)

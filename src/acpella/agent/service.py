@@ -78,7 +78,7 @@ class SessionService:
         if stored_sessions is not None:
             editor.look_on = self.watching.look_on
             store = stored_sessions.store
-            self._leases = Leases(editor, store, open_sessions, running, self.watching)
+            self._stored_leases = Leases(editor, store, open_sessions, running, self.watching)
 
     # -- opening -------------------------------------------------------------------------
 
@@ -436,6 +436,11 @@ class SessionService:
     def _stored(self) -> StoredSessions:
         assert self._stored_sessions is not None, "only served with a store"
         return self._stored_sessions
+
+    @property
+    def _leases(self) -> Leases:
+        assert self._stored_sessions is not None, "only served with a store"
+        return self._stored_leases
 
     @property
     def _store(self) -> Store:

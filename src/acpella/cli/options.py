@@ -10,7 +10,7 @@ __all__ = ["ConversationOptions", "OptionGroups", "check_session", "declare_conv
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationOptions:
-    """What a command line said, typed. The names are those of the options."""
+    """What a command line said, typed. The names are the `dest` of the options: `last` is `--continue`."""
 
     agent: str | None = None
     last: bool = False
@@ -34,8 +34,7 @@ class ConversationOptions:
         """The options as they were parsed.
 
         Raises:
-            TypeError: an option was declared that has no field here, or the other way round. It would be
-                ignored without a word.
+            TypeError: an option was declared that has no field here. It would be ignored without a word.
         """
         return cls(**vars(arguments))
 

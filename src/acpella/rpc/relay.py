@@ -41,7 +41,6 @@ __all__ = [
     "Side",
     "read_frame",
     "session_of",
-    "update_session",
     "with_id",
 ]
 
@@ -99,12 +98,6 @@ def session_of(raw: bytes | Raw) -> str | None:
     except UNREADABLE:
         return None
     return session if isinstance(session, str) else None
-
-
-def update_session(data: bytes) -> bytes | None:
-    """The session of an update, found without decoding it; None if that is not possible."""
-    match = UPDATE_SESSION.match(data)
-    return None if match is None else match[1]
 
 
 def read_frame(data: bytes) -> Frame:

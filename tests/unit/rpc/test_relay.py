@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from acpella.errors import RpcError
 from acpella.rpc.framing import Broken
 from acpella.rpc.message import id_key, write_error, write_notification, write_request, write_result
-from acpella.rpc.relay import Direction, Frame, Relay, Side, read_frame, update_session
+from acpella.rpc.relay import UPDATE_SESSION, Direction, Frame, Relay, Side, read_frame
 
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"x":1}}}'
 
@@ -71,9 +71,10 @@ def test_a_frame_tells_the_session_that_its_parameters_name() -> None:
 
 
 def test_the_session_of_a_plain_update_is_found_without_reading_it() -> None:
-    assert update_session(UPDATE) == b"s-1"
-    assert update_session(UPDATE.replace(b"s-1", b"s\\u0031")) is None
-    assert update_session(UPDATE.replace(b",", b" ,", 1)) is None
+    match = UPDATE_SESSION.match(UPDATE)
+    assert match is not None and match[1] == b"s-1"
+    assert UPDATE_SESSION.match(UPDATE.replace(b"s-1", b"s\\u0031")) is None
+    assert UPDATE_SESSION.match(UPDATE.replace(b",", b" ,", 1)) is None
 
 
 @pytest.mark.parametrize(

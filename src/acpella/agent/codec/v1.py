@@ -96,7 +96,7 @@ from .base import EditorCapabilities, Route
 
 __all__ = ["CodecV1", "capabilities", "editor_capabilities", "hidden_updates", "shown_login"]
 
-PROTOCOL_VERSION = 1
+VERSION = 1
 
 _Opening: TypeAlias = NewSessionRequest | LoadSessionRequest | ResumeSessionRequest | ForkSessionRequest
 
@@ -130,7 +130,7 @@ class CodecV1:
         logins = self._offered_logins()
         hint = {"auth_hint": "log in with one of: " + ", ".join(login.name for login in logins)}
         return InitializeResponse(
-            protocol_version=PROTOCOL_VERSION,
+            protocol_version=VERSION,
             agent_capabilities=capabilities(definition),
             agent_info=Implementation(
                 name=definition.name, version=definition.version, title=definition.title

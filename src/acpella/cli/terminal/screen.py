@@ -51,7 +51,7 @@ from .rows import Row, paint, wrap
 
 __all__ = ["Screen"]
 
-FRAME = 0.05
+REDRAW_SECONDS = 0.05
 """Seconds between two pictures, however fast updates come."""
 
 TICK = 0.1
@@ -120,7 +120,7 @@ class Screen:
     def update(self, update: SessionUpdate, calls: dict[str, ToolCallState]) -> None:
         """Take an update; `calls` holds the tool calls as they are now."""
         self._take(update, calls)
-        self._touch(max(FRAME, self._cost * 4))
+        self._touch(max(REDRAW_SECONDS, self._cost * 4))
 
     def _take(self, update: SessionUpdate, calls: dict[str, ToolCallState]) -> None:
         if isinstance(update, AgentMessageChunk | AgentThoughtChunk | UserMessageChunk):

@@ -86,7 +86,7 @@ class HostedConnection(Protocol):
 
     @property
     def close_code(self) -> int:
-        """The same for a WebSocket."""
+        """The code with which a WebSocket is closed for that reason."""
         ...
 
     initialized: bool
@@ -110,6 +110,7 @@ class HostedConnection(Protocol):
         Raises:
             Overflow: the agent is behind with reading, and stays so.
             ConnectionClosed: the agent is gone.
+            StoreError: the command could not be written for the node that has the agent.
         """
         ...
 

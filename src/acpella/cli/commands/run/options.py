@@ -9,7 +9,7 @@ __all__ = ["RunOptions"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions(ConversationOptions):
-    """The options of `run`, typed. The names are those of the options."""
+    """The options of `run`, typed."""
 
     prompt: list[str]
     output: str = "text"
