@@ -169,3 +169,14 @@ def test_a_session_that_cannot_be_loaded_names_new(shell: Shell) -> None:
     ran = shell("run", "-a", agent, "-s", "kept", "hello")
     assert ran.returncode == 8
     assert "no such session" in ran.stderr and "--new" in ran.stderr
+
+
+def test_a_plan_among_several_is_shown_in_a_pipe_as_well(shell: Shell) -> None:
+    """Only a terminal showed it."""
+    plan = {
+        "type": "items",
+        "planId": "p",
+        "entries": [{"content": "look", "priority": "low", "status": "pending"}],
+    }
+    ran = shell("run", "-a", RAW, steps(["say", "plan_update", {"plan": plan}], ["text", "done"]))
+    assert "[plan]\n  ○ look" in ran.stdout, ran.stderr

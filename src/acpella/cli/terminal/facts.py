@@ -22,7 +22,11 @@ from acpella.schema import (
     EmbeddedResource,
     ImageContent,
     Notice,
+    Plan,
     PlanEntry,
+    PlanItems,
+    PlanRemoved,
+    PlanUpdate,
     ResourceLink,
     SessionInfoUpdate,
     Terminal,
@@ -52,6 +56,7 @@ __all__ = [
     "is_visible",
     "notice_row",
     "output_rows",
+    "plan_entries",
     "plan_rows",
     "tool_row",
     "unfenced",
@@ -364,6 +369,15 @@ def detail_rows(call: ToolCallState, output: Output, *, cwd: str = "", diffs: bo
 
 
 # -- the rest --------------------------------------------------------------------------------
+
+
+def plan_entries(update: object) -> list[PlanEntry] | None:
+    """The steps of the plan as they are after an update; None if it is not about a plan of steps."""
+    if isinstance(update, Plan):
+        return list(update.entries)
+    if isinstance(update, PlanUpdate) and isinstance(update.plan, PlanItems):
+        return list(update.plan.entries)
+    return [] if isinstance(update, PlanRemoved) else None
 
 
 def plan_rows(entries: list[PlanEntry], limit: int = 100) -> list[Row]:

@@ -10,7 +10,6 @@ from acpella.schema import (
     AgentMessageChunk,
     AgentThoughtChunk,
     Notice,
-    Plan,
     SessionUpdate,
     TextContent,
     ToolCall,
@@ -20,7 +19,17 @@ from acpella.schema import (
 )
 
 from .clean import Cleaner, one_line
-from .facts import FindTerminal, Outputs, ShownCalls, call_label, describe, detail_rows, notice_row, plan_rows
+from .facts import (
+    FindTerminal,
+    Outputs,
+    ShownCalls,
+    call_label,
+    describe,
+    detail_rows,
+    notice_row,
+    plan_entries,
+    plan_rows,
+)
 from .rows import Row, plain
 
 __all__ = ["PlainText", "Simple"]
@@ -109,8 +118,8 @@ class PlainText(Simple):
         elif isinstance(update, ToolCall | ToolCallUpdate):
             self._outputs.note(update)
             self._tool(self._calls.fold(update, calls))
-        elif isinstance(update, Plan):
-            self._show_plan(update)
+        elif (entries := plan_entries(update)) is not None:
+            self._show_plan(plan_rows(entries))
         elif isinstance(update, AgentMessageChunk | AgentThoughtChunk):
             self._tell(describe(update.content))
         elif isinstance(update, Notice):
@@ -146,8 +155,7 @@ class PlainText(Simple):
         self._tell(f"{line} {_STATUS.get(call.status, '·')} {call.status}{code}")
         self.tell(detail_rows(call, output, cwd=self._cwd))
 
-    def _show_plan(self, plan: Plan) -> None:
-        rows = plan_rows(plan.entries)
+    def _show_plan(self, rows: list[Row]) -> None:
         if rows != self._plan:
             self._plan = rows
             self._tell("[plan]")

@@ -14,10 +14,7 @@ from acpella.schema import (
     ConfigOptionUpdate,
     CurrentModeUpdate,
     Notice,
-    Plan,
     PlanEntry,
-    PlanItems,
-    PlanRemoved,
     PlanUpdate,
     SessionInfoUpdate,
     SessionUpdate,
@@ -41,6 +38,7 @@ from .facts import (
     detail_rows,
     notice_row,
     output_rows,
+    plan_entries,
     plan_rows,
     tool_row,
     usage_text,
@@ -128,12 +126,8 @@ class Screen:
         elif isinstance(update, ToolCall | ToolCallUpdate):
             self._outputs.note(update)
             self._tool(self._calls.fold(update, calls))
-        elif isinstance(update, Plan):
-            self._plan = list(update.entries)
-        elif isinstance(update, PlanUpdate) and isinstance(update.plan, PlanItems):
-            self._plan = list(update.plan.entries)
-        elif isinstance(update, PlanRemoved):
-            self._plan = []
+        elif (entries := plan_entries(update)) is not None:
+            self._plan = entries
         elif isinstance(update, UsageUpdate):
             self._context = update
         elif isinstance(update, SessionInfoUpdate):
