@@ -23,7 +23,8 @@ if "--package-lock-only" in sys.argv:
         print("npm error code ETARGET\\nnpm error notarget No matching version found for " + sys.argv[-1])
         sys.exit(1)
     lock = {{"packages": {{"": {{}}, "node_modules/" + name:
-        {{"version": fit[-1], "integrity": "sha512-" + fit[-1], "hasInstallScript": {scripts!r}}}}}}}
+        {{"version": fit[-1], "integrity": "sha512-" + fit[-1], "hasInstallScript": {scripts!r}}},
+        **{needs!r}}}}}
     Path("package-lock.json").write_text(json.dumps(lock))
 else:
     version = json.loads(Path("package-lock.json").read_text())["packages"]["node_modules/" + name]["version"]
@@ -42,6 +43,10 @@ with open({log!r}, "a") as log: log.write("uv " + " ".join(args) + "\\n")
 available = {available!r}
 if args[:2] == ["pip", "compile"]:
     wanted = Path(args[2]).read_text().strip()
+    if {source!r} and "--no-build" in args:
+        print("Because tiny-py==1.0.0 has no usable wheels we can conclude that ...\\n")
+        print("hint: Wheels are required for `tiny-py` because building from source is disabled")
+        sys.exit(1)
     version = wanted.rpartition("=")[2]
     fit = [v for v in available if v == version or ("<=" in wanted and v <= version)]
     if not fit:
@@ -61,17 +66,25 @@ else:
 
 def fake_npm(place: Path, available: list[str], **more: object) -> Path:
     """Write a fake `npm` into a directory; returns its log. `program` is the agent, `bins` the `bin` of its
-    package."""
+    package, `needs` more of the lock file."""
     log = place / "tools.log"
-    values = {"hang": False, "scripts": False, "name": "@scope/tiny", "bins": {"tiny": "index.js"}}
+    values = {
+        "hang": False,
+        "scripts": False,
+        "name": "@scope/tiny",
+        "bins": {"tiny": "index.js"},
+        "needs": {},
+    }
     values |= {"program": tiny_agent().decode(), **more}
     _write(place / "npm", NPM, available=available, log=str(log), **values)
     return log
 
 
-def fake_uv(place: Path, available: list[str]) -> Path:
+def fake_uv(place: Path, available: list[str], *, source: bool = False) -> Path:
+    """Write a fake `uv`; with `source` there is no wheel of what it installs."""
     log = place / "tools.log"
-    _write(place / "uv", UV, available=available, log=str(log), program=tiny_agent().decode())
+    program = tiny_agent().decode()
+    _write(place / "uv", UV, available=available, log=str(log), program=program, source=source)
     return log
 
 

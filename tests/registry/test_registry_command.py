@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from cli_shell import Shell
-from fake_tools import fake_npm
+from fake_tools import fake_npm, fake_uv
 from loopback import Loopback, Page, binary, entry, tar
 from terminal import acpella
 from tiny_agent import tiny_agent
@@ -270,6 +270,36 @@ def test_a_package_is_kept_at_a_version(shell: Shell, server: Loopback, tmp_path
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text('{"registry": {"pins": {"other": "1.0.0"}}}', encoding="utf-8")
     assert "other is 1.0.0 now" in shell("registry", "update", "other", "--yes").stderr
+
+
+def test_a_package_without_a_wheel_is_built_only_after_a_question(
+    shell: Shell, server: Loopback, tmp_path: Path
+) -> None:
+    log = fake_uv(tmp_path, ["1.0.0"], source=True)
+    shell.env["PATH"] = f"{tmp_path}:{shell.env['PATH']}"
+    server.index(entry("tiny", uvx={"package": "tiny-py==1.0.0"}))
+    ran = shell("registry", "install", "tiny", "--yes")
+    assert ran.returncode == 2 and "`acpella registry install tiny --scripts` allows that" in ran.stderr
+    for words in ([], ["--scripts"]):
+        with acpella(
+            "registry", "install", "tiny", *words, cwd=shell.repo, columns=110, **shell.env
+        ) as terminal:
+            terminal.see(r"to build that runs code of it(.|\n)*run that code on this machine.*\[y/N\]")
+            terminal.type("n\n")
+            assert terminal.wait() == 2
+    assert all("--no-build" in line for line in log.read_text(encoding="utf-8").splitlines())
+    assert agents(shell) == []
+    with acpella("registry", "install", "tiny", cwd=shell.repo, columns=110, **shell.env) as terminal:
+        terminal.see(r"run that code on this machine.*\[y/N\]")
+        terminal.type("y\n")
+        terminal.see(
+            r"what has no wheel is built here(.|\n)*install Tiny, and run it on this machine\? \[y/N\]"
+        )
+        terminal.type("y\n")
+        assert terminal.wait() == 0
+    assert shell("registry", "remove", "tiny").returncode == 0
+    ran = shell("registry", "install", "tiny", "--yes", "--scripts")
+    assert ran.returncode == 0 and agents(shell) == ["current.json"], ran.stderr
 
 
 def test_without_a_network_the_copy_is_shown_with_its_age(shell: Shell, server: Loopback) -> None:

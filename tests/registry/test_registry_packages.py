@@ -1,13 +1,15 @@
-"""Agents from npm and PyPI, with an `npm` and a `uv` that the tests put on the PATH."""
+"""Agents from npm and PyPI, with an `npm` and a `uv` that the tests put on the PATH, or the real `uv`."""
 
 import os
 import select
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fake_tools import fake_npm, fake_uv
 from loopback import entry
+from pypi_files import sdist, wheel
 from tiny_agent import tiny_agent
 
 import acpella
@@ -16,9 +18,12 @@ from acpella.registry.download import Quiet
 from acpella.registry.entries import RegistryEntry, parse_entry
 from acpella.registry.errors import InstallError
 from acpella.registry.install import install, plan
+from acpella.registry.packages import NeedsBuild
+from acpella.registry.platforms import find_tool
 from acpella.registry.tools import ProgramFailed, run_tool
 
 URL = "file:///index.json"
+REAL_UV = find_tool("uv")
 
 
 @pytest.fixture
@@ -31,6 +36,25 @@ def tools_path(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 def npm_entry(version: str = "1.0.0", **more: Any) -> RegistryEntry:
     return parse_entry(entry(version=version, npx={"package": f"@scope/tiny@{version}", **more}))[0]
+
+
+@pytest.fixture
+def real_uv(tools_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The real `uv`, for which a directory is PyPI."""
+    if REAL_UV is None:
+        pytest.skip("uv is not installed")
+    (tools_path / "uv").symlink_to(REAL_UV)
+    pypi = tmp_path / "pypi"
+    pypi.mkdir()
+    for name, value in (("FIND_LINKS", pypi), ("CACHE_DIR", tmp_path / "cache"), ("PYTHON", sys.executable)):
+        monkeypatch.setenv(f"UV_{name}", str(value))
+    for name in ("UV_NO_INDEX", "UV_OFFLINE", "UV_NO_CONFIG"):
+        monkeypatch.setenv(name, "1")
+    return pypi
+
+
+def py_entry(spec: str = "tiny-py==1.0.0", version: str = "1.0.0") -> RegistryEntry:
+    return parse_entry(entry(version=version, uvx={"package": spec}))[0]
 
 
 def test_an_npm_package_is_installed_as_its_lock_file_says(tools_path: Path) -> None:
@@ -141,3 +165,63 @@ def test_a_pypi_version_that_is_too_new_becomes_the_newest_below(tools_path: Pat
     found, _ = parse_entry(entry(version="1.5.0", uvx={"package": "tiny-py==1.5.0"}))
     with plan(found, index_url=URL) as planned:
         assert planned.version == "1.0.0" and "newest one below it" in planned.details[-1]
+
+
+@pytest.mark.parametrize("needed", [False, True])
+def test_looking_up_a_pypi_package_does_not_run_it(real_uv: Path, tmp_path: Path, needed: bool) -> None:
+    ran = tmp_path / "ran"
+    sdist(real_uv, "evil" if needed else "tiny-py", "1.0.0", ran)
+    if needed:
+        wheel(real_uv, "tiny-py", "1.0.0", needs="evil")
+    name = "evil" if needed else "tiny-py"
+    with pytest.raises(NeedsBuild, match=f"needs {name} as a wheel.*install tiny --scripts` allows that"):
+        plan(py_entry(), index_url=URL)
+    assert not ran.exists() and find_installed("tiny") is None
+
+
+def test_a_version_with_a_wheel_comes_before_one_that_must_be_built(real_uv: Path, tmp_path: Path) -> None:
+    sdist(real_uv, "tiny-py", "1.1.0", tmp_path / "ran")
+    wheel(real_uv, "tiny-py", "1.0.0")
+    with plan(py_entry("tiny-py"), index_url=URL) as planned:
+        assert install(planned).receipt.source == "tiny-py==1.0.0"
+    assert acpella.ask("tiny", "hello").text == "1.0.0"
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_pypi_package_without_a_wheel_is_built_once_somebody_agreed(real_uv: Path, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    sdist(real_uv, "tiny-py", "1.0.0", ran)
+    reasons: list[str] = []
+
+    def agree(reason: str) -> bool:
+        reasons.append(reason)
+        return not ran.exists()
+
+    with plan(py_entry(), index_url=URL, allow_build=agree) as planned:
+        assert "what has no wheel is built here" in planned.details[-1]
+        assert install(planned).receipt.scripts
+    assert len(reasons) == 1 and "there is only its source" in reasons[0]
+    assert acpella.ask("tiny", "hello").text == "1.0.0" and ran.exists()
+
+
+def test_uv_builds_nothing_that_nobody_agreed_to(tools_path: Path) -> None:
+    log = fake_uv(tools_path, ["1.0.0"], source=True)
+    with pytest.raises(NeedsBuild):
+        plan(py_entry(), index_url=URL)
+    fake_uv(tools_path, ["1.0.0"])
+    with plan(py_entry(), index_url=URL) as planned:
+        assert not install(planned).receipt.scripts
+    calls = log.read_text(encoding="utf-8").splitlines()
+    pip = [line for line in calls if line.startswith("uv pip ")]
+    assert len(pip) == 3 and all("--no-build" in line.split() for line in pip)
+
+
+def test_npm_runs_nothing_from_git_that_nobody_agreed_to(tools_path: Path) -> None:
+    cloned = {"node_modules/evil": {"version": "1.0.0", "resolved": "git+https://evil.example/x.git#1234"}}
+    log = fake_npm(tools_path, ["1.0.0"], needs=cloned)
+    with pytest.raises(NeedsBuild, match="needs evil from git.*--scripts"):
+        plan(npm_entry(), index_url=URL)
+    assert "--package-lock-only" in log.read_text(encoding="utf-8").splitlines()[-1]
+    with plan(npm_entry(), index_url=URL, allow_build=lambda reason: True) as planned:
+        assert "evil from git, where npm runs code that it finds" in planned.details
+        assert install(planned).receipt.scripts

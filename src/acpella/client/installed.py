@@ -50,7 +50,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     files: int = 0
     """How many files it has."""
     scripts: bool = False
-    """Whether the package's own install scripts were run."""
+    """Whether packages might run code while they were installed: install scripts, or to be built."""
     installed_at: str = ""
     index_url: str = ""
     """The index that named it; updates come from the same."""

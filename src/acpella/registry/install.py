@@ -33,7 +33,16 @@ from .download import Progress, Quiet, check_url, download
 from .entries import BinaryTarget, Package, RegistryEntry
 from .errors import InstallError
 from .handshake import HandshakeFailed, greet
-from .packages import Resolved, install_npm, install_uv, resolve_npm, resolve_uv, split_npm, split_pypi
+from .packages import (
+    NeedsBuild,
+    Resolved,
+    install_npm,
+    install_uv,
+    resolve_npm,
+    resolve_uv,
+    split_npm,
+    split_pypi,
+)
 from .platforms import choose_kind, is_musl, platform_key
 from .processes import runs_below
 from .staging import Staging, agent_home, lock_agent, sweep
@@ -88,12 +97,15 @@ def plan(
     prefer: str = "",
     version: str = "",
     progress: Progress | None = None,
+    allow_build: Callable[[str], bool] = lambda reason: False,
 ) -> InstallPlan:
-    """Find out what would be installed; nothing of it is run.
+    """Find out what would be installed; nothing of it is run, unless `allow_build` agrees.
 
-    An archive without a digest in the index is downloaded, to show its actual digest.
+    An archive without a digest in the index is downloaded, to show its actual digest. `allow_build` is asked
+    when a package would have to be built, which runs code of it; it gets the reason.
 
     Raises:
+        NeedsBuild: a package would have to be built, and `allow_build` did not agree.
         InstallError: the agent cannot be installed here, or the version is not available.
     """
     progress = progress or Quiet()
@@ -102,7 +114,7 @@ def plan(
     try:
         if kind == "binary":
             return _plan_binary(entry, index_url, version, staging, progress)
-        return _plan_package(entry, kind, index_url, version, staging, progress)
+        return _plan_package(entry, kind, index_url, version, staging, progress, allow_build)
     except BaseException:
         staging.close()
         raise
@@ -154,7 +166,13 @@ def _plan_binary(
 
 
 def _plan_package(
-    entry: RegistryEntry, kind: Kind, index_url: str, version: str, staging: Staging, progress: Progress
+    entry: RegistryEntry,
+    kind: Kind,
+    index_url: str,
+    version: str,
+    staging: Staging,
+    progress: Progress,
+    allow_build: Callable[[str], bool],
 ) -> InstallPlan:
     package = entry.npx if kind == "npx" else entry.uvx
     assert isinstance(package, Package)
@@ -162,7 +180,13 @@ def _plan_package(
     if version:
         spec = f"{split_npm(spec)[0]}@{version}" if kind == "npx" else f"{split_pypi(spec)[0]}=={version}"
     resolve = resolve_npm if kind == "npx" else resolve_uv
-    resolved = resolve(spec, staging.files, progress)
+    try:
+        resolved = resolve(spec, staging.files, progress)
+    except NeedsBuild as error:
+        if not allow_build(str(error)):
+            how = f"`acpella registry install {entry.id} --scripts` allows that"
+            raise NeedsBuild(f"{error}. {how}; nothing was installed") from None
+        resolved = resolve(spec, staging.files, progress, build=True)
     if version and resolved.version != version:
         raise InstallError(
             f"version {version} of {entry.id} cannot be had; the newest below is {resolved.version}"
@@ -272,10 +296,12 @@ def _does_not_work(planned: InstallPlan, home: Path, error: HandshakeFailed) -> 
 def _build(planned: InstallPlan, place: Path, progress: Progress, *, scripts: bool) -> None:
     staging = planned.staging
     runner, program, files, args = "", "", 0, list(planned.args)
+    ran_code = scripts
     if planned.kind == "binary":
         runner, program, files, args = _build_binary(planned, progress)
     else:
         assert planned.resolved is not None
+        ran_code = scripts or planned.resolved.builds
         if planned.kind == "npx":
             runner, program = install_npm(planned.resolved, staging.files, progress, scripts=scripts)
         else:
@@ -293,7 +319,7 @@ def _build(planned: InstallPlan, place: Path, progress: Progress, *, scripts: bo
         args=args,
         env=planned.env,
         files=files,
-        scripts=scripts,
+        scripts=ran_code,
         installed_at=datetime.now(UTC).isoformat(timespec="seconds"),
         index_url=planned.index_url,
     )
@@ -349,7 +375,8 @@ def _inside(arg: str, staging: Staging, planned: InstallPlan) -> str:
 def _plan_again(planned: InstallPlan, progress: Progress) -> None:
     """Prepare a second attempt: the first one used up the staging directory. Raises `InstallError`."""
     planned.staging = Staging(planned.entry.id)
-    if resolve_npm(planned.source, planned.staging.files, progress).digest != planned.digest:
+    again = resolve_npm(planned.source, planned.staging.files, progress, build=True)  # as scripts may run now
+    if again.digest != planned.digest:
         raise InstallError(f"{planned.source} has changed meanwhile; nothing was installed")
 
 

@@ -1,6 +1,7 @@
 """Agents from npm and PyPI: first a lock file says what would be installed, then exactly that is (G-035).
 
-Nothing of a package runs until the user has agreed; npm's install scripts need a separate consent.
+Nothing of a package runs until the user has agreed. npm's install scripts need a separate consent, and so
+does what is built here: PyPI packages without a wheel, and npm's packages from git.
 """
 
 import configparser
@@ -21,7 +22,16 @@ from .errors import InstallError
 from .platforms import find_tool
 from .tools import ProgramFailed, run_tool
 
-__all__ = ["Resolved", "install_npm", "install_uv", "resolve_npm", "resolve_uv", "split_npm", "split_pypi"]
+__all__ = [
+    "NeedsBuild",
+    "Resolved",
+    "install_npm",
+    "install_uv",
+    "resolve_npm",
+    "resolve_uv",
+    "split_npm",
+    "split_pypi",
+]
 
 RESOLVED_WITHIN = 300.0
 
@@ -32,9 +42,16 @@ _TOO_NEW = re.compile(
 )
 """What npm and uv print when a version does not exist, or is too new for the user's settings."""
 
+_NO_WHEEL = re.compile(r"no usable wheels|building from source is disabled")
+"""What uv prints when it would have to build a package."""
+
 _NEEDS_PYTHON = re.compile(r"Python\s*(>=\s*3\.[0-9]+(?:\.[0-9]+)?)")
 _PYPI = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9,._ -]*\])?)(?:(?:==|@)(.+))?")
 _REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^\]]*\])?==([^\s;\\]+)")
+
+
+class NeedsBuild(InstallError):
+    """A package manager would have to build a package, which runs code of it before anybody has agreed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +66,8 @@ class Resolved:
     """Lines about it, for whoever decides."""
     scripts: tuple[str, ...] = ()
     """Packages with install scripts, which are run only on request."""
+    builds: bool = False
+    """Whether packages may be built, which runs their code."""
     python: str = ""
 
 
@@ -82,10 +101,11 @@ def _tool(name: str) -> str:
 _NPM = ("--no-audit", "--no-fund", "--ignore-scripts")
 
 
-def resolve_npm(spec: str, files: Path, progress: Progress) -> Resolved:
+def resolve_npm(spec: str, files: Path, progress: Progress, *, build: bool = False) -> Resolved:
     """Let npm write its lock file: every package with its version and digest; none is downloaded.
 
     Raises:
+        NeedsBuild: a package comes from git, and `build` does not allow that.
         InstallError: there is no such package.
     """
     name, version = split_npm(spec)
@@ -101,10 +121,10 @@ def resolve_npm(spec: str, files: Path, progress: Progress) -> Resolved:
         progress.step(f"{spec} is not to be had; look up the newest version below it")
         ceiling = f"{name}@0.0.0 - {version}"
         run_tool([*npm, ceiling], cwd=files, progress=progress, env=_environment(), within=RESOLVED_WITHIN)
-    return _locked_npm(name, version, files)
+    return _locked_npm(name, version, files, build=build)
 
 
-def _locked_npm(name: str, requested: str, files: Path) -> Resolved:
+def _locked_npm(name: str, requested: str, files: Path, *, build: bool) -> Resolved:
     try:
         lock: Any = json.loads((files / "package-lock.json").read_bytes())
         packages = cast("dict[str, dict[str, Any]]", lock["packages"])
@@ -113,10 +133,22 @@ def _locked_npm(name: str, requested: str, files: Path) -> Resolved:
         source = main.get("resolved")  # npm can be configured to leave it out
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise InstallError(f"npm wrote no usable lock file for {name}") from None
+    # npm runs npm again in a clone, with the settings of that clone: it may name a program to run as `git`
+    cloned = [
+        place.rpartition("node_modules/")[2]
+        for place, item in packages.items()
+        if str(item.get("resolved", "")).startswith("git")
+    ]
+    if cloned and not build:
+        raise NeedsBuild(
+            f"{name}@{version} needs {', '.join(cloned)} from git, and npm runs code that it finds there"
+        )
     details = [f"at {redact(source)}"] if isinstance(source, str) else []
     details.append(f"with {len(packages) - 2} packages that it needs")
     if requested and version != requested:
         details.append(f"version {requested} is not to be had; this is the newest one below it")
+    if cloned:
+        details.append(f"{', '.join(cloned)} from git, where npm runs code that it finds")
     scripts = [
         place.rpartition("node_modules/")[2]
         for place, item in packages.items()
@@ -128,6 +160,7 @@ def _locked_npm(name: str, requested: str, files: Path) -> Resolved:
         digest=integrity,
         details=tuple(details),
         scripts=tuple(scripts),
+        builds=build,
     )
 
 
@@ -144,7 +177,7 @@ def install_npm(
     # not `npm ci`: it refuses a lock file that lacks optional packages of other systems
     run_tool([_tool("npm"), "install", *options], cwd=files, progress=progress, env=_environment())
     name, version = split_npm(resolved.source)
-    if _locked_npm(name, version, files).digest != resolved.digest:
+    if _locked_npm(name, version, files, build=resolved.builds).digest != resolved.digest:
         raise InstallError(f"npm has installed another {name} than the one that was shown")
     place = files / "node_modules" / name
     try:
@@ -191,10 +224,12 @@ def _runs_in_node(path: Path) -> bool:
 # -- PyPI ----------------------------------------------------------------------------------------------
 
 
-def resolve_uv(spec: str, files: Path, progress: Progress) -> Resolved:
+def resolve_uv(spec: str, files: Path, progress: Progress, *, build: bool = False) -> Resolved:
     """Let uv write down every package with its version and digests; none is installed.
 
     Raises:
+        NeedsBuild: a package has no wheel, and `build` does not allow to make one. Just to look up what
+            such a package needs, uv would run code of it.
         InstallError: there is no such package, or it needs a Python that cannot be had.
     """
     name, version = split_pypi(spec)
@@ -208,6 +243,7 @@ def resolve_uv(spec: str, files: Path, progress: Progress) -> Resolved:
         requirements.write_text(pattern + "\n", encoding="utf-8")
         command = [_tool("uv"), "pip", "compile", os.fspath(requirements), "--generate-hashes", "--no-header"]
         command += ["--no-annotate", "--quiet", "-o", os.fspath(locked)]
+        command += [] if build else ["--no-build"]
         command += ["--python", python] if python else []
         try:
             run_tool(command, cwd=files, progress=progress, env=_environment(), within=RESOLVED_WITHIN)
@@ -217,15 +253,21 @@ def resolve_uv(spec: str, files: Path, progress: Progress) -> Resolved:
             if needs is not None and not tried_python:
                 tried_python, python = True, needs[1].replace(" ", "")
                 progress.step(f"it needs Python {python}")
+            elif not build and _NO_WHEEL.search(error.output):
+                names = ", ".join(re.findall(r"Wheels are required for `([^`]+)`", error.output))
+                raise NeedsBuild(
+                    f"{spec} needs {names or 'a package'} as a wheel, and there is only its source: "
+                    "to build that runs code of it"
+                ) from None
             elif version and not tried_ceiling and _TOO_NEW.search(error.output):
                 tried_ceiling, pattern = True, f"{name}<={version}"
                 progress.step(f"{spec} is not to be had; look up the newest version below it")
             else:
                 raise
-    return _locked_uv(name, version, locked, python)
+    return _locked_uv(name, version, locked, python, build=build)
 
 
-def _locked_uv(name: str, requested: str, locked: Path, python: str) -> Resolved:
+def _locked_uv(name: str, requested: str, locked: Path, python: str, *, build: bool) -> Resolved:
     text = locked.read_text(encoding="utf-8")
     bare = _normal(name.partition("[")[0])
     versions: dict[str, str] = {}
@@ -244,11 +286,14 @@ def _locked_uv(name: str, requested: str, locked: Path, python: str) -> Resolved
         details.append(f"version {requested} is not to be had; this is the newest one below it")
     if python:
         details.append(f"needs Python {python}")
+    if build:
+        details.append("what has no wheel is built here, which runs code of it")
     return Resolved(
         version=versions[bare],
         source=f"{name}=={versions[bare]}",
         digest="sha256:" + hashlib.sha256(text.encode()).hexdigest(),
         details=tuple(details),
+        builds=build,
         python=python,
     )
 
@@ -268,6 +313,7 @@ def install_uv(resolved: Resolved, files: Path, progress: Progress) -> tuple[str
     python = bin_directory / ("python.exe" if sys.platform == "win32" else "python")
     install = [uv, "pip", "install", "--require-hashes", "--quiet", "--python", os.fspath(python)]
     install += ["-r", os.fspath(files / "locked.txt")]
+    install += [] if resolved.builds else ["--no-build"]
     run_tool(install, cwd=files, progress=progress, env=_environment())
     name = split_pypi(resolved.source)[0].partition("[")[0]
     script = _script(name, venv, bin_directory)

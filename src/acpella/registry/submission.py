@@ -11,7 +11,7 @@ import msgspec
 from .download import Quiet, reach
 from .entries import PLATFORMS, RegistryEntry, parse_entry
 from .errors import InstallError, RegistryError
-from .packages import resolve_npm, resolve_uv, split_npm, split_pypi
+from .packages import NeedsBuild, resolve_npm, resolve_uv, split_npm, split_pypi
 from .platforms import find_tool
 from .unpack import archive_format
 
@@ -92,6 +92,9 @@ def _packages_there(entry: RegistryEntry) -> list[SubmissionFinding]:
         with tempfile.TemporaryDirectory(prefix="acpella-check-") as place:
             try:
                 resolved = resolve(package.package, Path(place), Quiet())
+            except NeedsBuild as error:
+                findings.append(SubmissionFinding("warning", f"{error}; it was not looked up"))
+                continue
             except InstallError as error:
                 findings.append(SubmissionFinding("error", str(error)))
                 continue

@@ -88,9 +88,23 @@ def install_entry(
         say(f"{entry.name} does not work without its install scripts: {reason}")
         return not yes and can_ask() and confirm(f"run the install scripts of {', '.join(planned.scripts)}?")
 
+    def allow_build(reason: str) -> bool:
+        if yes:  # that agrees to what would be installed, and --scripts to this
+            return scripts
+        progress.pause()
+        say(f"{reason}, before it can be shown what would be installed; the index is {index_url}")
+        return confirm(f"run that code on this machine, to go on with {entry.id}?")
+
     with (
         ShownProgress(quiet=quiet) as progress,
-        plan(entry, index_url=index_url, prefer=prefer, version=version, progress=progress) as planned,
+        plan(
+            entry,
+            index_url=index_url,
+            prefer=prefer,
+            version=version,
+            progress=progress,
+            allow_build=allow_build,
+        ) as planned,
     ):
         progress.pause()
         used = find_installed(entry.id)

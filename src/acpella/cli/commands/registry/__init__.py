@@ -85,7 +85,10 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def _declare_installing(installing: argparse.ArgumentParser, updating: argparse.ArgumentParser) -> None:
     for sub in (installing, updating):
         sub.add_argument(
-            "--scripts", action="store_true", help="run the install scripts of npm packages, which some need"
+            "--scripts",
+            action="store_true",
+            help="let packages run code of theirs while they are installed, which some need: the install "
+            "scripts of npm, and what builds a PyPI package without a wheel",
         )
         sub.add_argument(
             "--no-check", action="store_true", help="use it even if it does not answer when it is started"
