@@ -10,6 +10,9 @@ import pytest
 from cli_shell import Shell
 
 from acpella._processes import inherited_environment
+from acpella.cli.daemon.address import _started_by_ps  # pyright: ignore[reportPrivateUsage] - as on macOS
+from acpella.coder.confinement import confinement
+from acpella.registry.processes import runs_below
 
 RAW = Path(__file__).parent / "raw_agent.py"
 
@@ -70,6 +73,30 @@ def test_an_agent_that_does_not_get_the_database_is_told_of(shell: Shell, value:
     assert ran.returncode == 0
     assert ("ACPELLA_STORE holds a password, so the agent does not get it" in ran.stderr) is told
     assert "pa55word" not in ran.stderr
+
+
+@pytest.mark.parametrize("program", ["ps", "bwrap"])
+def test_programs_that_only_tell_about_the_system_do_not_get_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    told = tmp_path / "told"
+    (tmp_path / program).write_text(f"#!/bin/sh\nenv >> {told}\n", encoding="utf-8")
+    (tmp_path / program).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    if program == "bwrap":
+        confinement.__wrapped__()
+    else:
+        monkeypatch.setattr(os, "listdir", _no_proc)
+        assert not runs_below(tmp_path) and _started_by_ps(os.getpid()) == 0
+    given = told.read_text(encoding="utf-8")
+    assert "PATH=" in given
+    assert "pa55word" not in given and "t0ken" not in given
+
+
+def _no_proc(path: str) -> list[str]:
+    raise FileNotFoundError(path)
 
 
 @pytest.mark.parametrize(

@@ -195,6 +195,25 @@ def test_an_installed_agent_is_a_name_everywhere(shell: Shell, server: Loopback)
     assert json.loads(started.stdout)["result"]["agentInfo"]["name"] == "tiny"
 
 
+def test_an_agent_that_an_editor_starts_does_not_get_our_token_or_database_password(
+    shell: Shell, server: Loopback
+) -> None:
+    told = shell.home / "environment.json"
+    publish(
+        server, before=f"import json, os\njson.dump(dict(os.environ), open({str(told)!r}, 'w'))\n", methods=[]
+    )
+    install(shell, server)
+    env = {
+        "ACPELLA_TOKEN": "t0ken",
+        "ACPELLA_STORE": "postgresql://me:pa55word@db.example.com/agents",
+        "OPENAI_API_KEY": "needed",
+    }
+    assert shell("registry", "run", "tiny", env=env).returncode == 0  # its input is at its end
+    given = json.loads(told.read_text(encoding="utf-8"))
+    assert not given.keys() & {"ACPELLA_TOKEN", "ACPELLA_STORE"}
+    assert given["OPENAI_API_KEY"] == "needed"
+
+
 def test_names_of_the_settings_come_first(shell: Shell, server: Loopback) -> None:
     publish(server)
     install(shell, server)

@@ -134,6 +134,23 @@ def test_a_package_manager_that_fails_is_quoted(tools_path: Path) -> None:
         plan(npm_entry(), index_url=URL)
 
 
+@pytest.mark.parametrize("tool", ["npm", "uv"])
+def test_a_package_manager_does_not_get_our_token_or_database_password(
+    tools_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str
+) -> None:
+    told = tmp_path / "told"
+    (tools_path / tool).write_text(f"#!/bin/sh\nenv > {told}; exit 3\n", encoding="utf-8")
+    (tools_path / tool).chmod(0o755)
+    monkeypatch.setenv("ACPELLA_TOKEN", "t0ken")
+    monkeypatch.setenv("ACPELLA_STORE", "postgresql://me:pa55word@db.example.com/agents")
+    monkeypatch.setenv("NPM_TOKEN", "of a private registry")
+    with pytest.raises(ProgramFailed):
+        plan(npm_entry() if tool == "npm" else py_entry(), index_url=URL)
+    given = told.read_text(encoding="utf-8")
+    assert "t0ken" not in given and "pa55word" not in given
+    assert "NPM_TOKEN=of a private registry" in given
+
+
 def test_a_package_manager_that_hangs_is_ended(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acpella import _directories as directories
+from acpella._processes import inherited_environment
 
 __all__ = ["Fence", "confinement"]
 
@@ -215,6 +216,7 @@ def confinement() -> Fence | str:
             tried = subprocess.run(
                 [*fence.base(), "--", "/bin/sh", "-c", "true"],
                 stdin=subprocess.DEVNULL,
+                env=inherited_environment(),
                 capture_output=True,
                 timeout=TRY_SECONDS,
             )

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from acpella._processes import inherited_environment
 from acpella._redact import redact
 
 from .download import Progress
@@ -86,7 +87,7 @@ def split_pypi(spec: str) -> tuple[str, str]:
 
 
 def _environment() -> dict[str, str]:
-    return {**os.environ, "NO_COLOR": "1", "CI": "1", "npm_config_update_notifier": "false"}
+    return {**inherited_environment(), "NO_COLOR": "1", "CI": "1", "npm_config_update_notifier": "false"}
 
 
 def _tool(name: str) -> str:

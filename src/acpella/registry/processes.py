@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from acpella._processes import inherited_environment
+
 __all__ = ["runs_below"]
 
 
@@ -22,7 +24,13 @@ def _command_lines() -> list[str]:
     try:
         numbers = [name for name in os.listdir("/proc") if name.isdecimal()]
     except OSError:
-        listed = subprocess.run(["ps", "-axo", "command="], capture_output=True, text=True, check=False)
+        listed = subprocess.run(
+            ["ps", "-axo", "command="],
+            env=inherited_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         return listed.stdout.splitlines()
     for number in numbers:
         try:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from acpella._processes import kill_tree
+from acpella._processes import inherited_environment, kill_tree
 from acpella.errors import TransportError
 
 from ..state import paths
@@ -70,7 +70,7 @@ def _started_by_ps(pid: int) -> int:
     try:
         text = subprocess.run(
             ["ps", "-o", "lstart=", "-p", str(pid)],
-            env={**os.environ, "LC_ALL": "C"},
+            env={**inherited_environment(), "LC_ALL": "C"},
             capture_output=True,
             timeout=5,
         ).stdout

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from acpella._processes import inherited_environment
 from acpella._redact import redact
 from acpella.client.installed import Installed, find_installed, list_installed
 from acpella.client.names import find_by_name, registry_id
@@ -41,7 +42,7 @@ def run_agent(arguments: argparse.Namespace) -> int:
     """`acpella registry run ID`: become the agent."""
     server = _server(arguments.agent, yes=arguments.yes)
     command = [server.command, *server.args, *arguments.args]
-    env = {**os.environ, **server.env}
+    env = {**inherited_environment(), **server.env}
     sys.stdout.flush()
     sys.stderr.flush()
     if sys.platform == "win32":
