@@ -282,6 +282,21 @@ def test_an_archive_that_is_damaged_is_named_and_leaves_nothing(home: Path, serv
     assert find_installed("tiny") is None and not (agents_directory() / "tiny").exists()
 
 
+def test_an_archive_with_links_that_leave_makes_nothing_anywhere(
+    home: Path, server: Loopback, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    up = "../" * 20 + str(outside).lstrip("/")
+    links = {"x": up, "x/planted": "tiny", "x/new/deep/link": "tiny"}
+    body = zipped({name: target.encode() for name, target in links.items()}, mode=0o120777)
+    server.archive("/tiny.zip", body)
+    server.index(entry(binary=binary(f"{server.url}/tiny.zip", body)))
+    with pytest.raises(InstallError, match="link behind a link.*nothing was installed"):
+        installed(server)
+    assert list(outside.iterdir()) == [] and nothing_at_all(home)
+
+
 def test_a_disk_that_is_full_leaves_the_old_version(
     home: Path, server: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:

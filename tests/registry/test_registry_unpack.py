@@ -117,6 +117,25 @@ def test_a_file_behind_a_link_is_not_written_through_it(tmp_path: Path) -> None:
     assert not list(outside.iterdir())
 
 
+@pytest.mark.parametrize("kind", ["gz", "zip"])
+@pytest.mark.parametrize("name", ["x/link", "x/new/deep/link", "X/link", "d/x/link"])
+def test_a_link_behind_a_link_makes_nothing_outside(tmp_path: Path, kind: str, name: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    top = name.rpartition("x/")[0] if name.startswith("d") else ""
+    up = "../" * (2 + name.count("d/x")) + "outside"
+    links = ((f"{top}x", up), (name, "anything"))
+    data = members(*links) if kind == "gz" else zipped({n: t.encode() for n, t in links}, mode=0o120777)
+    with pytest.raises(UnsafeArchive, match="link behind a link|link that leaves"):
+        run(tmp_path, data, kind)
+    assert not list(outside.iterdir())
+
+
+def test_a_link_beside_a_link_is_no_link_behind_it(tmp_path: Path) -> None:
+    tree = run(tmp_path, members(("v1/tiny", b"x"), ("current", "v1"), ("bin/a", "../current/tiny")))
+    assert (tree / "bin" / "a").read_bytes() == b"x"
+
+
 @pytest.mark.parametrize("name", ["../evil", "/tmp/evil", "a\\..\\..\\evil", "C:/evil"])
 def test_zip_names_that_leave_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UnsafeArchive):

@@ -213,10 +213,15 @@ class _Tree:
             self.add_file(name, file.read, source.stat().st_mode)
 
     def finish(self) -> None:
-        """Make the links, and check where they lead on the disk: a `..` after a link is not what it seems."""
+        """Make the links, and check where they lead on the disk: a `..` after a link is not what it seems.
+
+        No link is made behind another one, which may lead outside: only when all are there is that known.
+        """
         root = os.path.realpath(self._root)
         for path, target in self._links:
-            place = self._root / path
+            place = Path(root, path)
+            if os.path.normcase(os.path.realpath(place.parent)) != os.path.normcase(place.parent):
+                raise UnsafeArchive(f"the archive has a link behind a link: {path!r} to {target!r}")
             place.parent.mkdir(parents=True, exist_ok=True)
             os.symlink(target.replace("\\", "/"), place)
         for path, target in self._links:
