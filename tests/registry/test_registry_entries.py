@@ -10,8 +10,8 @@ from loopback import entry
 from acpella.client.known_agents import KNOWN_AGENTS
 from acpella.registry.entries import PLATFORMS, parse_index
 from acpella.registry.errors import InstallError, RegistryError
-from acpella.registry.packages import split_npm, split_pypi
 from acpella.registry.platforms import choose_kind, platform_key
+from acpella.registry.specs import split_npm, split_pypi
 from acpella.registry.unpack import archive_format, program_path
 from acpella.registry.variables import allowed_env
 

@@ -33,18 +33,10 @@ from .download import Progress, Quiet, check_url, download
 from .entries import BinaryTarget, Package, RegistryEntry
 from .errors import InstallError
 from .handshake import HandshakeFailed, greet
-from .packages import (
-    NeedsBuild,
-    Resolved,
-    install_npm,
-    install_uv,
-    resolve_npm,
-    resolve_uv,
-    split_npm,
-    split_pypi,
-)
+from .packages import NeedsBuild, Resolved, install_npm, install_uv, resolve_npm, resolve_uv
 from .platforms import choose_kind, is_musl, platform_key
 from .processes import runs_below
+from .specs import split_npm, split_pypi
 from .staging import Staging, agent_home, lock_agent, sweep
 from .unpack import archive_format, find_program, program_path, unpack
 from .variables import allowed_env

@@ -21,18 +21,10 @@ from acpella._redact import redact
 from .download import Progress
 from .errors import InstallError
 from .platforms import find_tool
+from .specs import split_npm, split_pypi
 from .tools import ProgramFailed, run_tool
 
-__all__ = [
-    "NeedsBuild",
-    "Resolved",
-    "install_npm",
-    "install_uv",
-    "resolve_npm",
-    "resolve_uv",
-    "split_npm",
-    "split_pypi",
-]
+__all__ = ["NeedsBuild", "Resolved", "install_npm", "install_uv", "resolve_npm", "resolve_uv"]
 
 RESOLVED_WITHIN = 300.0
 
@@ -47,7 +39,6 @@ _NO_WHEEL = re.compile(r"no usable wheels|building from source is disabled")
 """What uv prints when it would have to build a package."""
 
 _NEEDS_PYTHON = re.compile(r"Python\s*(>=\s*3\.[0-9]+(?:\.[0-9]+)?)")
-_PYPI = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9,._ -]*\])?)(?:(?:==|@)(.+))?")
 _REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^\]]*\])?==([^\s;\\]+)")
 
 
@@ -70,20 +61,6 @@ class Resolved:
     builds: bool = False
     """Whether packages may be built, which runs their code."""
     python: str = ""
-
-
-def split_npm(spec: str) -> tuple[str, str]:
-    """Name and version of `@scope/name@1.2.3` (G-021)."""
-    at = spec.rfind("@")
-    return (spec, "") if at <= 0 else (spec[:at], spec[at + 1 :])
-
-
-def split_pypi(spec: str) -> tuple[str, str]:
-    """Name and version of `name==1.2.3` or `name@1.2.3`. Raises `InstallError`."""
-    match = _PYPI.fullmatch(spec)
-    if match is None:
-        raise InstallError(f"{spec!r} is not a package with a version")
-    return match[1], match[2] or ""
 
 
 def _environment() -> dict[str, str]:

@@ -11,8 +11,9 @@ import msgspec
 from .download import Quiet, reach
 from .entries import PLATFORMS, RegistryEntry, parse_entry
 from .errors import InstallError, RegistryError
-from .packages import NeedsBuild, resolve_npm, resolve_uv, split_npm, split_pypi
+from .packages import NeedsBuild, resolve_npm, resolve_uv
 from .platforms import find_tool
+from .specs import split_npm, split_pypi
 from .unpack import archive_format
 
 __all__ = ["SubmissionFinding", "check_directory", "check_icon"]
