@@ -149,8 +149,98 @@ def test_package_specs_are_split_at_their_version() -> None:
     assert split_npm("name@1.2.3") == ("name", "1.2.3")
     assert split_pypi("name==1.2.3") == split_pypi("name@1.2.3") == ("name", "1.2.3")
     assert split_pypi("name[extra]==1") == ("name[extra]", "1")
-    with pytest.raises(InstallError):
-        split_pypi("-r evil.txt")
+    assert split_npm("name@latest") == split_pypi("name@latest") == ("name", "")
+
+
+NOT_A_PACKAGE = [
+    *("", "-g@1.0.0", "--prefix=/tmp/x@1.0.0", "-r evil.txt", "../x@1.0.0", "./x@1.2.3", "/tmp/x", "..", "."),
+    *(
+        "file:x@1.0.0",
+        "x@file:/tmp/x",
+        "x@npm:evil@1.0.0",
+        "x@https://evil.example/x.tgz",
+        "x@../y",
+        "x@1.0.0\n",
+    ),
+    *(
+        "git+https://evil.example/x.git@1.0.0",
+        "x@git+file:///tmp/x",
+        "user/repo",
+        "user/repo@1.2.3",
+        "x#1.0.0",
+    ),
+    *(
+        "@a/../../b@1.0.0",
+        "@a/b/c@1.0.0",
+        "@a",
+        "@/b",
+        "x@1.0.0 y@1",
+        "x@>=1",
+        "x@*",
+        "x@1.0.0 - 2",
+        "x@next",
+    ),
+    *("x y", "x@", "x@@1.0.0", "\u202ex@1.0.0", "C:\\x@1.0.0"),
+]
+ONLY_NPM = [
+    "evil.tgz",
+    "evil.tar.gz@1.0.0",
+    "x@1.0.0-a.tgz",
+    "x@1.0.0-a.TAR",
+    "x==1.0.0",
+    "x[a]@1.0.0",
+    "x@1",
+]
+ONLY_PYPI = [
+    *("x @ https://evil.example/x.whl", "x==1.0.0; import os", "x==1.0.0 --hash=sha256:0", "x==1.0.0#egg"),
+    *("x==1.0.0\n-i https://evil.example", "--index-url=https://evil.example/==1", "x==1.*", "x>=1", "x===1"),
+    *("x==1,<2", "x[a]@file:///tmp/x", "@scope/x@1.0.0", "x==", "x[a"),
+]
+
+
+@pytest.mark.parametrize(
+    "kind, spec",
+    [
+        *(("npx", spec) for spec in NOT_A_PACKAGE + ONLY_NPM),
+        *(("uvx", spec) for spec in NOT_A_PACKAGE + ONLY_PYPI),
+    ],
+)
+def test_what_is_not_a_package_of_npm_or_pypi_is_left_out(kind: str, spec: str) -> None:
+    index = index_of(entry("evil", **{kind: {"package": spec}}))
+    assert not index.entries
+    assert f"the distribution {kind} cannot be used" in index.warnings[0]
+    assert "is not the name of a package" in index.warnings[0]
+
+
+@pytest.mark.parametrize(
+    "kind, spec, name, version",
+    [
+        (
+            "npx",
+            "@agentclientprotocol/claude-agent-acp@0.70.0",
+            "@agentclientprotocol/claude-agent-acp",
+            "0.70.0",
+        ),
+        ("npx", "@google/gemini-cli@0.64.0-preview.2", "@google/gemini-cli", "0.64.0-preview.2"),
+        (
+            "npx",
+            "@google/gemini-cli@0.64.0-nightly.20260727.g1+b.2",
+            "@google/gemini-cli",
+            "0.64.0-nightly.20260727.g1+b.2",
+        ),
+        ("npx", "@-a/B_c.d@latest", "@-a/B_c.d", ""),
+        ("npx", "dimcode", "dimcode", ""),
+        ("uvx", "fast-agent-acp==0.10.1", "fast-agent-acp", "0.10.1"),
+        ("uvx", "agentao@0.5.10", "agentao", "0.5.10"),
+        ("uvx", "hermes-agent[acp]==0.18.0", "hermes-agent[acp]", "0.18.0"),
+        ("uvx", "x[a,b]==1!2.0.0rc1.post2+local.3", "x[a,b]", "1!2.0.0rc1.post2+local.3"),
+        ("uvx", "package-name", "package-name", ""),
+    ],
+)
+def test_packages_as_registries_name_them_are_taken(kind: str, spec: str, name: str, version: str) -> None:
+    assert index_of(entry("good", **{kind: {"package": spec}})).entries["good"].kinds == [kind]
+    split = split_npm if kind == "npx" else split_pypi
+    assert split(spec) == (name, version)
 
 
 @pytest.mark.parametrize("cmd", ["/bin/sh", "../x", "a/../../x", "C:\\x.exe", "\\\\server\\x", ""])

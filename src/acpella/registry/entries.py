@@ -1,7 +1,7 @@
 """The index of the registry: its agents, read with tolerance for what is broken or new."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -9,7 +9,8 @@ import msgspec
 
 from acpella.client.installed import Kind, is_agent_id
 
-from .errors import RegistryError
+from .errors import InstallError, RegistryError
+from .specs import split_npm, split_pypi
 
 __all__ = [
     "KINDS",
@@ -171,22 +172,19 @@ def _distribution(table: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
             if kind == "binary":
                 kinds[kind] = _targets(value, notes)
             elif kind in KINDS:
-                kinds[kind] = _package(value)
+                kinds[kind] = _package(value, split_npm if kind == "npx" else split_pypi)
             else:
                 notes.append(f"the distribution {kind!r} is not known here")
-        except (msgspec.ValidationError, ValueError) as error:
+        except (msgspec.ValidationError, ValueError, InstallError) as error:
             notes.append(f"the distribution {kind} cannot be used: {error}")
     if not any(kinds.values()):
         raise ValueError("; ".join(notes) or "it has no distribution")
     return kinds, notes
 
 
-def _package(value: Any) -> Package:
+def _package(value: Any, split: Callable[[str], tuple[str, str]]) -> Package:
     package = msgspec.convert(value, Package)
-    if not package.package or package.package.startswith("-") or not package.package.isprintable():
-        raise ValueError("the package has no usable name")
-    if any(char.isspace() for char in package.package):
-        raise ValueError("the package's name has blanks in it")
+    split(package.package)
     _check_words(package.args, package.env)
     return package
 

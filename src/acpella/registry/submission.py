@@ -150,12 +150,8 @@ def _versions(entry: RegistryEntry) -> list[SubmissionFinding]:
     for kind, package, split in (("npx", entry.npx, split_npm), ("uvx", entry.uvx, split_pypi)):
         if package is None:
             continue
-        try:
-            _, version = split(package.package)
-        except InstallError as error:
-            findings.append(SubmissionFinding("error", f"{kind}: {error}"))
-            continue
-        if not version or version == "latest":
+        _, version = split(package.package)
+        if not version:
             findings.append(SubmissionFinding("error", f"{kind}: {package.package} must name its version"))
         else:
             compare(f"{kind}: {package.package}", version)
