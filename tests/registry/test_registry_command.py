@@ -342,6 +342,19 @@ def test_broken_entries_are_named_and_what_they_say_cannot_steer_the_terminal(
     assert "broken is left out" in ran.stderr
 
 
+def test_the_name_of_an_agent_cannot_hide_what_would_be_installed(shell: Shell, server: Loopback) -> None:
+    publish(server)
+    index = json.loads(server.pages["/registry.json"].body)
+    index["agents"][0]["name"] = "Tiny\x1b[2J\x1b[H\n  from     a nice place"
+    server.pages["/registry.json"] = Page(json.dumps(index).encode())
+    with acpella("registry", "install", "tiny", cwd=shell.repo, columns=110, **shell.env) as terminal:
+        shown = terminal.see(r"install Tiny\\x1b.*, and run it on this machine\? \[y/N\]")
+        assert f"{server.url}/tiny-1.0.0.tar.gz" in shown
+        assert "\n  from     a nice place" not in shown
+        terminal.type("n\n")
+        assert terminal.wait() == 2
+
+
 def test_a_terminal_gets_a_table_and_a_bar(shell: Shell, server: Loopback) -> None:
     publish(server)
     with acpella("registry", "list", cwd=shell.repo, columns=60, **shell.env) as terminal:

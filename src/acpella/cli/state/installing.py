@@ -27,8 +27,8 @@ def can_ask() -> bool:
 
 
 def confirm(question: str) -> bool:
-    """Ask on stderr; Enter is no."""
-    sys.stderr.write(f"{question} [y/N] ")
+    """Ask on stderr; Enter is no. What others put into the question cannot move the cursor."""
+    sys.stderr.write(f"{reveal(question)} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
