@@ -136,11 +136,19 @@ def test_an_index_cannot_steer_what_starts_the_agent() -> None:
         "SSL_CERT_FILE": "x",
         "https_proxy": "x",
         "AWS_PROFILE": "x",
+        "RUBYOPT": "-rx",
+        "JAVA_TOOL_OPTIONS": "-javaagent:x",
+        "_JAVA_OPTIONS": "-javaagent:x",
+        "JDK_JAVA_OPTIONS": "-javaagent:x",
+        "CLASSPATH": "x",
+        "PERL5OPT": "-Mx",
+        "OPENSSL_CONF": "x",
+        "GCONV_PATH": "x",
         "MODEL_HOME": "kept",
     }
     allowed, dropped = allowed_env(env)
     assert allowed == {"TINY": "1", "MODEL_HOME": "kept"}
-    assert len(dropped) == 7
+    assert len(dropped) == 15
 
 
 def test_package_specs_are_split_at_their_version() -> None:

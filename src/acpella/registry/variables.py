@@ -16,7 +16,7 @@ _STEERING = re.compile(
     r"PATH|HOME|USERPROFILE|TMPDIR|TMP|TEMP|PATHEXT|COMSPEC|SYSTEMROOT|WINDIR|SHELL|ENV|BASH_ENV"
     r"|.*CERT.*|.*CA_BUNDLE.*|.*_PROXY"
     r"|(?:LD|DYLD|NODE|NPM|PIP|UV|XDG|SSH|AWS|AZURE|GCLOUD|GOOGLE|GITHUB|ACTIONS|RUNNER|GIT|ACPELLA)_.*"
-    r"|PYTHON.*"
+    r"|PYTHON.*|RUBY.*|_?JAVA_.*|JDK_.*|CLASSPATH|PERL.*|OPENSSL_.*|GCONV_PATH"
 )
 """Names that control how programs start, or carry the user's credentials (G-026)."""
 
