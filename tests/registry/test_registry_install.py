@@ -16,6 +16,7 @@ from tiny_agent import HEAD, tiny_agent
 import acpella
 from acpella.client.installed import agents_directory, find_installed, list_installed
 from acpella.registry import install as install_module
+from acpella.registry import staging as staging_module
 from acpella.registry.entries import RegistryEntry
 from acpella.registry.errors import InstallError
 from acpella.registry.index import find_index
@@ -101,6 +102,19 @@ def test_a_wrong_digest_installs_nothing(home: Path, server: Loopback) -> None:
     with pytest.raises(InstallError, match="is not what the index says: its sha256 is"):
         installed(server)
     assert nothing_at_all(home) and find_installed("tiny") is None
+
+
+def test_an_agent_may_have_the_name_of_a_file_of_ours(
+    home: Path, server: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(staging_module, "LOCKED_WITHIN", 2.0)  # else it waits for half an hour
+    body = tar({"tiny": tiny_agent()})
+    server.archive("/tiny.tar.gz", body)
+    server.index(entry("digests", binary=binary(f"{server.url}/tiny.tar.gz")))
+    with plan(listed(server, "digests"), index_url=server.index_url) as planned:
+        install(planned)
+    assert acpella.ask("digests", "hello").text == "1.0.0"
+    assert server.url in (agents_directory() / "digests.json").read_text(encoding="utf-8")
 
 
 def test_without_a_digest_the_first_one_counts(home: Path, server: Loopback) -> None:

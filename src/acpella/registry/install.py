@@ -230,10 +230,10 @@ def install(
             _build_and_try(planned, place, progress, scripts=scripts, check=check, retry=retry_with_scripts)
         except HandshakeFailed as error:
             raise _does_not_work(planned, home, error) from None
-        _remember_digest(planned)
         selection = _selected(home, place.name, planned.pin)
         _select(home, selection)
         _prune(home, selection)
+    _remember_digest(planned)  # its lock is that of an agent `digests`, which an index may well list
     installed = find_installed(planned.entry.id)
     assert installed is not None
     return installed
