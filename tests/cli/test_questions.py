@@ -216,7 +216,53 @@ def test_a_question_shows_its_input_beside_content_that_says_something_else(ask:
 def test_a_question_shows_all_that_goes_into_a_command(ask: Ask) -> None:
     raw = {"command": "git", "arguments": ["push", "--force"], "stdin": "yes", "call_id": "c-1"}
     shown = asked(ask(question(rawInput=raw)))
-    assert 'arguments: ["push", "--force"]' in shown and "stdin: yes" in shown and "c-1" not in shown
+    assert 'arguments: ["push", "--force"]' in shown and "stdin: yes" in shown and "call_id: c-1" in shown
+
+
+def test_a_question_shows_words_that_a_tool_writes_somewhere(ask: Ask) -> None:
+    """`description` and the like were left out of every question, as if each were about a command."""
+    raw = {"repo": "a/b", "description": "PAYLOAD", "reason": "REASON", "timeout": 7}
+    shown = asked(ask(question(title="github: create_issue", kind="other", rawInput=raw)))
+    assert "description: PAYLOAD" in shown and "reason: REASON" in shown and "timeout: 7" in shown
+
+
+def test_a_question_shows_what_an_agent_says_of_its_command(ask: Ask) -> None:
+    raw = {"command": "make", "description": "Build it", "timeout": 7}
+    assert "description: Build it; timeout: 7" in asked(ask(question(rawInput=raw)))
+
+
+def test_a_question_shows_input_that_is_part_of_its_title(ask: Ask) -> None:
+    """`path: /` was left out, because a slash is in the title."""
+    call = {"title": "Delete /p/build", "kind": "delete", "locations": [{"path": "/p/build"}]}
+    assert "path: /\n" in asked(ask(question(**call, rawInput={"path": "/"})))
+
+
+def test_a_question_shows_input_that_is_part_of_a_text_beside_it(ask: Ask) -> None:
+    note = {"type": "text", "text": "Note: this never runs `rm -rf ~`."}
+    raw = {"command": "sh -s", "stdin": "rm -rf ~"}
+    shown = asked(ask(question(rawInput=raw, content=[{"type": "content", "content": note}])))
+    assert "stdin: rm -rf ~\n" in shown
+
+
+def test_a_question_shows_arguments_and_variables_that_are_not_in_its_command(ask: Ask) -> None:
+    raw = {"command": "git", "args": {"x": "push"}, "env": ["GIT_SSH=evil"], "": "nameless"}
+    shown = asked(ask(question(rawInput=raw)))
+    assert 'args: {"x": "push"}' in shown and 'env: ["GIT_SSH=evil"]' in shown and ": nameless" in shown
+
+
+def test_a_question_shows_a_path_that_is_a_word_of_its_title(ask: Ask, tmp_path: Path) -> None:
+    title, path = "Delete notes.txt and never secrets.txt", str(tmp_path / "secrets.txt")
+    shown = asked(ask(question(title=title, kind="delete", locations=[{"path": path}])))
+    assert "    secrets.txt\n" in shown
+
+
+def test_a_question_about_an_edit_shows_once_what_its_diff_tells(ask: Ask, tmp_path: Path) -> None:
+    path = str(tmp_path / "a.txt")
+    diff = {"type": "diff", "path": path, "oldText": "one\ntwo\n", "newText": "one\n2\n"}
+    raw = {"path": "a.txt", "old": "two", "new": "2", "mode": "0777"}
+    shown = asked(ask(question(title="Edit a.txt", kind="edit", content=[diff], rawInput=raw)))
+    assert "mode: 0777" in shown
+    assert "path: " not in shown and "old: " not in shown and "new: " not in shown
 
 
 def test_the_lines_of_a_long_command_are_all_shown(ask: Ask) -> None:

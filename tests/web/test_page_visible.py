@@ -9,14 +9,17 @@ from typing import Any
 
 from test_page_fold import WEB, node
 
+from acpella.cli.terminal.permission_rows import untold
 from acpella.cli.terminal.reveal import reveal
+from acpella.schema import Diff, ToolCallLocation, ToolCallUpdate
 
 HERE = Path(__file__).parent
 
 
-def on_page(texts: list[str], inputs: list[Any], directory: Path) -> dict[str, list[Any]]:
+def on_page(directory: Path, **asked: list[Any]) -> dict[str, list[Any]]:
+    """What the page makes of `texts`, `inputs` of calls, and `edits`."""
     file = directory / "texts.json"
-    file.write_text(json.dumps({"texts": texts, "inputs": inputs}), encoding="utf-8")
+    file.write_text(json.dumps({"texts": [], "inputs": [], "edits": [], **asked}), encoding="utf-8")
     done = subprocess.run(
         [node(), HERE / "visible_peer.mjs", WEB, file], capture_output=True, timeout=120, check=True
     )
@@ -27,7 +30,7 @@ def test_the_page_shows_every_character_that_a_terminal_shows(tmp_path: Path) ->
     known = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) != "Cn"]
     known.remove("\n")  # a line is a line on the page
     known.remove("\t")
-    answers = on_page([f"a{char}b" for char in known], [], tmp_path)["texts"]
+    answers = on_page(tmp_path, texts=[f"a{char}b" for char in known])["texts"]
     page = {char for char, parts in zip(known, answers, strict=True) if any(one["hidden"] for one in parts)}
     terminal = {char for char in known if reveal(f"a{char}b") != f"a{char}b"}
     assert len(terminal) > 100_000  # private use areas are among them
@@ -47,7 +50,7 @@ TEXTS = {
 
 
 def test_a_text_is_shown_whole(tmp_path: Path) -> None:
-    answers = on_page(list(TEXTS), [], tmp_path)["texts"]
+    answers = on_page(tmp_path, texts=list(TEXTS))["texts"]
     shown = [
         "".join(f"<{one['text']}>" if one["hidden"] else one["text"] for one in parts) for parts in answers
     ]
@@ -63,7 +66,7 @@ def test_no_word_of_a_command_is_left_out(tmp_path: Path) -> None:
         ["a", "list"],
         None,
     ]
-    assert on_page([], inputs, tmp_path)["inputs"] == [
+    assert on_page(tmp_path, inputs=inputs)["inputs"] == [
         {"command": "cat", "beside": {"stdin": "secret", "env": {"PATH": "/evil"}}},
         {"command": "/tmp/not-a-shell -c 'git status'", "beside": {}},
         {"command": r"sh -c 'rm -rf '\''a b'\'''", "beside": {"cwd": "/elsewhere"}},
@@ -71,3 +74,35 @@ def test_no_word_of_a_command_is_left_out(tmp_path: Path) -> None:
         {"command": "", "beside": {"input": ["a", "list"]}},
         {"command": "", "beside": {}},
     ]
+
+
+OLD, NEW = "one\ntwo\n", "one\n2\n"
+
+EDITS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"file_path": "/p/a", "content": NEW}, {}),
+    ({"path": "a", "old": "two", "new": "2"}, {}),
+    ({"path": "a", "old": "one", "new": "2"}, {"old": "one", "new": "2"}),
+    ({"old_string": "two", "new_string": "2", "replace_all": True}, {"replace_all": True}),
+    ({"path": "/", "recursive": "t", "root": ""}, {"path": "/", "recursive": "t", "root": ""}),
+    ({"command": "rm", "paths": [], "files": ["/p/a"]}, {"command": "rm", "paths": []}),
+    ({"edits": [{"old": "two", "new": "2"}]}, {"edits": [{"old": "two", "new": "2"}]}),
+]
+
+
+def test_a_field_of_an_edit_that_its_diff_does_not_tell_is_shown_on_the_page_and_in_a_terminal(
+    tmp_path: Path,
+) -> None:
+    """The page left out everything that goes into an edit, the terminal whatever was part of another text."""
+    diff = {"type": "diff", "path": "/p/a", "oldText": OLD, "newText": NEW}
+    edits = [{"fields": fields, "diffs": [diff], "paths": ["/p/a"], "cwd": "/p"} for fields, _ in EDITS]
+    assert on_page(tmp_path, edits=edits)["edits"] == [shown for _, shown in EDITS]
+    call = ToolCallUpdate(tool_call_id="c", content=[Diff(path="/p/a", old_text=OLD, new_text=NEW)])
+    assert [untold(call, fields, "/p") for fields, _ in EDITS] == [shown for _, shown in EDITS]
+
+
+def test_of_several_paths_the_names_of_the_fields_are_shown(tmp_path: Path) -> None:
+    fields = {"source": "/p/a", "destination": "/p/b"}
+    places = [ToolCallLocation(path="/p/a"), ToolCallLocation(path="/p/b")]
+    assert untold(ToolCallUpdate(tool_call_id="c", locations=places), fields, "/p") == fields
+    edit = {"fields": fields, "diffs": [], "paths": ["/p/a", "/p/b"], "cwd": "/p"}
+    assert on_page(tmp_path, edits=[edit])["edits"] == [fields]

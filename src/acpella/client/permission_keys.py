@@ -25,7 +25,7 @@ _PROSE = frozenset(
     "description explanation justification reason timeout timeout_ms timeoutMs call_id turn_id process_id "
     "started_at_ms parsed_cmd proposed_execpolicy_amendment available_decisions".split()
 )
-"""Fields that change nothing of what runs: words for the user, numbers of calls, limits of time."""
+"""Fields that change nothing of how a command runs: words for the user, numbers of calls, limits of time."""
 
 _FILES = ("path", "file_path", "filePath", "file_text")
 _FILE_KINDS = ("read", "edit", "delete", "move")
@@ -64,14 +64,25 @@ def command_in(call: ToolCallUpdate, cwd: str | Path = "") -> str:
     return f"cd {shlex.quote(where)} && {line}"
 
 
-def input_beside(call: ToolCallUpdate) -> dict[str, Any]:
-    """What goes into a call besides the command that `command_in` tells, such as its `stdin`."""
+def input_beside(call: ToolCallUpdate, *, prose: bool = False) -> dict[str, Any]:
+    """What goes into a call besides the command that `command_in` tells, such as its `stdin`.
+
+    With `prose` also what changes nothing of how that command runs.
+    """
     raw: Any = call.raw_input
     if not isinstance(raw, dict):
         return {} if raw is None or raw is msgspec.UNSET else {"input": raw}
     table = cast("dict[str, Any]", raw)
-    in_command = {"command", "args", "env", _directory(table)} if command_in(call) else set[str]()
-    return {name: value for name, value in table.items() if name not in in_command | _PROSE}
+    if not command_in(call):
+        return dict(table)  # in any other call, a description may be what it writes
+    told = {"command"} if prose else {"command"} | _PROSE
+    if place := _directory(table):
+        told.add(place)
+    if not (args := table.get("args")) or _words(args):
+        told.add("args")
+    if not (env := table.get("env")) or isinstance(env, Mapping):
+        told.add("env")
+    return {name: value for name, value in table.items() if name not in told}
 
 
 def _directory(table: Mapping[str, Any]) -> str:

@@ -192,6 +192,29 @@ export function wholeCommand(rawInput: Json | undefined): { command: string; bes
   return { command: field.isList ? field.words.map(quoted).join(" ") : field.words[0]!, beside };
 }
 
+/** Fields in which tools that edit name a piece of a file, and what stands there afterwards. */
+const PIECES = [["old_string", "new_string"], ["oldString", "newString"], ["old_str", "new_str"], ["old_text", "new_text"], ["oldText", "newText"], ["old", "new"]] as const;
+
+/** The fields that neither the one path of a call nor its diffs tell. Only whole values count: a part may stand there by chance, or to hide it. */
+export function untold(fields: Obj, diffs: Obj[], paths: string[], cwd: string): Obj {
+  const told = new Set(diffs.flatMap((one) => [asText(one.oldText), asText(one.newText)]));
+  if (new Set(paths).size === 1) told.add(paths[0]!).add(relativePath(paths[0]!, cwd)); // of several, only the name of a field says which is which
+  told.delete("");
+  const isReplaced = (old: Json | undefined, next: Json | undefined): boolean =>
+    typeof old === "string" && typeof next === "string" && old !== "" &&
+    diffs.some((one) => asText(one.oldText) !== "" && [asText(one.oldText).replace(old, () => next), asText(one.oldText).replaceAll(old, () => next)].includes(asText(one.newText)));
+  const pieces = new Set(PIECES.filter(([old, next]) => isReplaced(fields[old], fields[next])).flat() as string[]);
+  const isTold = (value: Json | undefined): boolean => typeof value === "string" && told.has(value);
+  const isAllTold = (value: Json | undefined): boolean => (Array.isArray(value) ? value.length > 0 && value.every(isTold) : isTold(value));
+  return Object.fromEntries(Object.entries(fields).filter(([name, value]) => !pieces.has(name) && !isAllTold(value)));
+}
+
+/** From the directory that the session is about, if it is beneath. */
+function relativePath(path: string, cwd: string): string {
+  const root = `${cwd.replace(/\/+$/, "")}/`;
+  return cwd !== "" && path.startsWith(root) ? path.slice(root.length) : path;
+}
+
 function commandField(rawInput: Json | undefined): { name: string; words: string[]; isList: boolean } | null {
   const raw = asObj(rawInput);
   for (const name of ["command", "cmd"]) {

@@ -1,7 +1,7 @@
 // What the agent asks a person: permissions, forms, pages to open. Nothing here begs for a yes.
 import { signal, useEffect, useLayoutEffect, useMemo, useRef, useState, type ComponentChildren } from "../libraries";
 import { count } from "../fold/changes";
-import { diffsOf, wholeCommand } from "../fold/fold";
+import { diffsOf, untold, wholeCommand } from "../fold/fold";
 import type { Question, ToolItem } from "../fold/model";
 import { answer, connection, entries, may, type Talk } from "../store";
 import { linkOf } from "../text/links";
@@ -143,10 +143,11 @@ function What({ call, cwd }: { call: ToolItem; cwd: string }) {
   const others = call.content.filter((one) => one.type === "content");
   const { cwd: given, ...fields } = beside;
   const place = asText(given) || cwd;
-  const rest: Obj = diffs.length > 0 && call.tool === "edit" ? {} : command !== "" && typeof given === "string" ? fields : beside; // a diff shows what an edit changes
+  const input = command !== "" && typeof given === "string" ? fields : beside;
+  const paths = [...new Set([...diffs.map((diff) => asText(diff.path)), ...call.locations.map((one) => asText(one.path))])].filter((path) => path !== "");
+  const rest = diffs.length > 0 ? untold(input, diffs, paths, cwd) : input;
   const everything = [call.title, command, ...diffs.flatMap((diff) => [asText(diff.path), asText(diff.oldText), asText(diff.newText)]), ...call.locations.map((one) => asText(one.path)), ...others.map((one) => asText(asObj(one.content).text)), ...Object.values(rest).map(wordsOf)].join("\n");
   const hidden = useMemo(() => countHidden(everything), [everything]);
-  const paths = [...new Set([...diffs.map((diff) => asText(diff.path)), ...call.locations.map((one) => asText(one.path))])].filter((path) => path !== "");
   const outside = cwd !== "" && paths.some((path) => path.startsWith("/") && path !== cwd && !path.startsWith(cwd.endsWith("/") ? cwd : `${cwd}/`));
   return (
     <>

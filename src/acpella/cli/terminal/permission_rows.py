@@ -1,6 +1,6 @@
 """What a permission question shows: all that the call tells of itself, and the options with their keys."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, cast
 
 from acpella.client.permission_keys import command_in, input_beside, span_of
@@ -24,9 +24,19 @@ from .reveal import CUT, MOST_ROWS, reveal, whole_rows
 from .rows import Row, terminal_width
 from .shown_paths import relative_path
 
-__all__ = ["call_rows", "head_rows", "keys_for", "note_of", "option_rows"]
+__all__ = ["call_rows", "head_rows", "keys_for", "note_of", "option_rows", "untold"]
 
 _LETTERS = {"allow_once": "a", "allow_always": "A", "reject_once": "r", "reject_always": "R"}
+
+_PIECES = (
+    ("old_string", "new_string"),
+    ("oldString", "newString"),
+    ("old_str", "new_str"),
+    ("old_text", "new_text"),
+    ("oldText", "newText"),
+    ("old", "new"),
+)
+"""Fields in which tools that edit name a piece of a file, and what stands there afterwards."""
 
 
 def head_rows(call: ToolCallUpdate, *, waiting: int) -> list[Row]:
@@ -40,9 +50,10 @@ def call_rows(call: ToolCallUpdate, cwd: str) -> list[Row]:
     """All that the call tells of itself; nothing of it is cut or left out without saying so."""
     title = call.title or call.name or "go on"
     rows: list[Row] = []
-    paths = [relative_path(place.path, cwd) for place in call.locations or []]
-    for path in list(dict.fromkeys(paths))[:MOST_ROWS]:
-        if path not in title.split():
+    paths = list(dict.fromkeys(relative_path(place.path, cwd) for place in call.locations or []))
+    words = title.split()
+    for path in paths[:MOST_ROWS]:
+        if words[-1:] != [path] or len(words) > 2:  # the title is more than a verb and this path
             rows += whole_rows(path, [("    ", "")], "dim", lines=False)
     if len(paths) > MOST_ROWS:
         rows.append([("    ", ""), (f"… not all of {len(paths)} paths are shown", CUT)])
@@ -50,25 +61,20 @@ def call_rows(call: ToolCallUpdate, cwd: str) -> list[Row]:
     if command and command != title:
         rows += whole_rows(command, [("    ", "")])
     beneath: list[Row] = []
-    texts = [title, *(place.path for place in call.locations or [])]
-    changes = False
     for item in call.content or []:
         if isinstance(item, Diff):
-            changes = True
-            texts += [item.path, item.old_text or "", item.new_text]
             beneath += whole_diff_rows(item, terminal_width(), cwd=cwd, limit=MOST_ROWS)
         elif isinstance(item, Content) and (text := _text_of(item.content)):
             if command and unfenced(text).strip() == command.strip():
                 continue  # the command again, for editors that do not show what goes into a call
-            texts.append(text)
             beneath += whole_rows(text.strip("\n"), [("    ", "")], "dim")
     beside = input_beside(call)
-    if beside and not (changes and call.kind == "edit") and not _is_told(beside, texts):
-        import json
-
-        for name, value in beside.items():
-            words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            rows += whole_rows(f"{name}: {words}", [("    ", "")], "dim")
+    prose = [
+        _field(name, value) for name, value in input_beside(call, prose=True).items() if name not in beside
+    ]
+    fields = [_field(name, value) for name, value in untold(call, beside, cwd).items()]
+    for text in [*fields, *(["; ".join(prose)] if prose else [])]:
+        rows += whole_rows(text, [("    ", "")], "dim")
     return rows + beneath
 
 
@@ -104,13 +110,44 @@ def _text_of(block: ContentBlock) -> str:
     return describe(block)
 
 
-def _is_told(value: Any, texts: Sequence[str]) -> bool:
-    """Whether all that goes into a call stands in one of these texts."""
-    if isinstance(value, dict):
-        return all(_is_told(each, texts) for each in cast("dict[str, Any]", value).values())
+def untold(call: ToolCallUpdate, fields: Mapping[str, Any], cwd: str) -> dict[str, Any]:
+    """The fields of a call's input that neither its one path nor its diffs tell.
+
+    Only whole values count: what is a part of another text may stand there by chance, or to hide it.
+    """
+    diffs = [item for item in call.content or [] if isinstance(item, Diff)]
+    paths = {one.path for one in [*(call.locations or []), *diffs] if one.path}
+    told = {text for diff in diffs for text in (diff.old_text, diff.new_text) if text}
+    if len(paths) == 1:  # of several, only the name of a field says which is which
+        told |= paths | {relative_path(path, cwd) for path in paths}
+    told.discard("")
+    pieces = {name for pair in _PIECES if _is_replaced(fields, pair, diffs) for name in pair}
+    return {name: value for name, value in fields.items() if name not in pieces and not _is_told(value, told)}
+
+
+def _is_told(value: Any, told: Set[str]) -> bool:
     if isinstance(value, list):
-        return all(_is_told(each, texts) for each in cast("list[Any]", value))
-    return isinstance(value, str) and any(value in text for text in texts)
+        values = cast("list[Any]", value)
+        return bool(values) and all(isinstance(each, str) and each in told for each in values)
+    return isinstance(value, str) and value in told
+
+
+def _is_replaced(fields: Mapping[str, Any], pair: tuple[str, str], diffs: Sequence[Diff]) -> bool:
+    """Whether a diff is what comes of putting the one text in the place of the other."""
+    old, new = (fields.get(name) for name in pair)
+    if not isinstance(old, str) or not isinstance(new, str) or not old:
+        return False
+    return any(
+        diff.new_text in (before.replace(old, new, 1), before.replace(old, new))
+        for diff in diffs
+        if (before := diff.old_text)
+    )
+
+
+def _field(name: str, value: Any) -> str:
+    import json  # few questions come so far
+
+    return f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
 
 
 def note_of(option: PermissionOption, call: ToolCallUpdate) -> str:

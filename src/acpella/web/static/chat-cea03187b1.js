@@ -33,48 +33,54 @@ update.rawOutput!==void 0&&(call.rawOutput=update.rawOutput);let meta=asObj(upda
 var isOpen=call=>call.status==="pending"||call.status==="in_progress";function commandOf(rawInput){let words=commandField(rawInput)?.words??[];return words.length===
 3&&/^(\/\S*\/)?(ba|da|z|fi)?sh$/.test(words[0])&&(words[1]==="-c"||words[1]==="-lc")?words[2]:words.join(" ")}function wholeCommand(rawInput){let field=commandField(
 rawInput),beside=isObj(rawInput)?Object.fromEntries(Object.entries(rawInput).filter(([name2])=>name2!==field?.name)):rawInput==null?{}:{input:rawInput};return field===
-null?{command:"",beside}:{command:field.isList?field.words.map(quoted).join(" "):field.words[0],beside}}function commandField(rawInput){let raw=asObj(rawInput);
-for(let name2 of["command","cmd"]){let value=raw[name2];if(Array.isArray(value)&&value.length>0)return{name:name2,words:value.map(word=>typeof word=="string"?word:
-JSON.stringify(word)),isList:!0};if(typeof value=="string"&&value!=="")return{name:name2,words:[value],isList:!1}}return null}var quoted=word=>/^[\w@%+=:,./-]+$/.
-test(word)?word:`'${word.replaceAll("'","'\\''")}'`,planEntry=one=>({content:asText(one.content),status:asText(one.status)||"pending",priority:asText(one.priority)}),
-block=raw=>({type:asText(raw.type)||"unknown",raw:{...raw}});function foldPrompt(talk,event){settle(talk,event.t),talk.turn={since:event.t,by:asText(event.by)},
-add(talk,{kind:"prompt",by:asText(event.by),blocks:asList(event.prompt).filter(isObj).map(block),...base(talk,event.t)})}function foldEnd(talk,event){let since=talk.
-turn?.since??0;talk.turn=null;let error=event.error;if(isObj(error)){settle(talk,event.t),add(talk,{kind:"error",code:asNumber(error.code)??0,message:asText(error.
-message),data:error.data??null,...base(talk,event.t)});return}let result=asObj(event.result),stop2=asText(result.stopReason)||"end_turn";if(settle(talk,event.t,
-stop2==="cancelled"?"cancelled":"unfinished"),stop2==="cancelled")for(let call of talk.calls.values())call.at>=since&&call.decision?.elsewhere===!0&&(call.decision=
-{...call.decision,elsewhere:!1});let calls=talk.items.filter(item=>item.kind==="tool"&&item.at>=since),files=new Set(calls.flatMap(call=>diffsOf(call).map(one=>asText(
-one.path))));add(talk,{kind:"end",stop:stop2,ms:asNumber(event.ms)??0,usage:asObj(result.usage),calls:calls.length,files:[...files],...base(talk,event.t)})}function settle(talk,at,status="\
-unfinished"){endText(talk.items.at(-1));for(let call of talk.calls.values())isOpen(call)&&(call.status=status,call.until=at,call.version++)}var diffsOf=call=>call.
-content.filter(one=>one.type==="diff"&&typeof one.newText=="string");function foldQuestion(talk,event){let number=asNumber(event.q)??0,params=asObj(event.params);
-talk.questions.set(number,{number,method:asText(event.method),params,at:event.t});let asked=asObj(params.toolCall);if(typeof asked.toolCallId=="string"){let before=talk.
-calls.get(asked.toolCallId)?.content??[];toolCall(talk,asked,event.t);let call=talk.calls.get(asked.toolCallId);for(let one of before)call.content.some(other=>JSON.
-stringify(other)===JSON.stringify(one))||(call.content=[one,...call.content]);call.question=number}}function foldAnswer(talk,event){let number=asNumber(event.q)??
-0,question=talk.questions.get(number);if(talk.questions.delete(number),question===void 0)return;let outcome=asObj(asObj(event.result).outcome),chosen=asList(question.
-params.options).filter(isObj).find(one=>one.optionId===outcome.optionId),decision={by:typeof event.by=="string"?event.by:null,ms:asNumber(event.ms)??0,elsewhere:event.
-elsewhere===!0,name:asText(chosen?.name),optionKind:asText(chosen?.kind),cancelled:outcome.outcome!=="selected"},call=[...talk.calls.values()].find(one=>one.question===
-number);if(call!==void 0)call.question=null,call.decision=decision,call.version++;else if(question.method==="elicitation/create"){let action=decision.elsewhere?
-"elsewhere":asText(asObj(event.result).action)||"cancel",words={accept:"answered",decline:"declined",cancel:"left unanswered",elsewhere:"answered elsewhere"},text=`\
-“${asText(question.params.message)}” was ${words[action]??action}${decision.by?` by ${decision.by}`:""}`;add(talk,{kind:"note",text,...base(talk,event.t)})}}
-function foldState(talk,state){isObj(state.modes)&&(talk.modes=modeSetting(state.modes)),isObj(state.models)&&(talk.models=modelSetting(state.models)),Array.isArray(
-state.configOptions)&&(talk.options=state.configOptions.filter(isObj).map(optionSetting))}function foldChosen(talk,what,params){what==="mode"&&choose(talk,"mode",
-asText(params.modeId)),what==="model"&&choose(talk,"model",asText(params.modelId))}function choose(talk,category,value){category==="mode"&&talk.modes!==null&&(talk.
-modes={...talk.modes,value}),category==="model"&&talk.models!==null&&(talk.models={...talk.models,value}),talk.options=talk.options.map(option=>option.category===
-category&&option.choices.some(one=>one.id===value)?{...option,value}:option)}function modeSetting(modes){let choices=asList(modes.availableModes).filter(isObj).
-map(one=>choice(one,asText(one.id)));return{id:"mode",name:"Mode",description:"",category:"mode",type:"select",value:asText(modes.currentModeId),choices,how:"mo\
-de"}}function modelSetting(models){let choices=asList(models.availableModels).filter(isObj).map(one=>choice(one,asText(one.modelId)));return{id:"model",name:"Mo\
-del",description:"",category:"model",type:"select",value:asText(models.currentModelId),choices,how:"model"}}function optionSetting(option){let choices=[];for(let one of asList(
-option.options).filter(isObj))if(Array.isArray(one.options))for(let inner of one.options.filter(isObj))choices.push({...choice(inner,asText(inner.value)),group:asText(
-one.name)});else choices.push(choice(one,asText(one.value)));let value=typeof option.currentValue=="boolean"?option.currentValue:asText(option.currentValue);return{
-id:asText(option.id),name:asText(option.name)||asText(option.id),description:asText(option.description),category:asText(option.category),type:asText(option.type)||
-"select",value,choices,how:"option"}}var choice=(one,id)=>({id,name:asText(one.name)||id,description:asText(one.description),group:""});function settings(talk){
-let covered=new Set(talk.options.map(one=>one.category)),older=[talk.modes,talk.models].filter(one=>one!==null&&one.choices.length>0&&!covered.has(one.category)),
-rank=one=>["mode","model"].indexOf(one.category)+1||9;return[...older,...talk.options].sort((a,b)=>rank(a)-rank(b))}function foldTerminal(talk,event){let id=asText(
-event.id),known=talk.terminals.get(id)??{id,command:"",output:"",exit:null,version:0};typeof event.command=="string"&&(known.command=event.command),typeof event.
-data=="string"&&(known.output=(known.output+event.data).slice(-OUTPUT_KEPT)),isObj(event.exit)&&(known.exit=event.exit),known.version++,talk.terminals.set(id,known);
-for(let call of talk.calls.values())call.content.some(one=>one.type==="terminal"&&one.terminalId===id)&&call.version++}function textOf(items){let whole="",id=null,
-another=!1;for(let item of items){if(item.kind==="tool"&&(another=!0),item.kind!=="text")continue;if(another||=item.messageId!==null&&id!==null&&item.messageId!==
-id,id=item.messageId??id,!another){whole+=item.text;continue}another=!1;let ends=whole===""?2:/\n*$/.exec(whole)[0].length,starts=/^\n*/.exec(item.text)[0].length;
-whole+=`
+null?{command:"",beside}:{command:field.isList?field.words.map(quoted).join(" "):field.words[0],beside}}var PIECES=[["old_string","new_string"],["oldString","ne\
+wString"],["old_str","new_str"],["old_text","new_text"],["oldText","newText"],["old","new"]];function untold(fields,diffs,paths,cwd){let told=new Set(diffs.flatMap(
+one=>[asText(one.oldText),asText(one.newText)]));new Set(paths).size===1&&told.add(paths[0]).add(relativePath(paths[0],cwd)),told.delete("");let isReplaced=(old,next)=>typeof old==
+"string"&&typeof next=="string"&&old!==""&&diffs.some(one=>asText(one.oldText)!==""&&[asText(one.oldText).replace(old,()=>next),asText(one.oldText).replaceAll(old,
+()=>next)].includes(asText(one.newText))),pieces2=new Set(PIECES.filter(([old,next])=>isReplaced(fields[old],fields[next])).flat()),isTold=value=>typeof value==
+"string"&&told.has(value),isAllTold=value=>Array.isArray(value)?value.length>0&&value.every(isTold):isTold(value);return Object.fromEntries(Object.entries(fields).
+filter(([name2,value])=>!pieces2.has(name2)&&!isAllTold(value)))}function relativePath(path,cwd){let root=`${cwd.replace(/\/+$/,"")}/`;return cwd!==""&&path.startsWith(
+root)?path.slice(root.length):path}function commandField(rawInput){let raw=asObj(rawInput);for(let name2 of["command","cmd"]){let value=raw[name2];if(Array.isArray(
+value)&&value.length>0)return{name:name2,words:value.map(word=>typeof word=="string"?word:JSON.stringify(word)),isList:!0};if(typeof value=="string"&&value!=="")
+return{name:name2,words:[value],isList:!1}}return null}var quoted=word=>/^[\w@%+=:,./-]+$/.test(word)?word:`'${word.replaceAll("'","'\\''")}'`,planEntry=one=>({
+content:asText(one.content),status:asText(one.status)||"pending",priority:asText(one.priority)}),block=raw=>({type:asText(raw.type)||"unknown",raw:{...raw}});function foldPrompt(talk,event){
+settle(talk,event.t),talk.turn={since:event.t,by:asText(event.by)},add(talk,{kind:"prompt",by:asText(event.by),blocks:asList(event.prompt).filter(isObj).map(block),
+...base(talk,event.t)})}function foldEnd(talk,event){let since=talk.turn?.since??0;talk.turn=null;let error=event.error;if(isObj(error)){settle(talk,event.t),add(
+talk,{kind:"error",code:asNumber(error.code)??0,message:asText(error.message),data:error.data??null,...base(talk,event.t)});return}let result=asObj(event.result),
+stop2=asText(result.stopReason)||"end_turn";if(settle(talk,event.t,stop2==="cancelled"?"cancelled":"unfinished"),stop2==="cancelled")for(let call of talk.calls.
+values())call.at>=since&&call.decision?.elsewhere===!0&&(call.decision={...call.decision,elsewhere:!1});let calls=talk.items.filter(item=>item.kind==="tool"&&item.
+at>=since),files=new Set(calls.flatMap(call=>diffsOf(call).map(one=>asText(one.path))));add(talk,{kind:"end",stop:stop2,ms:asNumber(event.ms)??0,usage:asObj(result.
+usage),calls:calls.length,files:[...files],...base(talk,event.t)})}function settle(talk,at,status="unfinished"){endText(talk.items.at(-1));for(let call of talk.
+calls.values())isOpen(call)&&(call.status=status,call.until=at,call.version++)}var diffsOf=call=>call.content.filter(one=>one.type==="diff"&&typeof one.newText==
+"string");function foldQuestion(talk,event){let number=asNumber(event.q)??0,params=asObj(event.params);talk.questions.set(number,{number,method:asText(event.method),
+params,at:event.t});let asked=asObj(params.toolCall);if(typeof asked.toolCallId=="string"){let before=talk.calls.get(asked.toolCallId)?.content??[];toolCall(talk,
+asked,event.t);let call=talk.calls.get(asked.toolCallId);for(let one of before)call.content.some(other=>JSON.stringify(other)===JSON.stringify(one))||(call.content=
+[one,...call.content]);call.question=number}}function foldAnswer(talk,event){let number=asNumber(event.q)??0,question=talk.questions.get(number);if(talk.questions.
+delete(number),question===void 0)return;let outcome=asObj(asObj(event.result).outcome),chosen=asList(question.params.options).filter(isObj).find(one=>one.optionId===
+outcome.optionId),decision={by:typeof event.by=="string"?event.by:null,ms:asNumber(event.ms)??0,elsewhere:event.elsewhere===!0,name:asText(chosen?.name),optionKind:asText(
+chosen?.kind),cancelled:outcome.outcome!=="selected"},call=[...talk.calls.values()].find(one=>one.question===number);if(call!==void 0)call.question=null,call.decision=
+decision,call.version++;else if(question.method==="elicitation/create"){let action=decision.elsewhere?"elsewhere":asText(asObj(event.result).action)||"cancel",words={
+accept:"answered",decline:"declined",cancel:"left unanswered",elsewhere:"answered elsewhere"},text=`“${asText(question.params.message)}” was ${words[action]??
+action}${decision.by?` by ${decision.by}`:""}`;add(talk,{kind:"note",text,...base(talk,event.t)})}}function foldState(talk,state){isObj(state.modes)&&(talk.modes=
+modeSetting(state.modes)),isObj(state.models)&&(talk.models=modelSetting(state.models)),Array.isArray(state.configOptions)&&(talk.options=state.configOptions.filter(
+isObj).map(optionSetting))}function foldChosen(talk,what,params){what==="mode"&&choose(talk,"mode",asText(params.modeId)),what==="model"&&choose(talk,"model",asText(
+params.modelId))}function choose(talk,category,value){category==="mode"&&talk.modes!==null&&(talk.modes={...talk.modes,value}),category==="model"&&talk.models!==
+null&&(talk.models={...talk.models,value}),talk.options=talk.options.map(option=>option.category===category&&option.choices.some(one=>one.id===value)?{...option,
+value}:option)}function modeSetting(modes){let choices=asList(modes.availableModes).filter(isObj).map(one=>choice(one,asText(one.id)));return{id:"mode",name:"Mo\
+de",description:"",category:"mode",type:"select",value:asText(modes.currentModeId),choices,how:"mode"}}function modelSetting(models){let choices=asList(models.availableModels).
+filter(isObj).map(one=>choice(one,asText(one.modelId)));return{id:"model",name:"Model",description:"",category:"model",type:"select",value:asText(models.currentModelId),
+choices,how:"model"}}function optionSetting(option){let choices=[];for(let one of asList(option.options).filter(isObj))if(Array.isArray(one.options))for(let inner of one.
+options.filter(isObj))choices.push({...choice(inner,asText(inner.value)),group:asText(one.name)});else choices.push(choice(one,asText(one.value)));let value=typeof option.
+currentValue=="boolean"?option.currentValue:asText(option.currentValue);return{id:asText(option.id),name:asText(option.name)||asText(option.id),description:asText(
+option.description),category:asText(option.category),type:asText(option.type)||"select",value,choices,how:"option"}}var choice=(one,id)=>({id,name:asText(one.name)||
+id,description:asText(one.description),group:""});function settings(talk){let covered=new Set(talk.options.map(one=>one.category)),older=[talk.modes,talk.models].
+filter(one=>one!==null&&one.choices.length>0&&!covered.has(one.category)),rank=one=>["mode","model"].indexOf(one.category)+1||9;return[...older,...talk.options].
+sort((a,b)=>rank(a)-rank(b))}function foldTerminal(talk,event){let id=asText(event.id),known=talk.terminals.get(id)??{id,command:"",output:"",exit:null,version:0};
+typeof event.command=="string"&&(known.command=event.command),typeof event.data=="string"&&(known.output=(known.output+event.data).slice(-OUTPUT_KEPT)),isObj(event.
+exit)&&(known.exit=event.exit),known.version++,talk.terminals.set(id,known);for(let call of talk.calls.values())call.content.some(one=>one.type==="terminal"&&one.
+terminalId===id)&&call.version++}function textOf(items){let whole="",id=null,another=!1;for(let item of items){if(item.kind==="tool"&&(another=!0),item.kind!=="\
+text")continue;if(another||=item.messageId!==null&&id!==null&&item.messageId!==id,id=item.messageId??id,!another){whole+=item.text;continue}another=!1;let ends=whole===
+""?2:/\n*$/.exec(whole)[0].length,starts=/^\n*/.exec(item.text)[0].length;whole+=`
 `.repeat(Math.max(0,2-ends-starts))+item.text}return whole}import{batch,computed,effect,signal as signal2}from"./libraries-c0a40985b0.js";import{signal}from"./libraries-c0a40985b0.js";var offset=Date.now()-performance.now(),now=()=>performance.now()+offset;function setNow(server){offset=server-performance.now()}function duration(ms){return ms<95?`${Math.max(1,Math.round(ms))} ms`:ms<59500?`${(ms/1e3).toFixed(1)} s`:ms<357e4?`${Math.round(ms/6e4)} min`:`${(ms/36e5).toFixed(
 1)} h`}function ago(at,now2){let seconds=(now2-at)/1e3;if(seconds<60)return"now";if(seconds<3600)return`${Math.floor(seconds/60)} m`;let date=new Date(at);return new Date(
 now2).toDateString()===date.toDateString()?clock(at):seconds<6*86400?date.toLocaleDateString(void 0,{weekday:"short"}):date.toLocaleDateString(void 0,{day:"nume\
@@ -665,76 +671,77 @@ Esc"})," reject"]})]})]})})}function titleOf2(call,cwd){if(call===void 0)return"
 asText(call.locations[0]?.path),cwd),word=TITLES[call.tool];return call.tool==="execute"&&wholeCommand(call.rawInput).command!==""?"Run a command?":word!==void 0&&
 path!==""&&call.tool!=="execute"?`${word} ${plain(path)}?`:plain(call.title)===""?"Do this?":`${plain(call.title).replace(/\?$/,"")}?`}function What({call,cwd}){
 let diffs=diffsOf(call),{command,beside}=wholeCommand(call.rawInput),others=call.content.filter(one=>one.type==="content"),{cwd:given,...fields}=beside,place=asText(
-given)||cwd,rest=diffs.length>0&&call.tool==="edit"?{}:command!==""&&typeof given=="string"?fields:beside,everything=[call.title,command,...diffs.flatMap(diff=>[
-asText(diff.path),asText(diff.oldText),asText(diff.newText)]),...call.locations.map(one=>asText(one.path)),...others.map(one=>asText(asObj(one.content).text)),...Object.
-values(rest).map(wordsOf)].join(`
-`),hidden=useMemo5(()=>countHidden(everything),[everything]),paths=[...new Set([...diffs.map(diff=>asText(diff.path)),...call.locations.map(one=>asText(one.path))])].
-filter(path=>path!==""),outside=cwd!==""&&paths.some(path=>path.startsWith("/")&&path!==cwd&&!path.startsWith(cwd.endsWith("/")?cwd:`${cwd}/`));return jsxs15(Fragment13,
-{children:[jsxs15("div",{class:"what",children:[diffs.map((diff,index)=>jsx16(Diff,{path:asText(diff.path),before:asText(diff.oldText),after:asText(diff.newText),
-sides:!1,whole:!0},index)),command!==""&&jsx16("pre",{children:jsx16(Visible,{text:command})}),command===""&&diffs.length===0&&jsx16("p",{class:"what-title",children:jsx16(
-Visible,{text:call.title})}),others.map((one,index)=>{let content=asObj(one.content);return content.type==="text"?jsx16("pre",{class:"what-text",children:jsx16(
-Visible,{text:asText(content.text)})},index):jsx16(ContentBlock,{block:{type:asText(content.type),raw:content}},index)}),jsxs15("dl",{class:"facts",children:[Object.
-entries(rest).map(([name2,value])=>jsx16(Fact,{name:plain(name2),children:jsx16(Visible,{text:wordsOf(value)})},name2)),paths.map((path,index)=>jsx16(Fact,{name:index===
-0?"File":"",children:jsx16(Visible,{text:path})},`at ${path}`)),command!==""&&place!==""&&jsx16(Fact,{name:"In",children:jsx16(Visible,{text:place})}),diffs.map(
-(diff,index)=>{let[added,removed]=count(diff);return jsxs15(Fact,{name:"Change",words:!0,children:[jsx16(PlusMinus,{added,removed}),outside?", outside the worki\
-ng directory":", inside the working directory"]},index)})]})]}),hidden>0&&jsxs15("p",{class:"note warn",children:[jsx16(Icon,{name:"alert",size:14}),jsxs15("spa\
-n",{children:[jsx16("b",{children:hidden===1?"One character, or gap, is invisible.":`${hidden} characters, or gaps, are invisible.`})," A character is shown by \
-its number, such as U+200B; a gap by its length."]})]})]})}var wordsOf=value=>typeof value=="string"?value:JSON.stringify(value??null),Fact=({name:name2,words=!1,
-children})=>jsxs15(Fragment13,{children:[jsx16("dt",{children:name2}),jsx16("dd",{class:words?void 0:"mono",children})]});function Head({icon,title,question,badge,
-plainTile=!1}){let now2=useNow(1e3),agent=connection.welcome.value?.agent??"the agent",waited=now2-question.at;return jsxs15("header",{class:"dialog-head",children:[
-jsx16("span",{class:`tile${plainTile?" plain":""}`,children:jsx16(Icon,{name:icon,size:20})}),jsxs15("div",{children:[jsx16("h2",{children:title}),jsxs15("p",{children:[
-plain(agent)," asks",waited>3e3?` · ${duration(waited).replace(/\.\d/,"")} ago`:""]})]}),badge!==""&&jsx16("span",{class:"badge",children:plain(badge)})]})}function Foot({
-talk,children}){let me=connection.welcome.value?.user,others=talk.people.value.filter(one=>one.approves&&one.name!==me);return jsxs15("footer",{class:"dialog-fo\
-ot",children:[others.length>0&&jsxs15(Fragment13,{children:[jsx16(Avatar,{name:others[0].name}),jsxs15("span",{children:[plain(others.map(one=>one.name).join(",\
- "))," may answer too. The first answer counts."]})]}),jsx16("span",{class:"grow"}),children]})}function Form({talk,question,putAside}){let armed=useArmed(),schema=asObj(
-question.params.requestedSchema),fields=Object.entries(asObj(schema.properties)).map(([name2,field])=>({name:name2,field:asObj(field)})),required=asList(schema.
-required).map(String),[values,setValues]=useState12(()=>Object.fromEntries(fields.map(({name:name2,field})=>[name2,initial(field)]))),latest=useRef5(values),touched=useRef5(
-!1),set=(name2,value)=>{touched.current=!0,latest.current={...latest.current,[name2]:value},setValues(latest.current)},[shown,setShown]=useState12(!1),form=useRef5(
-null);useLayoutEffect4(()=>form.current?.querySelector("input, select, textarea")?.focus(),[]);let faultOf=({name:name2,field},all)=>fault(field,all[name2]??"",
-required.includes(name2)),reply=result=>{(armed||touched.current)&&answer(talk,question.number,result)},submit=event=>{event.preventDefault(),setShown(!0);let wrong=fields.
-find(one=>faultOf(one,latest.current)!=="");wrong!==void 0?form.current?.querySelector(`[name="${CSS.escape(wrong.name)}"]`)?.focus():reply({action:"accept",content:contentOf(
-fields,latest.current)})};return jsx16(Modal,{label:plain(asText(question.params.message))||"The agent asks",class:"question",onClose:putAside,children:jsxs15("\
-form",{ref:form,onSubmit:submit,noValidate:!0,"data-question":question.number,children:[jsx16(Head,{icon:"plan",plainTile:!0,title:plain(asText(question.params.
-message))||"The agent asks",question,badge:""}),jsx16("div",{class:"dialog-body",children:jsxs15("div",{class:"form",children:[asText(schema.description)!==""&&
-jsx16("p",{class:"dim",children:jsx16(Visible,{text:asText(schema.description)})}),fields.map(({name:name2,field})=>jsx16(Field,{name:name2,field,value:values[name2]??
-"",optional:!required.includes(name2),fault:shown?faultOf({name:name2,field},values):"",set:value=>set(name2,value)},name2))]})}),jsxs15("footer",{class:"dialog\
--foot",children:[jsx16("span",{class:"grow",children:"Answers go to the agent, and into the conversation."}),jsx16("button",{type:"button",class:"btn quiet",onClick:()=>reply(
-{action:"decline"}),children:"Decline"}),jsx16("button",{type:"submit",class:"btn primary",children:"Send"})]})]})})}function initial(field){return field.type===
-"boolean"?field.default===!0:field.type==="array"?asList(field.default).map(String):field.default===void 0||field.default===null?"":String(field.default)}function optionsOf(field){
-let items=field.type==="array"?asObj(field.items):field,titled=asList(items.oneOf??items.anyOf).filter(isObj);return titled.length>0?titled.map(one=>({value:asText(
-one.const),title:asText(one.title)||asText(one.const)})):asList(items.enum).map(one=>({value:String(one),title:String(one)}))}function fault(field,value,required){
-if(Array.isArray(value))return typeof field.minItems=="number"&&value.length<field.minItems?`Choose at least ${field.minItems}`:typeof field.maxItems=="number"&&
-value.length>field.maxItems?`Choose at most ${field.maxItems}`:required&&value.length===0?"Choose at least one":"";if(typeof value=="boolean")return"";if(value===
-"")return required?"This is needed":"";if(field.type==="integer"||field.type==="number"){let number=Number(value);return!Number.isFinite(number)||field.type==="\
-integer"&&!Number.isInteger(number)?field.type==="integer"?"A whole number":"A number":typeof field.minimum=="number"&&number<field.minimum?`At least ${field.minimum}`:
-typeof field.maximum=="number"&&number>field.maximum?`At most ${field.maximum}`:""}if(typeof field.minLength=="number"&&value.length<field.minLength)return`At l\
-east ${field.minLength} characters`;if(typeof field.maxLength=="number"&&value.length>field.maxLength)return`At most ${field.maxLength} characters`;if(typeof field.
-pattern=="string")try{if(!new RegExp(field.pattern,"u").test(value))return asText(field.description)||`It must match ${field.pattern}`}catch{return""}return field.
-format==="email"&&!/^\S+@\S+$/.test(value)?"An e-mail address":field.format==="uri"&&!URL.canParse(value)?"A whole address, such as https://example.org":""}function contentOf(fields,values){
-let content={};for(let{name:name2,field}of fields){let value=values[name2]??"";value===""||Array.isArray(value)&&value.length===0||(content[name2]=field.type===
-"integer"||field.type==="number"?Number(value):value)}return content}function Field({name:name2,field,value,optional,fault:wrong,set}){let id=`f-${name2}`,title=jsxs15(
-Fragment13,{children:[jsx16(Visible,{text:asText(field.title)||name2}),optional&&field.type!=="boolean"&&jsx16("span",{class:"dim",children:" optional"})]}),options=optionsOf(
-field),hint=wrong!==""?jsx16("p",{class:"hint bad",id:`${id}-hint`,children:wrong}):asText(field.description)!==""?jsx16("p",{class:"hint",id:`${id}-hint`,children:jsx16(
-Visible,{text:asText(field.description)})}):null;if(field.type==="boolean")return jsxs15("div",{children:[jsxs15("label",{class:"pick",children:[jsx16("input",{
-type:"checkbox",name:name2,checked:value===!0,onChange:event=>set(event.currentTarget.checked)}),jsx16("span",{children:title})]}),hint]});if(options.length>0&&
-(field.type==="array"||options.length<=6)){let many=field.type==="array",chosen=Array.isArray(value)?value:[String(value)];return jsxs15("fieldset",{children:[jsx16(
-"legend",{children:title}),options.map(option=>jsxs15("label",{class:"pick",children:[jsx16("input",{type:many?"checkbox":"radio",name:name2,checked:chosen.includes(
-option.value),onChange:event=>set(many?event.currentTarget.checked?[...chosen,option.value]:chosen.filter(one=>one!==option.value):option.value)}),jsx16("span",
-{children:jsx16(Visible,{text:option.title})})]},option.value)),hint]})}return jsxs15("div",{children:[jsx16("label",{for:id,children:title}),options.length>0?jsxs15(
-"select",{id,name:name2,class:"field",value:String(value),onChange:event=>set(event.currentTarget.value),children:[jsx16("option",{value:""}),options.map(option=>jsx16(
-"option",{value:option.value,children:option.title},option.value))]}):jsx16("input",{id,name:name2,class:`field${wrong!==""?" bad":""}`,value:String(value),inputMode:field.
-type==="integer"?"numeric":field.type==="number"?"decimal":"text",type:"text",placeholder:field.format==="date"?"2030-12-31":void 0,autoComplete:"off","aria-inv\
-alid":wrong!=="","aria-describedby":hint===null?void 0:`${id}-hint`,onInput:event=>set(event.currentTarget.value)}),hint]})}function PageToOpen({talk,question,putAside}){
-let armed=useArmed(),url=asText(question.params.url),link=linkOf(url,""),reply=action=>{armed&&answer(talk,question.number,{action})},at=link===null?-1:url.indexOf(
-link.host);return jsx16(Modal,{label:"The agent wants you to open a page",class:"question",onClose:putAside,children:jsxs15("div",{"data-question":question.number,
-children:[jsx16(Head,{icon:"out",plainTile:!0,title:plain(asText(question.params.message))||"Open a page?",question,badge:""}),jsxs15("div",{class:"dialog-body",
-children:[jsx16("p",{children:"Nothing is opened until you do."}),jsx16("span",{class:"url",children:link===null||at<0?jsx16(Visible,{text:url}):jsxs15(Fragment13,
-{children:[jsx16(Visible,{text:url.slice(0,at)}),jsx16("b",{children:link.host}),jsx16(Visible,{text:url.slice(at+link.host.length)})]})}),link===null&&jsxs15("\
-p",{class:"note warn",children:[jsx16(Icon,{name:"alert",size:14}),jsx16("span",{children:"This is not an address that a browser may open from here."})]})]}),jsxs15(
-"footer",{class:"dialog-foot",children:[jsx16("span",{class:"grow"}),jsx16("button",{type:"button",class:"btn quiet",onClick:()=>reply("decline"),children:"Decl\
-ine"}),jsxs15("button",{type:"button",class:"btn",onClick:()=>{navigator.clipboard.writeText(url)},children:[jsx16(Icon,{name:"copy",size:14}),"Copy"]}),link!==
-null&&jsxs15("a",{class:"btn primary",href:link.href,target:"_blank",rel:"noopener noreferrer",onClick:()=>reply("accept"),children:[jsx16(Icon,{name:"out",size:14}),
-"Open ",link.host]})]})]})})}import{useState as useState14}from"./libraries-c0a40985b0.js";import{Component as Component3,useEffect as useEffect7,useLayoutEffect as useLayoutEffect5,useRef as useRef6,useState as useState13}from"./libraries-c0a40985b0.js";import{jsx as jsx17,jsxs as jsxs16}from"./libraries-c0a40985b0.js";var TURNS_SHOWN=50,FOLDED=["read","search"];function grouped(items){let shown=[];for(let[at,item]of items.
+given)||cwd,input=command!==""&&typeof given=="string"?fields:beside,paths=[...new Set([...diffs.map(diff=>asText(diff.path)),...call.locations.map(one=>asText(
+one.path))])].filter(path=>path!==""),rest=diffs.length>0?untold(input,diffs,paths,cwd):input,everything=[call.title,command,...diffs.flatMap(diff=>[asText(diff.
+path),asText(diff.oldText),asText(diff.newText)]),...call.locations.map(one=>asText(one.path)),...others.map(one=>asText(asObj(one.content).text)),...Object.values(
+rest).map(wordsOf)].join(`
+`),hidden=useMemo5(()=>countHidden(everything),[everything]),outside=cwd!==""&&paths.some(path=>path.startsWith("/")&&path!==cwd&&!path.startsWith(cwd.endsWith(
+"/")?cwd:`${cwd}/`));return jsxs15(Fragment13,{children:[jsxs15("div",{class:"what",children:[diffs.map((diff,index)=>jsx16(Diff,{path:asText(diff.path),before:asText(
+diff.oldText),after:asText(diff.newText),sides:!1,whole:!0},index)),command!==""&&jsx16("pre",{children:jsx16(Visible,{text:command})}),command===""&&diffs.length===
+0&&jsx16("p",{class:"what-title",children:jsx16(Visible,{text:call.title})}),others.map((one,index)=>{let content=asObj(one.content);return content.type==="text"?
+jsx16("pre",{class:"what-text",children:jsx16(Visible,{text:asText(content.text)})},index):jsx16(ContentBlock,{block:{type:asText(content.type),raw:content}},index)}),
+jsxs15("dl",{class:"facts",children:[Object.entries(rest).map(([name2,value])=>jsx16(Fact,{name:plain(name2),children:jsx16(Visible,{text:wordsOf(value)})},name2)),
+paths.map((path,index)=>jsx16(Fact,{name:index===0?"File":"",children:jsx16(Visible,{text:path})},`at ${path}`)),command!==""&&place!==""&&jsx16(Fact,{name:"In",
+children:jsx16(Visible,{text:place})}),diffs.map((diff,index)=>{let[added,removed]=count(diff);return jsxs15(Fact,{name:"Change",words:!0,children:[jsx16(PlusMinus,
+{added,removed}),outside?", outside the working directory":", inside the working directory"]},index)})]})]}),hidden>0&&jsxs15("p",{class:"note warn",children:[jsx16(
+Icon,{name:"alert",size:14}),jsxs15("span",{children:[jsx16("b",{children:hidden===1?"One character, or gap, is invisible.":`${hidden} characters, or gaps, are \
+invisible.`})," A character is shown by its number, such as U+200B; a gap by its length."]})]})]})}var wordsOf=value=>typeof value=="string"?value:JSON.stringify(
+value??null),Fact=({name:name2,words=!1,children})=>jsxs15(Fragment13,{children:[jsx16("dt",{children:name2}),jsx16("dd",{class:words?void 0:"mono",children})]});
+function Head({icon,title,question,badge,plainTile=!1}){let now2=useNow(1e3),agent=connection.welcome.value?.agent??"the agent",waited=now2-question.at;return jsxs15(
+"header",{class:"dialog-head",children:[jsx16("span",{class:`tile${plainTile?" plain":""}`,children:jsx16(Icon,{name:icon,size:20})}),jsxs15("div",{children:[jsx16(
+"h2",{children:title}),jsxs15("p",{children:[plain(agent)," asks",waited>3e3?` · ${duration(waited).replace(/\.\d/,"")} ago`:""]})]}),badge!==""&&jsx16("span",
+{class:"badge",children:plain(badge)})]})}function Foot({talk,children}){let me=connection.welcome.value?.user,others=talk.people.value.filter(one=>one.approves&&
+one.name!==me);return jsxs15("footer",{class:"dialog-foot",children:[others.length>0&&jsxs15(Fragment13,{children:[jsx16(Avatar,{name:others[0].name}),jsxs15("s\
+pan",{children:[plain(others.map(one=>one.name).join(", "))," may answer too. The first answer counts."]})]}),jsx16("span",{class:"grow"}),children]})}function Form({
+talk,question,putAside}){let armed=useArmed(),schema=asObj(question.params.requestedSchema),fields=Object.entries(asObj(schema.properties)).map(([name2,field])=>({
+name:name2,field:asObj(field)})),required=asList(schema.required).map(String),[values,setValues]=useState12(()=>Object.fromEntries(fields.map(({name:name2,field})=>[
+name2,initial(field)]))),latest=useRef5(values),touched=useRef5(!1),set=(name2,value)=>{touched.current=!0,latest.current={...latest.current,[name2]:value},setValues(
+latest.current)},[shown,setShown]=useState12(!1),form=useRef5(null);useLayoutEffect4(()=>form.current?.querySelector("input, select, textarea")?.focus(),[]);let faultOf=({
+name:name2,field},all)=>fault(field,all[name2]??"",required.includes(name2)),reply=result=>{(armed||touched.current)&&answer(talk,question.number,result)},submit=event=>{
+event.preventDefault(),setShown(!0);let wrong=fields.find(one=>faultOf(one,latest.current)!=="");wrong!==void 0?form.current?.querySelector(`[name="${CSS.escape(
+wrong.name)}"]`)?.focus():reply({action:"accept",content:contentOf(fields,latest.current)})};return jsx16(Modal,{label:plain(asText(question.params.message))||"\
+The agent asks",class:"question",onClose:putAside,children:jsxs15("form",{ref:form,onSubmit:submit,noValidate:!0,"data-question":question.number,children:[jsx16(
+Head,{icon:"plan",plainTile:!0,title:plain(asText(question.params.message))||"The agent asks",question,badge:""}),jsx16("div",{class:"dialog-body",children:jsxs15(
+"div",{class:"form",children:[asText(schema.description)!==""&&jsx16("p",{class:"dim",children:jsx16(Visible,{text:asText(schema.description)})}),fields.map(({name:name2,
+field})=>jsx16(Field,{name:name2,field,value:values[name2]??"",optional:!required.includes(name2),fault:shown?faultOf({name:name2,field},values):"",set:value=>set(
+name2,value)},name2))]})}),jsxs15("footer",{class:"dialog-foot",children:[jsx16("span",{class:"grow",children:"Answers go to the agent, and into the conversatio\
+n."}),jsx16("button",{type:"button",class:"btn quiet",onClick:()=>reply({action:"decline"}),children:"Decline"}),jsx16("button",{type:"submit",class:"btn primar\
+y",children:"Send"})]})]})})}function initial(field){return field.type==="boolean"?field.default===!0:field.type==="array"?asList(field.default).map(String):field.
+default===void 0||field.default===null?"":String(field.default)}function optionsOf(field){let items=field.type==="array"?asObj(field.items):field,titled=asList(
+items.oneOf??items.anyOf).filter(isObj);return titled.length>0?titled.map(one=>({value:asText(one.const),title:asText(one.title)||asText(one.const)})):asList(items.
+enum).map(one=>({value:String(one),title:String(one)}))}function fault(field,value,required){if(Array.isArray(value))return typeof field.minItems=="number"&&value.
+length<field.minItems?`Choose at least ${field.minItems}`:typeof field.maxItems=="number"&&value.length>field.maxItems?`Choose at most ${field.maxItems}`:required&&
+value.length===0?"Choose at least one":"";if(typeof value=="boolean")return"";if(value==="")return required?"This is needed":"";if(field.type==="integer"||field.
+type==="number"){let number=Number(value);return!Number.isFinite(number)||field.type==="integer"&&!Number.isInteger(number)?field.type==="integer"?"A whole numb\
+er":"A number":typeof field.minimum=="number"&&number<field.minimum?`At least ${field.minimum}`:typeof field.maximum=="number"&&number>field.maximum?`At most ${field.
+maximum}`:""}if(typeof field.minLength=="number"&&value.length<field.minLength)return`At least ${field.minLength} characters`;if(typeof field.maxLength=="number"&&
+value.length>field.maxLength)return`At most ${field.maxLength} characters`;if(typeof field.pattern=="string")try{if(!new RegExp(field.pattern,"u").test(value))return asText(
+field.description)||`It must match ${field.pattern}`}catch{return""}return field.format==="email"&&!/^\S+@\S+$/.test(value)?"An e-mail address":field.format==="\
+uri"&&!URL.canParse(value)?"A whole address, such as https://example.org":""}function contentOf(fields,values){let content={};for(let{name:name2,field}of fields){
+let value=values[name2]??"";value===""||Array.isArray(value)&&value.length===0||(content[name2]=field.type==="integer"||field.type==="number"?Number(value):value)}
+return content}function Field({name:name2,field,value,optional,fault:wrong,set}){let id=`f-${name2}`,title=jsxs15(Fragment13,{children:[jsx16(Visible,{text:asText(
+field.title)||name2}),optional&&field.type!=="boolean"&&jsx16("span",{class:"dim",children:" optional"})]}),options=optionsOf(field),hint=wrong!==""?jsx16("p",{
+class:"hint bad",id:`${id}-hint`,children:wrong}):asText(field.description)!==""?jsx16("p",{class:"hint",id:`${id}-hint`,children:jsx16(Visible,{text:asText(field.
+description)})}):null;if(field.type==="boolean")return jsxs15("div",{children:[jsxs15("label",{class:"pick",children:[jsx16("input",{type:"checkbox",name:name2,
+checked:value===!0,onChange:event=>set(event.currentTarget.checked)}),jsx16("span",{children:title})]}),hint]});if(options.length>0&&(field.type==="array"||options.
+length<=6)){let many=field.type==="array",chosen=Array.isArray(value)?value:[String(value)];return jsxs15("fieldset",{children:[jsx16("legend",{children:title}),
+options.map(option=>jsxs15("label",{class:"pick",children:[jsx16("input",{type:many?"checkbox":"radio",name:name2,checked:chosen.includes(option.value),onChange:event=>set(
+many?event.currentTarget.checked?[...chosen,option.value]:chosen.filter(one=>one!==option.value):option.value)}),jsx16("span",{children:jsx16(Visible,{text:option.
+title})})]},option.value)),hint]})}return jsxs15("div",{children:[jsx16("label",{for:id,children:title}),options.length>0?jsxs15("select",{id,name:name2,class:"\
+field",value:String(value),onChange:event=>set(event.currentTarget.value),children:[jsx16("option",{value:""}),options.map(option=>jsx16("option",{value:option.
+value,children:option.title},option.value))]}):jsx16("input",{id,name:name2,class:`field${wrong!==""?" bad":""}`,value:String(value),inputMode:field.type==="int\
+eger"?"numeric":field.type==="number"?"decimal":"text",type:"text",placeholder:field.format==="date"?"2030-12-31":void 0,autoComplete:"off","aria-invalid":wrong!==
+"","aria-describedby":hint===null?void 0:`${id}-hint`,onInput:event=>set(event.currentTarget.value)}),hint]})}function PageToOpen({talk,question,putAside}){let armed=useArmed(),
+url=asText(question.params.url),link=linkOf(url,""),reply=action=>{armed&&answer(talk,question.number,{action})},at=link===null?-1:url.indexOf(link.host);return jsx16(
+Modal,{label:"The agent wants you to open a page",class:"question",onClose:putAside,children:jsxs15("div",{"data-question":question.number,children:[jsx16(Head,
+{icon:"out",plainTile:!0,title:plain(asText(question.params.message))||"Open a page?",question,badge:""}),jsxs15("div",{class:"dialog-body",children:[jsx16("p",
+{children:"Nothing is opened until you do."}),jsx16("span",{class:"url",children:link===null||at<0?jsx16(Visible,{text:url}):jsxs15(Fragment13,{children:[jsx16(
+Visible,{text:url.slice(0,at)}),jsx16("b",{children:link.host}),jsx16(Visible,{text:url.slice(at+link.host.length)})]})}),link===null&&jsxs15("p",{class:"note w\
+arn",children:[jsx16(Icon,{name:"alert",size:14}),jsx16("span",{children:"This is not an address that a browser may open from here."})]})]}),jsxs15("footer",{class:"\
+dialog-foot",children:[jsx16("span",{class:"grow"}),jsx16("button",{type:"button",class:"btn quiet",onClick:()=>reply("decline"),children:"Decline"}),jsxs15("bu\
+tton",{type:"button",class:"btn",onClick:()=>{navigator.clipboard.writeText(url)},children:[jsx16(Icon,{name:"copy",size:14}),"Copy"]}),link!==null&&jsxs15("a",
+{class:"btn primary",href:link.href,target:"_blank",rel:"noopener noreferrer",onClick:()=>reply("accept"),children:[jsx16(Icon,{name:"out",size:14}),"Open ",link.
+host]})]})]})})}import{useState as useState14}from"./libraries-c0a40985b0.js";import{Component as Component3,useEffect as useEffect7,useLayoutEffect as useLayoutEffect5,useRef as useRef6,useState as useState13}from"./libraries-c0a40985b0.js";import{jsx as jsx17,jsxs as jsxs16}from"./libraries-c0a40985b0.js";var TURNS_SHOWN=50,FOLDED=["read","search"];function grouped(items){let shown=[];for(let[at,item]of items.
 entries()){if(item.kind==="gone"&&items[at+1]?.kind==="error")continue;let isFolded=item.kind==="tool"&&FOLDED.includes(item.tool)&&item.question===null&&item.status===
 "completed",last=shown.at(-1);isFolded&&last?.kind==="group"?(last.calls.push(item),last.version+=item.version+1):isFolded&&last?.kind==="tool"&&FOLDED.includes(
 last.tool)&&last.status==="completed"&&last.question===null?shown[shown.length-1]={kind:"group",key:`g${last.key}`,calls:[last,item],version:last.version+item.version,
