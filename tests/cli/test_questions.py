@@ -306,10 +306,32 @@ def test_options_whose_names_contradict_their_kinds_say_what_they_do(ask: Ask) -
     shown = terminal.see("Esc: no")
     assert "Reject  (allows it once)" in shown
     assert "Allow  (refuses it once)" in shown
-    assert "Allow  (allows it always)" in shown
+    assert "Allow  (allows it from now on)" in shown
     terminal.type("\x1b")
     terminal.wait()
     assert "→ Allow  (refuses it once)" in terminal.all()
+
+
+def test_an_option_that_only_sounds_like_its_kind_says_what_it_does(ask: Ask) -> None:
+    """Words such as "allow" were looked for, and found in names that say the opposite."""
+    names = {
+        "N\u043e, d\u043e n\u043et run it": "allow_once",
+        "I won't allow it": "allow_once",
+        "Run nothing; ask me again": "allow_always",
+        "Yes, you can": "reject_once",
+        "O\u212a": "allow_once",  # becomes "ok" in small letters
+        "Don't stop, acc\u0435pt it": "reject_always",
+    }
+    options = [{"optionId": name, "name": name, "kind": kind} for name, kind in names.items()]
+    shown = asked(ask(question(options=options, rawInput={"command": "make"})))
+    words = {
+        "allow_once": "allows it once",
+        "allow_always": "allows it from now on",
+        "reject_once": "refuses it once",
+        "reject_always": "refuses it from now on",
+    }
+    for name, kind in names.items():
+        assert f"{name}  ({words[kind]})" in shown, name
 
 
 def test_options_that_say_what_they_do_are_shown_by_name_alone(ask: Ask) -> None:

@@ -68,6 +68,18 @@ def test_a_permission_starts_at_reject_and_says_who_decided(open_page: OpenPage,
     expect(driver.log).to_contain_text(re.compile(r"Allowed once by mira after"))
 
 
+def test_every_answer_says_whether_it_allows(open_page: OpenPage, shower: WebServer) -> None:
+    """ "From now on, without asking" stood beside two of them, and only an icon told them apart."""
+    driver = open_page(shower)
+    driver.say("ask 4")
+    for kind, word in (("allow", "allows it"), ("reject", "refuses it")):
+        answers = driver.page.locator(f'dialog .answer[data-kind^="{kind}"]')
+        expect(answers.first).to_be_visible()
+        expect(answers.filter(has_text=word)).to_have_count(answers.count())
+    driver.answer("Reject")
+    driver.wait_done()
+
+
 def test_rejecting_by_key_and_always_allowing(open_page: OpenPage, shower: WebServer) -> None:
     driver = open_page(shower)
     driver.say("ask 2")

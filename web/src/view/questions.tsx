@@ -61,8 +61,12 @@ const TITLES: Record<string, string> = {
   edit: "Edit", delete: "Delete", move: "Move", execute: "Run a command", fetch: "Fetch a page", read: "Read", search: "Search",
 };
 
+/** What an option does, whatever its name says. */
 const MEANINGS: Record<string, string> = {
-  allow_once: "this time only", allow_always: "from now on, without asking", reject_once: "the agent goes on without it", reject_always: "from now on, without asking",
+  allow_once: "allows it, this time only",
+  allow_always: "allows it from now on, without asking",
+  reject_once: "refuses it; the agent goes on without it",
+  reject_always: "refuses it from now on, without asking",
 };
 
 function Permission({ talk, question, putAside, more }: Props) {

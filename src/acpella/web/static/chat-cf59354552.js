@@ -650,31 +650,31 @@ putAside:()=>{later.value=new Set([...later.value,keyOf(talk,question)])},more:w
 "elicitation/create"?jsx16(Form,{...props},question.number):null}function takeUp(talk){later.value=new Set([...later.value].filter(key=>!key.startsWith(`${talk.
 id}/`)))}function useArmed(){let[armed,setArmed]=useState12(!1);return useEffect6(()=>{let timer=setTimeout(()=>setArmed(!0),ARMED_AFTER);return()=>clearTimeout(
 timer)},[]),armed}var TITLES={edit:"Edit",delete:"Delete",move:"Move",execute:"Run a command",fetch:"Fetch a page",read:"Read",search:"Search"},MEANINGS={allow_once:"\
-this time only",allow_always:"from now on, without asking",reject_once:"the agent goes on without it",reject_always:"from now on, without asking"};function Permission({
-talk,question,putAside,more}){let armed=useArmed(),box=useRef5(null),[raw,setRaw]=useState12(!1),asked=asObj(question.params.toolCall),call=talk.conversation.calls.
-get(asText(asked.toolCallId)),options=asList(question.params.options).filter(isObj),cwd=entries.value.get(talk.id)?.cwd??"",rejects=options.find(one=>one.kind===
-"reject_once")??options.find(one=>one.kind==="reject_always");useLayoutEffect4(()=>{(box.current?.querySelector("[data-reject]")??box.current?.querySelector("bu\
-tton"))?.focus({preventScroll:!0})},[]);let choose2=option=>{armed&&answer(talk,question.number,{outcome:{outcome:"selected",optionId:option.optionId??""}})},onKey=event=>{
-let option=/^[1-9]$/.test(event.key)&&!event.ctrlKey&&!event.metaKey&&!event.altKey?options[Number(event.key)-1]:void 0;if(option!==void 0)event.preventDefault(),
-choose2(option);else if(event.key==="ArrowDown"||event.key==="ArrowUp"){event.preventDefault();let buttons=[...box.current?.querySelectorAll(".answer")??[]],at=buttons.
-indexOf(document.activeElement);buttons[(at+(event.key==="ArrowDown"?1:-1)+buttons.length)%buttons.length]?.focus()}};return jsx16(Modal,{label:titleOf2(call,cwd),
-class:"question",onClose:()=>rejects!==void 0?choose2(rejects):putAside(),children:jsxs15("div",{ref:box,onKeyDown:onKey,"data-question":question.number,children:[
-jsx16(Head,{icon:kindIcon(call?.tool??"other"),title:titleOf2(call,cwd),question,badge:call?.tool??""}),jsxs15("div",{class:"dialog-body asked",tabIndex:0,role:"\
-group","aria-label":"What is asked",children:[call!==void 0&&jsx16(What,{call,cwd}),raw&&jsx16(Raw,{name:"request",value:question.params})]}),jsx16("div",{class:"\
-answers",children:options.map((option,index)=>{let kind=asText(option.kind),allows=kind.startsWith("allow");return jsxs15("button",{type:"button",class:"answer",
-"data-kind":kind,"data-reject":option===rejects?"":void 0,"aria-disabled":!armed,onClick:()=>choose2(option),children:[index<9?jsx16("kbd",{children:index+1}):jsx16(
-"span",{}),jsx16(Icon,{name:allows?"check":kind.startsWith("reject")?"cross":"right",class:allows?"yes":"no"}),jsx16("b",{children:jsx16(Visible,{text:asText(option.
-name)||kind})}),jsx16("span",{children:MEANINGS[kind]??plain(kind)})]},index)})}),jsxs15(Foot,{talk,children:[more>0&&jsxs15("span",{class:"dim",children:[more,
-" more ",more===1?"question":"questions"]}),jsx16("button",{type:"button",class:"btn quiet",onClick:putAside,children:"Later"}),jsx16("button",{type:"button",class:"\
-btn quiet","aria-expanded":raw,onClick:()=>setRaw(!raw),children:"Raw data"}),rejects!==void 0&&jsxs15("span",{class:"only-wide esc",children:[jsx16("kbd",{children:"\
-Esc"})," reject"]})]})]})})}function titleOf2(call,cwd){if(call===void 0)return"The agent asks for permission";let path=shortPath(asText(diffsOf(call)[0]?.path)||
-asText(call.locations[0]?.path),cwd),word=TITLES[call.tool];return call.tool==="execute"&&wholeCommand(call.rawInput).command!==""?"Run a command?":word!==void 0&&
-path!==""&&call.tool!=="execute"?`${word} ${plain(path)}?`:plain(call.title)===""?"Do this?":`${plain(call.title).replace(/\?$/,"")}?`}function What({call,cwd}){
-let diffs=diffsOf(call),{command,beside}=wholeCommand(call.rawInput),others=call.content.filter(one=>one.type==="content"),{cwd:given,...fields}=beside,place=asText(
-given)||cwd,input=command!==""&&typeof given=="string"?fields:beside,paths=[...new Set([...diffs.map(diff=>asText(diff.path)),...call.locations.map(one=>asText(
-one.path))])].filter(path=>path!==""),rest=diffs.length>0?untold(input,diffs,paths,cwd):input,everything=[call.title,command,...diffs.flatMap(diff=>[asText(diff.
-path),asText(diff.oldText),asText(diff.newText)]),...call.locations.map(one=>asText(one.path)),...others.map(one=>asText(asObj(one.content).text)),...Object.values(
-rest).map(wordsOf)].join(`
+allows it, this time only",allow_always:"allows it from now on, without asking",reject_once:"refuses it; the agent goes on without it",reject_always:"refuses it\
+ from now on, without asking"};function Permission({talk,question,putAside,more}){let armed=useArmed(),box=useRef5(null),[raw,setRaw]=useState12(!1),asked=asObj(
+question.params.toolCall),call=talk.conversation.calls.get(asText(asked.toolCallId)),options=asList(question.params.options).filter(isObj),cwd=entries.value.get(
+talk.id)?.cwd??"",rejects=options.find(one=>one.kind==="reject_once")??options.find(one=>one.kind==="reject_always");useLayoutEffect4(()=>{(box.current?.querySelector(
+"[data-reject]")??box.current?.querySelector("button"))?.focus({preventScroll:!0})},[]);let choose2=option=>{armed&&answer(talk,question.number,{outcome:{outcome:"\
+selected",optionId:option.optionId??""}})},onKey=event=>{let option=/^[1-9]$/.test(event.key)&&!event.ctrlKey&&!event.metaKey&&!event.altKey?options[Number(event.
+key)-1]:void 0;if(option!==void 0)event.preventDefault(),choose2(option);else if(event.key==="ArrowDown"||event.key==="ArrowUp"){event.preventDefault();let buttons=[
+...box.current?.querySelectorAll(".answer")??[]],at=buttons.indexOf(document.activeElement);buttons[(at+(event.key==="ArrowDown"?1:-1)+buttons.length)%buttons.length]?.
+focus()}};return jsx16(Modal,{label:titleOf2(call,cwd),class:"question",onClose:()=>rejects!==void 0?choose2(rejects):putAside(),children:jsxs15("div",{ref:box,
+onKeyDown:onKey,"data-question":question.number,children:[jsx16(Head,{icon:kindIcon(call?.tool??"other"),title:titleOf2(call,cwd),question,badge:call?.tool??""}),
+jsxs15("div",{class:"dialog-body asked",tabIndex:0,role:"group","aria-label":"What is asked",children:[call!==void 0&&jsx16(What,{call,cwd}),raw&&jsx16(Raw,{name:"\
+request",value:question.params})]}),jsx16("div",{class:"answers",children:options.map((option,index)=>{let kind=asText(option.kind),allows=kind.startsWith("allo\
+w");return jsxs15("button",{type:"button",class:"answer","data-kind":kind,"data-reject":option===rejects?"":void 0,"aria-disabled":!armed,onClick:()=>choose2(option),
+children:[index<9?jsx16("kbd",{children:index+1}):jsx16("span",{}),jsx16(Icon,{name:allows?"check":kind.startsWith("reject")?"cross":"right",class:allows?"yes":
+"no"}),jsx16("b",{children:jsx16(Visible,{text:asText(option.name)||kind})}),jsx16("span",{children:MEANINGS[kind]??plain(kind)})]},index)})}),jsxs15(Foot,{talk,
+children:[more>0&&jsxs15("span",{class:"dim",children:[more," more ",more===1?"question":"questions"]}),jsx16("button",{type:"button",class:"btn quiet",onClick:putAside,
+children:"Later"}),jsx16("button",{type:"button",class:"btn quiet","aria-expanded":raw,onClick:()=>setRaw(!raw),children:"Raw data"}),rejects!==void 0&&jsxs15("\
+span",{class:"only-wide esc",children:[jsx16("kbd",{children:"Esc"})," reject"]})]})]})})}function titleOf2(call,cwd){if(call===void 0)return"The agent asks for\
+ permission";let path=shortPath(asText(diffsOf(call)[0]?.path)||asText(call.locations[0]?.path),cwd),word=TITLES[call.tool];return call.tool==="execute"&&wholeCommand(
+call.rawInput).command!==""?"Run a command?":word!==void 0&&path!==""&&call.tool!=="execute"?`${word} ${plain(path)}?`:plain(call.title)===""?"Do this?":`${plain(
+call.title).replace(/\?$/,"")}?`}function What({call,cwd}){let diffs=diffsOf(call),{command,beside}=wholeCommand(call.rawInput),others=call.content.filter(one=>one.
+type==="content"),{cwd:given,...fields}=beside,place=asText(given)||cwd,input=command!==""&&typeof given=="string"?fields:beside,paths=[...new Set([...diffs.map(
+diff=>asText(diff.path)),...call.locations.map(one=>asText(one.path))])].filter(path=>path!==""),rest=diffs.length>0?untold(input,diffs,paths,cwd):input,everything=[
+call.title,command,...diffs.flatMap(diff=>[asText(diff.path),asText(diff.oldText),asText(diff.newText)]),...call.locations.map(one=>asText(one.path)),...others.
+map(one=>asText(asObj(one.content).text)),...Object.values(rest).map(wordsOf)].join(`
 `),hidden=useMemo5(()=>countHidden(everything),[everything]),outside=cwd!==""&&paths.some(path=>path.startsWith("/")&&path!==cwd&&!path.startsWith(cwd.endsWith(
 "/")?cwd:`${cwd}/`));return jsxs15(Fragment13,{children:[jsxs15("div",{class:"what",children:[diffs.map((diff,index)=>jsx16(Diff,{path:asText(diff.path),before:asText(
 diff.oldText),after:asText(diff.newText),sides:!1,whole:!0},index)),command!==""&&jsx16("pre",{children:jsx16(Visible,{text:command})}),command===""&&diffs.length===
