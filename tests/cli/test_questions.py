@@ -113,6 +113,10 @@ def test_a_question_shows_line_ends_of_a_title(ask: Ask) -> None:
         ("\u0489", r"\u0489"),
         ("\U0001d159", r"\U0001d159"),
         ("\U00016fe4", r"\U00016fe4"),
+        ("\u2d7f", r"\u2d7f"),
+        ("\u17d2", r"\u17d2"),
+        ("\u1039", r"\u1039"),
+        ("\U0001107f", r"\U0001107f"),
         ("\u0301" * 5, "\u0301" * 4 + r"\u0301"),
     ],
 )
@@ -126,7 +130,12 @@ def test_a_question_shows_characters_that_draw_nothing(char: str, name: str) -> 
 def test_plain_text_of_any_language_is_shown_as_it_is() -> None:
     from acpella.cli.terminal.reveal import reveal
 
-    for text in ("echo 'naïve' | 漢字 жук עברית", "done ✔️ 👨‍👩‍👧 👍🏽", r"a literal \x1b"):
+    for text in (
+        "echo 'naïve' | 漢字 жук עברית",
+        "\u1781\u17d2\u1798 \u1014\u1039\u1010",
+        "done ✔️ 👨‍👩‍👧 👍🏽",
+        r"a literal \x1b",
+    ):
         assert reveal(text) == text
 
 

@@ -37,6 +37,9 @@ def test_the_page_shows_every_character_that_a_terminal_shows(tmp_path: Path) ->
     assert [f"{ord(char):x}" for char in sorted(terminal ^ page)] == []
 
 
+JOINED = "\u1781\u17d2\u1798\u17c2\u179a \u1019\u1014\u1039\u1010 \u0939\u093f\u0928\u094d\u0926\u0940"
+"""Khmer, Burmese and Hindi, with marks that put a letter under another."""
+
 TEXTS = {
     "ls #\rgit status": "ls #<U+000D>git status",
     "one\r\ntwo": "one\r\ntwo",
@@ -46,6 +49,10 @@ TEXTS = {
     "👩\u200d💻 ❤\ufe0f": "👩\u200d💻 ❤\ufe0f",
     "rm\u200d -rf a\ufe0f": "rm<U+200D> -rf a<U+FE0F>",
     "\ud83d alone": "<U+D83D> alone",
+    JOINED: JOINED,
+    "\u1780\u17d2 \u1780\u17d2\u17d2\u1780 \u1000\u1039x": (
+        "\u1780<U+17D2> \u1780<U+17D2><U+17D2>\u1780 \u1000<U+1039>x"
+    ),
 }
 
 
@@ -55,6 +62,9 @@ def test_a_text_is_shown_whole(tmp_path: Path) -> None:
         "".join(f"<{one['text']}>" if one["hidden"] else one["text"] for one in parts) for parts in answers
     ]
     assert shown == list(TEXTS.values())
+    for text, words in TEXTS.items():
+        if "\u17d2" in text:
+            assert reveal(text) == words.replace("<U+17D2>", r"\u17d2").replace("<U+1039>", r"\u1039")
 
 
 def test_no_word_of_a_command_is_left_out(tmp_path: Path) -> None:

@@ -7,6 +7,15 @@ const MOST_EMPTY_LINES = 4;
 const MOST_MARKS = 4;
 
 const PICTURE = "[\\p{So}\\p{Sk}\\p{Extended_Pictographic}]";
+
+/** Marks that put one letter under another, and the letters of their scripts (Burmese, Khmer, Tai Tham, Chakma); beside any others they draw nothing. */
+const JOINED = [
+  ["\\u1039", "[\\u1000-\\u1038\\u103a-\\u109f]"],
+  ["\\u17d2", "[\\u1780-\\u17b3\\u17b6-\\u17d1\\u17d3]"],
+  ["\\u1a60", "[\\u1a20-\\u1a5e\\u1a61-\\u1a7c]"],
+  ["\\u{11133}", "[\\u{11103}-\\u{11132}\\u{11144}-\\u{11147}]"],
+] as const;
+
 const HIDDEN = new RegExp(
   [
     `(?<blanks>[ \\t]{${LONGEST_GAP},})`,
@@ -17,6 +26,8 @@ const HIDDEN = new RegExp(
     // letters and marks that draw nothing, or strike out others
     "[\\u0334-\\u0338\\u034f\\u0488\\u0489\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u1abe\\u20d0-\\u20ff\\u2800\\u3164\\ua670-\\ua672\\ufe00-\\ufe0e\\uffa0]",
     "[\\u{16fe4}\\u{1d159}\\u{e0100}-\\u{e01ef}]",
+    ...JOINED.map(([mark, letters]) => `(?<!${letters})${mark}|${mark}(?!${letters})`),
+    "[\\u1bab\\u2d7f\\uaaf6\\u{10a3f}\\u{1107f}\\u{113d0}\\u{1193e}\\u{11a47}\\u{11a99}\\u{11d45}\\u{11d97}\\u{11f42}\\u{1612f}]", // such marks of scripts that are hardly written
     `(?<=\\p{Mn}{${MOST_MARKS}})\\p{Mn}`,
   ].join("|"),
   "gu",

@@ -29,6 +29,22 @@ _INVISIBLE = re.compile(
 )
 """Characters that draw nothing, or strike out others, although they count as letters or marks."""
 
+_JOINED = {
+    "\u1039": "\u1000-\u1038\u103a-\u109f",
+    "\u17d2": "\u1780-\u17b3\u17b6-\u17d1\u17d3",
+    "\u1a60": "\u1a20-\u1a5e\u1a61-\u1a7c",
+    "\U00011133": "\U00011103-\U00011132\U00011144-\U00011147",
+}
+"""Marks that put letters under one another, and the letters of their scripts: Burmese, Khmer, Tai Tham, Chakma.
+Beside any others they draw nothing."""
+
+_JOINS = re.compile("|".join(f"(?<=[{letters}]){mark}(?=[{letters}])" for mark, letters in _JOINED.items()))
+
+_JOINERS = re.compile(
+    "[\u1039\u17d2\u1a60\u1bab\u2d7f\uaaf6\U00010a3f\U0001107f\U00011133\U000113d0\U0001193e\U00011a47\U00011a99\U00011d45\U00011d97\U00011f42\U0001612f]"
+)
+"""Marks that draw nothing but join what is beside them: those, and such of scripts hardly written now."""
+
 MOST_MARKS = 4
 """Marks on one letter; more of them paint over other lines."""
 
@@ -131,12 +147,19 @@ def _characters(text: str, start: int, stop: int, *, lines: bool) -> Iterator[tu
         marks = marks + 1 if char > "\u02ff" and unicodedata.category(char) == "Mn" else 0
         if lines and char in "\n\t":
             yield ("\n" if char == "\n" else "    "), False
-        elif char.isprintable() and marks <= MOST_MARKS and not _INVISIBLE.match(char):
+        elif char.isprintable() and marks <= MOST_MARKS and not _draws_nothing(text, index):
             yield char, False
         elif _belongs_to_emoji(text, index):
             yield char, False
         else:
             yield _name(char), True
+
+
+def _draws_nothing(text: str, index: int) -> bool:
+    char = text[index]
+    if _JOINERS.match(char):
+        return not _JOINS.match(text, index)
+    return _INVISIBLE.match(char) is not None
 
 
 def _name(char: str) -> str:

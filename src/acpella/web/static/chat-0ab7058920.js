@@ -181,11 +181,14 @@ return tell(error),null}}async function fork(id){try{let cwd=entries.value.get(i
 request("session/delete",{sessionId:id}),batch(()=>{let next=new Map(entries.value);forget(next,id),entries.value=next})}catch(error){tell(error)}}async function switchClient(name2,on){
 let off=(connection.welcome.value?.switches??[]).filter(one=>one.name===name2?!on:!one.on).map(one=>one.name);try{connection.takeWelcome(await connection.request(
 "_acpella/client",{off}))}catch(error){tell(error)}}async function rename(id,title){try{await connection.request("_acpella/session/rename",{sessionId:id,title})}catch(error){
-tell(error)}}var PICTURE="[\\p{So}\\p{Sk}\\p{Extended_Pictographic}]",HIDDEN=new RegExp(["(?<blanks>[ \\t]{40,})","(?<lines>\\n(?:[ \\t]*\\n){4,})","(?![ \\t\\n\\u200d]|\\r\\n)[\\\
-p{C}\\p{Z}]",`(?<!${PICTURE}\\ufe0f?)\\u200d|\\u200d(?!${PICTURE})`,`(?<!${PICTURE})\\ufe0f`,"[\\u0334-\\u0338\\u034f\\u0488\\u0489\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u1\
-80f\\u1abe\\u20d0-\\u20ff\\u2800\\u3164\\ua670-\\ua672\\ufe00-\\ufe0e\\uffa0]","[\\u{16fe4}\\u{1d159}\\u{e0100}-\\u{e01ef}]","(?<=\\p{Mn}{4})\\p{Mn}"].join("|"),
-"gu");function parts(text){let all=[],at=0;for(let match of text.matchAll(HIDDEN))match.index>at&&all.push({text:text.slice(at,match.index),hidden:!1}),match.groups?.
-lines===void 0?all.push({text:name(match[0]),hidden:!0}):all.push({text:`
+tell(error)}}var PICTURE="[\\p{So}\\p{Sk}\\p{Extended_Pictographic}]",JOINED=[["\\u1039","[\\u1000-\\u1038\\u103a-\\u109f]"],["\\u17d2","[\\u1780-\\u17b3\\u17b6-\\u17d1\\u17d3]"],
+["\\u1a60","[\\u1a20-\\u1a5e\\u1a61-\\u1a7c]"],["\\u{11133}","[\\u{11103}-\\u{11132}\\u{11144}-\\u{11147}]"]],HIDDEN=new RegExp(["(?<blanks>[ \\t]{40,})","(?<li\
+nes>\\n(?:[ \\t]*\\n){4,})","(?![ \\t\\n\\u200d]|\\r\\n)[\\p{C}\\p{Z}]",`(?<!${PICTURE}\\ufe0f?)\\u200d|\\u200d(?!${PICTURE})`,`(?<!${PICTURE})\\ufe0f`,"[\\u0334\
+-\\u0338\\u034f\\u0488\\u0489\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u1abe\\u20d0-\\u20ff\\u2800\\u3164\\ua670-\\ua672\\ufe00-\\ufe0e\\uffa0]","[\\u{16fe4}\\\
+u{1d159}\\u{e0100}-\\u{e01ef}]",...JOINED.map(([mark,letters])=>`(?<!${letters})${mark}|${mark}(?!${letters})`),"[\\u1bab\\u2d7f\\uaaf6\\u{10a3f}\\u{1107f}\\u{113d0}\\\
+u{1193e}\\u{11a47}\\u{11a99}\\u{11d45}\\u{11d97}\\u{11f42}\\u{1612f}]","(?<=\\p{Mn}{4})\\p{Mn}"].join("|"),"gu");function parts(text){let all=[],at=0;for(let match of text.
+matchAll(HIDDEN))match.index>at&&all.push({text:text.slice(at,match.index),hidden:!1}),match.groups?.lines===void 0?all.push({text:name(match[0]),hidden:!0}):all.
+push({text:`
 `,hidden:!1},{text:name(match[0]),hidden:!0},{text:`
 `,hidden:!1}),at=match.index+match[0].length;return at<text.length&&all.push({text:text.slice(at),hidden:!1}),all}function name(hidden){return hidden.startsWith(
 `
