@@ -214,7 +214,8 @@ ONLY_PYPI = [
     ],
 )
 def test_what_is_not_a_package_of_npm_or_pypi_is_left_out(kind: str, spec: str) -> None:
-    index = index_of(entry("evil", **{kind: {"package": spec}}))
+    distribution: dict[str, Any] = {kind: {"package": spec}}
+    index = index_of(entry("evil", **distribution))
     assert not index.entries
     assert f"the distribution {kind} cannot be used" in index.warnings[0]
     assert "is not the name of a package" in index.warnings[0]
@@ -246,7 +247,8 @@ def test_what_is_not_a_package_of_npm_or_pypi_is_left_out(kind: str, spec: str) 
     ],
 )
 def test_packages_as_registries_name_them_are_taken(kind: str, spec: str, name: str, version: str) -> None:
-    assert index_of(entry("good", **{kind: {"package": spec}})).entries["good"].kinds == [kind]
+    distribution: dict[str, Any] = {kind: {"package": spec}}
+    assert index_of(entry("good", **distribution)).entries["good"].kinds == [kind]
     split = split_npm if kind == "npx" else split_pypi
     assert split(spec) == (name, version)
 

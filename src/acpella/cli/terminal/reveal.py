@@ -35,8 +35,8 @@ _JOINED = {
     "\u1a60": "\u1a20-\u1a5e\u1a61-\u1a7c",
     "\U00011133": "\U00011103-\U00011132\U00011144-\U00011147",
 }
-"""Marks that put letters under one another, and the letters of their scripts: Burmese, Khmer, Tai Tham, Chakma.
-Beside any others they draw nothing."""
+"""Marks that put letters under one another, and the letters of their scripts: Burmese, Khmer, Tai Tham and
+Chakma. Beside any others they draw nothing."""
 
 _JOINS = re.compile("|".join(f"(?<=[{letters}]){mark}(?=[{letters}])" for mark, letters in _JOINED.items()))
 
