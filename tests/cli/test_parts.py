@@ -22,6 +22,7 @@ from acpella.schema import (
     BooleanPropertySchema,
     Diff,
     EmbeddedResource,
+    EnumOption,
     ImageContent,
     IntegerPropertySchema,
     MultiSelectPropertySchema,
@@ -247,6 +248,15 @@ def test_what_was_typed_becomes_a_value(field: object, text: str, value: object)
 def test_a_wrong_value_is_explained(field: object, text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_value(field, text)  # type: ignore[arg-type]
+
+
+def test_words_that_fit_two_choices_choose_neither() -> None:
+    """The first one was taken, though the words were what the other one sends."""
+    options = [EnumOption(const="delete", title="keep"), EnumOption(const="keep", title="Keep")]
+    field = StringPropertySchema(one_of=options)
+    with pytest.raises(ValueError, match="a number from 1 to 2"):
+        read_value(field, "keep")
+    assert [read_value(field, words) for words in ("1", "2", "Keep")] == ["delete", "keep", "keep"]
 
 
 @pytest.mark.parametrize(

@@ -393,6 +393,23 @@ def test_a_form_asks_for_every_field(ask: Ask) -> None:
     assert '"f59":"last"' in answers(terminal)
 
 
+def test_a_form_shows_what_its_choices_and_enter_send(ask: Ask) -> None:
+    """Only the titles were shown: Enter at "Keep" sent `delete`."""
+    choices = [{"const": "delete", "title": "Keep"}, {"const": "keep", "title": "Keep "}]
+    field = {"type": "string", "title": "Answer", "oneOf": choices, "default": "delete"}
+    form = {
+        "mode": "form",
+        "message": "All",
+        "requestedSchema": {"type": "object", "properties": {"a": field}},
+    }
+    terminal = ask(("elicitation/create", form))
+    shown = terminal.see(r"Answer .*\]:")
+    assert "1  Keep (sends delete)" in shown and '2  "Keep " (sends keep)' in shown
+    assert "Answer [Keep (sends delete)]:" in shown
+    terminal.type("2\n")
+    assert '"a":"keep"' in answers(terminal)
+
+
 def test_a_page_shows_the_whole_address(ask: Ask) -> None:
     page = {
         "mode": "url",

@@ -101,6 +101,7 @@ def test_a_form_is_checked_before_it_is_sent(open_page: OpenPage, shower: WebSer
     driver.say("form")
     dialog = driver.page.get_by_role("dialog")
     expect(dialog).to_contain_text("Tell me about the release")
+    expect(dialog).to_contain_text("Docs (sends d)")
     dialog.get_by_label("Name").fill("x")
     dialog.get_by_role("button", name="Send").click()
     expect(dialog.locator(".hint.bad").first).to_have_text("At least 2 characters")

@@ -9,6 +9,7 @@ from typing import Any
 
 from test_page_fold import WEB, node
 
+from acpella.cli.terminal.forms import choice_text
 from acpella.cli.terminal.permission_rows import untold
 from acpella.cli.terminal.reveal import reveal
 from acpella.schema import Diff, ToolCallLocation, ToolCallUpdate
@@ -17,9 +18,10 @@ HERE = Path(__file__).parent
 
 
 def on_page(directory: Path, **asked: list[Any]) -> dict[str, list[Any]]:
-    """What the page makes of `texts`, `inputs` of calls, and `edits`."""
+    """What the page makes of `texts`, `inputs` of calls, `edits`, and `choices` of forms."""
     file = directory / "texts.json"
-    file.write_text(json.dumps({"texts": [], "inputs": [], "edits": [], **asked}), encoding="utf-8")
+    nothing: dict[str, list[Any]] = {"texts": [], "inputs": [], "edits": [], "choices": []}
+    file.write_text(json.dumps({**nothing, **asked}), encoding="utf-8")
     done = subprocess.run(
         [node(), HERE / "visible_peer.mjs", WEB, file], capture_output=True, timeout=120, check=True
     )
@@ -116,3 +118,20 @@ def test_of_several_paths_the_names_of_the_fields_are_shown(tmp_path: Path) -> N
     assert untold(ToolCallUpdate(tool_call_id="c", locations=places), fields, "/p") == fields
     edit = {"fields": fields, "diffs": [], "paths": ["/p/a", "/p/b"], "cwd": "/p"}
     assert on_page(tmp_path, edits=[edit])["edits"] == [fields]
+
+
+CHOICES = {
+    ("large", "large"): "large",
+    ("delete", "Keep"): "Keep (sends delete)",
+    ("keep", "Keep "): '"Keep " (sends keep)',
+    ("keep\u2002", "keep\u2002"): '"keep\u2002"',
+    ("", "None"): 'None (sends "")',
+    ("a  b", "a b"): 'a b (sends "a  b")',
+    ("delete", "Keep (sends keep)"): '"Keep (sends keep)" (sends delete)',
+    ("x", '"a" b'): '"\\"a\\" b" (sends x)',
+}
+
+
+def test_a_choice_of_a_form_tells_what_it_sends_on_the_page_and_in_a_terminal(tmp_path: Path) -> None:
+    assert on_page(tmp_path, choices=list(CHOICES))["choices"] == list(CHOICES.values())
+    assert [choice_text(*choice) for choice in CHOICES] == list(CHOICES.values())

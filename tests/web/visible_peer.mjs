@@ -10,10 +10,12 @@ const load = async (name) => {
   return import(`data:text/javascript;base64,${Buffer.from(built.outputFiles[0].text).toString("base64")}`);
 };
 const { parts } = await load("text/visible.ts");
+const { choiceText } = await load("text/choice.ts");
 const { untold, wholeCommand } = await load("fold/fold.ts");
-const { texts, inputs, edits } = JSON.parse(readFileSync(file, "utf8"));
+const { texts, inputs, edits, choices } = JSON.parse(readFileSync(file, "utf8"));
 process.stdout.write(JSON.stringify({
   texts: texts.map(parts),
   inputs: inputs.map(wholeCommand),
   edits: edits.map(({ fields, diffs, paths, cwd }) => untold(fields, diffs, paths, cwd)),
+  choices: choices.map(([value, words]) => choiceText(value, words)),
 }));

@@ -55,6 +55,9 @@ function name(hidden: string): string {
   return `U+${(hidden.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
+/** The text where there is room for text alone. */
+export const revealed = (text: string): string => parts(text).map((part) => part.text).join("");
+
 /** How much of a text nobody sees: characters, or long gaps. */
 export const countHidden = (text: string): number => [...text.matchAll(HIDDEN)].length;
 

@@ -4,9 +4,10 @@ import { count } from "../fold/changes";
 import { diffsOf, untold, wholeCommand } from "../fold/fold";
 import type { Question, ToolItem } from "../fold/model";
 import { answer, connection, entries, may, type Talk } from "../store";
+import { choiceText } from "../text/choice";
 import { linkOf } from "../text/links";
 import { duration, shortPath } from "../text/times";
-import { countHidden, plain } from "../text/visible";
+import { countHidden, plain, revealed } from "../text/visible";
 import { asList, asObj, asText, isObj, type Json, type Obj } from "../wire/types";
 import { ContentBlock, Raw } from "./content";
 import { Diff } from "./diff";
@@ -281,7 +282,7 @@ type Option = { value: string; title: string };
 function optionsOf(field: Obj): Option[] {
   const items = field.type === "array" ? asObj(field.items) : field;
   const titled = asList(items.oneOf ?? items.anyOf).filter(isObj);
-  if (titled.length > 0) return titled.map((one) => ({ value: asText(one.const), title: asText(one.title) || asText(one.const) }));
+  if (titled.length > 0) return titled.map((one) => ({ value: asText(one.const), title: typeof one.title === "string" ? one.title : asText(one.const) }));
   return asList(items.enum).map((one) => ({ value: String(one), title: String(one) }));
 }
 
@@ -341,7 +342,7 @@ function Field({ name, field, value, optional, fault: wrong, set }: { name: stri
         {options.map((option) => (
           <label key={option.value} class="pick">
             <input type={many ? "checkbox" : "radio"} name={name} checked={chosen.includes(option.value)} onChange={(event) => set(many ? (event.currentTarget.checked ? [...chosen, option.value] : chosen.filter((one) => one !== option.value)) : option.value)} />
-            <span><Visible text={option.title} /></span>
+            <span><Visible text={choiceText(option.value, option.title)} /></span>
           </label>
         ))}
         {hint}
@@ -354,7 +355,7 @@ function Field({ name, field, value, optional, fault: wrong, set }: { name: stri
       {options.length > 0 ? (
         <select id={id} name={name} class="field" value={String(value)} onChange={(event) => set(event.currentTarget.value)}>
           <option value="" />
-          {options.map((option) => <option key={option.value} value={option.value}>{option.title}</option>)}
+          {options.map((option) => <option key={option.value} value={option.value}>{revealed(choiceText(option.value, option.title))}</option>)}
         </select>
       ) : (
         <input

@@ -14,7 +14,7 @@ from acpella.schema import (
     TitledMultiSelectItems,
 )
 
-__all__ = ["choices_of", "read_value", "show_value"]
+__all__ = ["choice_text", "choices_of", "read_value", "show_value"]
 
 
 def choices_of(field: ElicitationPropertySchema) -> list[tuple[str, str]]:
@@ -31,14 +31,29 @@ def choices_of(field: ElicitationPropertySchema) -> list[tuple[str, str]]:
     return []
 
 
+_UNCLEAR = re.compile(r"^$|^\s|\s$|\s\s|^\"|\(sends ")
+"""Texts that need quotes: their blanks are not seen, or they look like a text and what it sends."""
+
+
+def choice_text(value: str, words: str) -> str:
+    """A choice as it is shown: its words, and what is sent for them if that is something else."""
+    if value == words:
+        return _quoted(words)
+    return f"{_quoted(words)} (sends {_quoted(value)})"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '\\"') + '"' if _UNCLEAR.search(text) else text
+
+
 def show_value(value: Any, choices: list[tuple[str, str]]) -> str:
     """A default in the words of its choices; whoever shows it makes every character visible."""
     words = dict(choices)
     if isinstance(value, list):
-        return ", ".join(words.get(str(v), str(v)) for v in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - any JSON
+        return ", ".join(show_value(each, choices) for each in value)  # pyright: ignore[reportUnknownVariableType] - any JSON
     if isinstance(value, bool):
         return "y" if value else "n"
-    return words.get(str(value), str(value))
+    return choice_text(str(value), words.get(str(value), str(value)))
 
 
 def read_value(field: ElicitationPropertySchema, text: str) -> Any:
@@ -89,9 +104,9 @@ def _check_range(value: float, low: float | None, high: float | None, what: str)
 
 def _choice(field: ElicitationPropertySchema, text: str) -> str:
     choices = choices_of(field)
-    for value, words in choices:
-        if text in (value, words):
-            return value
+    fits = {value for value, words in choices if text in (value, words)}
+    if len(fits) == 1:
+        return fits.pop()
     if text.isdigit() and 1 <= int(text) <= len(choices):
         return choices[int(text) - 1][0]
     raise ValueError(f"a number from 1 to {len(choices)}, please")

@@ -24,7 +24,7 @@ from acpella.schema import (
 
 from .clean import one_line
 from .facts import call_label
-from .forms import choices_of, read_value, show_value
+from .forms import choice_text, choices_of, read_value, show_value
 from .permission_rows import call_rows, head_rows, keys_for, note_of, option_rows
 from .reveal import CUT, is_cut, is_hidden, reveal, reveal_rows, whole_rows
 from .rows import Row, cell_len, has_colour, paint, plain, terminal_height, terminal_width
@@ -189,8 +189,10 @@ class Asker:
             self._say(description, "dim")
         choices = choices_of(field)
         rows: list[Row] = []
-        for number, (_, words) in enumerate(choices, 1):
-            rows += whole_rows(words, [("    ", ""), (f"{number}  ", "cyan")], lines=False)
+        for number, (value, words) in enumerate(choices, 1):
+            rows += whole_rows(
+                choice_text(value, words), [("    ", ""), (f"{number}  ", "cyan")], lines=False
+            )
         self._tell(rows)
         default = getattr(field, "default", None)
         note = "" if required or default is not None else " (optional)"

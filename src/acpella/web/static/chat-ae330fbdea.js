@@ -193,8 +193,8 @@ push({text:`
 `,hidden:!1}),at=match.index+match[0].length;return at<text.length&&all.push({text:text.slice(at),hidden:!1}),all}function name(hidden){return hidden.startsWith(
 `
 `)?`[${hidden.split(`
-`).length-2} empty lines]`:hidden.length>=40?`[${hidden.length} blanks]`:`U+${(hidden.codePointAt(0)??0).toString(16).toUpperCase().padStart(4,"0")}`}var countHidden=text=>[
-...text.matchAll(HIDDEN)].length,plain=text=>text.replace(/\s*\n\s*|[ \t]+/g," ").replace(HIDDEN,name).trim();import{signal as signal3}from"./libraries-c0a40985b0.js";var panels={side:signal3(!1),right:signal3(localStorage.getItem("acpella.panel")!=="closed"),keys:signal3(
+`).length-2} empty lines]`:hidden.length>=40?`[${hidden.length} blanks]`:`U+${(hidden.codePointAt(0)??0).toString(16).toUpperCase().padStart(4,"0")}`}var revealed=text=>parts(
+text).map(part=>part.text).join(""),countHidden=text=>[...text.matchAll(HIDDEN)].length,plain=text=>text.replace(/\s*\n\s*|[ \t]+/g," ").replace(HIDDEN,name).trim();import{signal as signal3}from"./libraries-c0a40985b0.js";var panels={side:signal3(!1),right:signal3(localStorage.getItem("acpella.panel")!=="closed"),keys:signal3(
 !1),palette:signal3(null),menu:signal3(!1),renaming:signal3(!1),inviting:signal3(!1),deleting:signal3(!1),review:signal3(!1),view:signal3("chat")};import{useState as useState3}from"./libraries-c0a40985b0.js";import{jsx}from"./libraries-c0a40985b0.js";var PATHS={chevron:"m6 3.5 4.5 4.5L6 12.5",down:"m3.5 6 4.5 4.5L12.5 6",check:"m3 8.5 3.3 3.3L13 4.6",cross:"m4 4 8 8\
 M12 4l-8 8",plus:"M8 3v10M3 8h10",dots:"M3.5 8h.01M8 8h.01M12.5 8h.01",search:"M7 11.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9ZM10.4 10.4 13.5 13.5",read:"M4 1.8h5l\
 3 3v9.4H4zM9 1.8v3h3M6 8h4M6 11h4",edit:"m10.5 2.8 2.7 2.7-7.7 7.7-3.2.5.5-3.2zM9 4.3 11.7 7",execute:"m2.5 4.5 3.5 3.5-3.5 3.5M8 12h5.5",fetch:"M8 14A6 6 0 1 0\
@@ -645,7 +645,8 @@ welcome.value;return window===top&&welcome!==null&&welcome.inspector}function Wi
 now();return jsxs14("section",{class:"sect",children:[jsxs14("h2",{children:["Wire",hasInspector()&&jsx15("span",{children:jsx15("a",{class:"linkish",href:"/ins\
 pect",target:"_blank",rel:"opener",children:"Open inspector"})})]}),lines2.map((line2,index)=>jsxs14("div",{class:"mini",children:[jsx15(Icon,{name:line2.out?"r\
 ight":"left",size:11,class:line2.out?"to-out":"to-in"}),jsxs14("b",{children:[plain(line2.name),line2.count>1&&` ×${line2.count}`]}),jsx15("span",{children:duration(
-now2-line2.at)})]},index))]})}import{signal as signal5,useEffect as useEffect6,useLayoutEffect as useLayoutEffect4,useMemo as useMemo5,useRef as useRef5,useState as useState12}from"./libraries-c0a40985b0.js";import{Fragment as Fragment13,jsx as jsx16,jsxs as jsxs15}from"./libraries-c0a40985b0.js";var ARMED_AFTER=400,later=signal5(new Set),keyOf=(talk,question)=>`${talk.
+now2-line2.at)})]},index))]})}import{signal as signal5,useEffect as useEffect6,useLayoutEffect as useLayoutEffect4,useMemo as useMemo5,useRef as useRef5,useState as useState12}from"./libraries-c0a40985b0.js";var UNCLEAR=/^$|^\s|\s$|\s\s|^"|\(sends /,quoted2=text=>UNCLEAR.test(text)?`"${text.replaceAll('"','\\"')}"`:text,choiceText=(value,words)=>value===words?quoted2(
+words):`${quoted2(words)} (sends ${quoted2(value)})`;import{Fragment as Fragment13,jsx as jsx16,jsxs as jsxs15}from"./libraries-c0a40985b0.js";var ARMED_AFTER=400,later=signal5(new Set),keyOf=(talk,question)=>`${talk.
 id}/${talk.epoch}/${question.number}`;function Questions({talk}){talk.version.value;let waiting=[...talk.conversation.questions.values()],canAnswer=may("approve")&&
 talk.role.value==="controller",question=waiting.find(one=>!later.value.has(keyOf(talk,one)));if(question===void 0||!canAnswer)return null;let props={talk,question,
 putAside:()=>{later.value=new Set([...later.value,keyOf(talk,question)])},more:waiting.length-1};return question.method==="session/request_permission"?jsx16(Permission,
@@ -711,40 +712,40 @@ name2,value)},name2))]})}),jsxs15("footer",{class:"dialog-foot",children:[jsx16(
 n."}),jsx16("button",{type:"button",class:"btn quiet",onClick:()=>reply({action:"decline"}),children:"Decline"}),jsx16("button",{type:"submit",class:"btn primar\
 y",children:"Send"})]})]})})}function initial(field){return field.type==="boolean"?field.default===!0:field.type==="array"?asList(field.default).map(String):field.
 default===void 0||field.default===null?"":String(field.default)}function optionsOf(field){let items=field.type==="array"?asObj(field.items):field,titled=asList(
-items.oneOf??items.anyOf).filter(isObj);return titled.length>0?titled.map(one=>({value:asText(one.const),title:asText(one.title)||asText(one.const)})):asList(items.
-enum).map(one=>({value:String(one),title:String(one)}))}function fault(field,value,required){if(Array.isArray(value))return typeof field.minItems=="number"&&value.
-length<field.minItems?`Choose at least ${field.minItems}`:typeof field.maxItems=="number"&&value.length>field.maxItems?`Choose at most ${field.maxItems}`:required&&
-value.length===0?"Choose at least one":"";if(typeof value=="boolean")return"";if(value==="")return required?"This is needed":"";if(field.type==="integer"||field.
-type==="number"){let number=Number(value);return!Number.isFinite(number)||field.type==="integer"&&!Number.isInteger(number)?field.type==="integer"?"A whole numb\
-er":"A number":typeof field.minimum=="number"&&number<field.minimum?`At least ${field.minimum}`:typeof field.maximum=="number"&&number>field.maximum?`At most ${field.
-maximum}`:""}if(typeof field.minLength=="number"&&value.length<field.minLength)return`At least ${field.minLength} characters`;if(typeof field.maxLength=="number"&&
-value.length>field.maxLength)return`At most ${field.maxLength} characters`;if(typeof field.pattern=="string")try{if(!new RegExp(field.pattern,"u").test(value))return asText(
-field.description)||`It must match ${field.pattern}`}catch{return""}return field.format==="email"&&!/^\S+@\S+$/.test(value)?"An e-mail address":field.format==="\
-uri"&&!URL.canParse(value)?"A whole address, such as https://example.org":""}function contentOf(fields,values){let content={};for(let{name:name2,field}of fields){
-let value=values[name2]??"";value===""||Array.isArray(value)&&value.length===0||(content[name2]=field.type==="integer"||field.type==="number"?Number(value):value)}
-return content}function Field({name:name2,field,value,optional,fault:wrong,set}){let id=`f-${name2}`,title=jsxs15(Fragment13,{children:[jsx16(Visible,{text:asText(
-field.title)||name2}),optional&&field.type!=="boolean"&&jsx16("span",{class:"dim",children:" optional"})]}),options=optionsOf(field),hint=wrong!==""?jsx16("p",{
-class:"hint bad",id:`${id}-hint`,children:wrong}):asText(field.description)!==""?jsx16("p",{class:"hint",id:`${id}-hint`,children:jsx16(Visible,{text:asText(field.
-description)})}):null;if(field.type==="boolean")return jsxs15("div",{children:[jsxs15("label",{class:"pick",children:[jsx16("input",{type:"checkbox",name:name2,
+items.oneOf??items.anyOf).filter(isObj);return titled.length>0?titled.map(one=>({value:asText(one.const),title:typeof one.title=="string"?one.title:asText(one.const)})):
+asList(items.enum).map(one=>({value:String(one),title:String(one)}))}function fault(field,value,required){if(Array.isArray(value))return typeof field.minItems==
+"number"&&value.length<field.minItems?`Choose at least ${field.minItems}`:typeof field.maxItems=="number"&&value.length>field.maxItems?`Choose at most ${field.maxItems}`:
+required&&value.length===0?"Choose at least one":"";if(typeof value=="boolean")return"";if(value==="")return required?"This is needed":"";if(field.type==="integ\
+er"||field.type==="number"){let number=Number(value);return!Number.isFinite(number)||field.type==="integer"&&!Number.isInteger(number)?field.type==="integer"?"A\
+ whole number":"A number":typeof field.minimum=="number"&&number<field.minimum?`At least ${field.minimum}`:typeof field.maximum=="number"&&number>field.maximum?
+`At most ${field.maximum}`:""}if(typeof field.minLength=="number"&&value.length<field.minLength)return`At least ${field.minLength} characters`;if(typeof field.maxLength==
+"number"&&value.length>field.maxLength)return`At most ${field.maxLength} characters`;if(typeof field.pattern=="string")try{if(!new RegExp(field.pattern,"u").test(
+value))return asText(field.description)||`It must match ${field.pattern}`}catch{return""}return field.format==="email"&&!/^\S+@\S+$/.test(value)?"An e-mail addr\
+ess":field.format==="uri"&&!URL.canParse(value)?"A whole address, such as https://example.org":""}function contentOf(fields,values){let content={};for(let{name:name2,
+field}of fields){let value=values[name2]??"";value===""||Array.isArray(value)&&value.length===0||(content[name2]=field.type==="integer"||field.type==="number"?Number(
+value):value)}return content}function Field({name:name2,field,value,optional,fault:wrong,set}){let id=`f-${name2}`,title=jsxs15(Fragment13,{children:[jsx16(Visible,
+{text:asText(field.title)||name2}),optional&&field.type!=="boolean"&&jsx16("span",{class:"dim",children:" optional"})]}),options=optionsOf(field),hint=wrong!==""?
+jsx16("p",{class:"hint bad",id:`${id}-hint`,children:wrong}):asText(field.description)!==""?jsx16("p",{class:"hint",id:`${id}-hint`,children:jsx16(Visible,{text:asText(
+field.description)})}):null;if(field.type==="boolean")return jsxs15("div",{children:[jsxs15("label",{class:"pick",children:[jsx16("input",{type:"checkbox",name:name2,
 checked:value===!0,onChange:event=>set(event.currentTarget.checked)}),jsx16("span",{children:title})]}),hint]});if(options.length>0&&(field.type==="array"||options.
 length<=6)){let many=field.type==="array",chosen=Array.isArray(value)?value:[String(value)];return jsxs15("fieldset",{children:[jsx16("legend",{children:title}),
 options.map(option=>jsxs15("label",{class:"pick",children:[jsx16("input",{type:many?"checkbox":"radio",name:name2,checked:chosen.includes(option.value),onChange:event=>set(
-many?event.currentTarget.checked?[...chosen,option.value]:chosen.filter(one=>one!==option.value):option.value)}),jsx16("span",{children:jsx16(Visible,{text:option.
-title})})]},option.value)),hint]})}return jsxs15("div",{children:[jsx16("label",{for:id,children:title}),options.length>0?jsxs15("select",{id,name:name2,class:"\
-field",value:String(value),onChange:event=>set(event.currentTarget.value),children:[jsx16("option",{value:""}),options.map(option=>jsx16("option",{value:option.
-value,children:option.title},option.value))]}):jsx16("input",{id,name:name2,class:`field${wrong!==""?" bad":""}`,value:String(value),inputMode:field.type==="int\
-eger"?"numeric":field.type==="number"?"decimal":"text",type:"text",placeholder:field.format==="date"?"2030-12-31":void 0,autoComplete:"off","aria-invalid":wrong!==
-"","aria-describedby":hint===null?void 0:`${id}-hint`,onInput:event=>set(event.currentTarget.value)}),hint]})}function PageToOpen({talk,question,putAside}){let armed=useArmed(),
-url=asText(question.params.url),link=linkOf(url,""),reply=action=>{armed&&answer(talk,question.number,{action})},at=link===null?-1:url.indexOf(link.host);return jsx16(
-Modal,{label:"The agent wants you to open a page",class:"question",onClose:putAside,children:jsxs15("div",{"data-question":question.number,children:[jsx16(Head,
-{icon:"out",plainTile:!0,title:plain(asText(question.params.message))||"Open a page?",question,badge:""}),jsxs15("div",{class:"dialog-body",children:[jsx16("p",
-{children:"Nothing is opened until you do."}),jsx16("span",{class:"url",children:link===null||at<0?jsx16(Visible,{text:url}):jsxs15(Fragment13,{children:[jsx16(
-Visible,{text:url.slice(0,at)}),jsx16("b",{children:link.host}),jsx16(Visible,{text:url.slice(at+link.host.length)})]})}),link===null&&jsxs15("p",{class:"note w\
-arn",children:[jsx16(Icon,{name:"alert",size:14}),jsx16("span",{children:"This is not an address that a browser may open from here."})]})]}),jsxs15("footer",{class:"\
-dialog-foot",children:[jsx16("span",{class:"grow"}),jsx16("button",{type:"button",class:"btn quiet",onClick:()=>reply("decline"),children:"Decline"}),jsxs15("bu\
-tton",{type:"button",class:"btn",onClick:()=>{navigator.clipboard.writeText(url)},children:[jsx16(Icon,{name:"copy",size:14}),"Copy"]}),link!==null&&jsxs15("a",
-{class:"btn primary",href:link.href,target:"_blank",rel:"noopener noreferrer",onClick:()=>reply("accept"),children:[jsx16(Icon,{name:"out",size:14}),"Open ",link.
-host]})]})]})})}import{useState as useState14}from"./libraries-c0a40985b0.js";import{Component as Component3,useEffect as useEffect7,useLayoutEffect as useLayoutEffect5,useRef as useRef6,useState as useState13}from"./libraries-c0a40985b0.js";import{jsx as jsx17,jsxs as jsxs16}from"./libraries-c0a40985b0.js";var TURNS_SHOWN=50,FOLDED=["read","search"];function grouped(items){let shown=[];for(let[at,item]of items.
+many?event.currentTarget.checked?[...chosen,option.value]:chosen.filter(one=>one!==option.value):option.value)}),jsx16("span",{children:jsx16(Visible,{text:choiceText(
+option.value,option.title)})})]},option.value)),hint]})}return jsxs15("div",{children:[jsx16("label",{for:id,children:title}),options.length>0?jsxs15("select",{
+id,name:name2,class:"field",value:String(value),onChange:event=>set(event.currentTarget.value),children:[jsx16("option",{value:""}),options.map(option=>jsx16("o\
+ption",{value:option.value,children:revealed(choiceText(option.value,option.title))},option.value))]}):jsx16("input",{id,name:name2,class:`field${wrong!==""?" b\
+ad":""}`,value:String(value),inputMode:field.type==="integer"?"numeric":field.type==="number"?"decimal":"text",type:"text",placeholder:field.format==="date"?"20\
+30-12-31":void 0,autoComplete:"off","aria-invalid":wrong!=="","aria-describedby":hint===null?void 0:`${id}-hint`,onInput:event=>set(event.currentTarget.value)}),
+hint]})}function PageToOpen({talk,question,putAside}){let armed=useArmed(),url=asText(question.params.url),link=linkOf(url,""),reply=action=>{armed&&answer(talk,
+question.number,{action})},at=link===null?-1:url.indexOf(link.host);return jsx16(Modal,{label:"The agent wants you to open a page",class:"question",onClose:putAside,
+children:jsxs15("div",{"data-question":question.number,children:[jsx16(Head,{icon:"out",plainTile:!0,title:plain(asText(question.params.message))||"Open a page?",
+question,badge:""}),jsxs15("div",{class:"dialog-body",children:[jsx16("p",{children:"Nothing is opened until you do."}),jsx16("span",{class:"url",children:link===
+null||at<0?jsx16(Visible,{text:url}):jsxs15(Fragment13,{children:[jsx16(Visible,{text:url.slice(0,at)}),jsx16("b",{children:link.host}),jsx16(Visible,{text:url.
+slice(at+link.host.length)})]})}),link===null&&jsxs15("p",{class:"note warn",children:[jsx16(Icon,{name:"alert",size:14}),jsx16("span",{children:"This is not an\
+ address that a browser may open from here."})]})]}),jsxs15("footer",{class:"dialog-foot",children:[jsx16("span",{class:"grow"}),jsx16("button",{type:"button",class:"\
+btn quiet",onClick:()=>reply("decline"),children:"Decline"}),jsxs15("button",{type:"button",class:"btn",onClick:()=>{navigator.clipboard.writeText(url)},children:[
+jsx16(Icon,{name:"copy",size:14}),"Copy"]}),link!==null&&jsxs15("a",{class:"btn primary",href:link.href,target:"_blank",rel:"noopener noreferrer",onClick:()=>reply(
+"accept"),children:[jsx16(Icon,{name:"out",size:14}),"Open ",link.host]})]})]})})}import{useState as useState14}from"./libraries-c0a40985b0.js";import{Component as Component3,useEffect as useEffect7,useLayoutEffect as useLayoutEffect5,useRef as useRef6,useState as useState13}from"./libraries-c0a40985b0.js";import{jsx as jsx17,jsxs as jsxs16}from"./libraries-c0a40985b0.js";var TURNS_SHOWN=50,FOLDED=["read","search"];function grouped(items){let shown=[];for(let[at,item]of items.
 entries()){if(item.kind==="gone"&&items[at+1]?.kind==="error")continue;let isFolded=item.kind==="tool"&&FOLDED.includes(item.tool)&&item.question===null&&item.status===
 "completed",last=shown.at(-1);isFolded&&last?.kind==="group"?(last.calls.push(item),last.version+=item.version+1):isFolded&&last?.kind==="tool"&&FOLDED.includes(
 last.tool)&&last.status==="completed"&&last.question===null?shown[shown.length-1]={kind:"group",key:`g${last.key}`,calls:[last,item],version:last.version+item.version,
