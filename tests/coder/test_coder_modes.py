@@ -260,3 +260,97 @@ async def test_a_permission_given_after_a_switch_is_worth_nothing(project: Path,
     assert "switched to `safe`" in told(provider) and not (project / "new.txt").exists()
     (call,) = result.tool_calls.values()
     assert call.status == "failed"
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        use("run", command="rm -rf build"),
+        use("write_file", path="build/x", text="overwritten"),
+    ],
+    ids=["run", "write_file"],
+)
+async def test_always_in_the_sandbox_does_not_count_in_the_project(
+    project: Path, home: Path, tmp_path: Path, wanted: Any
+) -> None:
+    """Neither where the agent remembers it nor where the client does, in whatever words the model puts it."""
+    needs_bubblewrap()
+    (project / "build").mkdir()
+    (project / "build" / "x").write_text("precious", encoding="utf-8")
+    asked: list[tuple[str, str]] = []
+
+    def ask(request: Any) -> Any:
+        asked.append((request.tool_call.title, request.options[1].name))
+        return request.options[1] if "sandbox" in request.options[1].name else request.options[2]
+
+    permissions = Permissions("ask", ask=ask, remembered=tmp_path / "client.toml")
+    (tool,) = wanted["tools"]
+    forged = use(tool["name"], **tool["arguments"], sandbox=True)
+    turns = [wanted, "One.", wanted, "Two.", wanted, forged, "Three."]
+    async with FakeProvider(turns) as provider:
+        async with connected(environment(home, provider), permissions=permissions, write=True) as agent:
+            session = await agent.new_session(project)
+            for mode in ("sandbox", "sandbox", "full"):
+                await session.set_mode(mode)
+                await session.prompt("go")
+    (title, always), *others = asked
+    assert title.startswith("In the sandbox: ") and always.endswith(" in the sandbox in this project")
+    assert [title.startswith("In the sandbox") for title, _ in others] == [False, False], asked
+    assert told(provider, 6).startswith("the user refused")
+    assert (project / "build" / "x").read_text(encoding="utf-8") == "precious"
+    for kept in (home / "acpella" / "permissions.toml", tmp_path / "client.toml"):
+        lines = [line for line in kept.read_text(encoding="utf-8").splitlines() if line.endswith('"allow"')]
+        assert len(lines) == 1 and "sandbox" in lines[0].lower(), lines
+
+
+async def test_an_answer_for_the_project_holds_in_its_sandbox(project: Path, home: Path) -> None:
+    """Whoever lets a command run on the files themselves need not be asked about a copy of them."""
+    (home / "acpella").mkdir()
+    kept = f'["coder in {project}"]\n"write_file" = "allow"\n\n[coder]\n"edit_file" = "deny"\n'
+    (home / "acpella" / "permissions.toml").write_text(kept, encoding="utf-8")
+    async with FakeProvider([DANGER, "Done."]) as provider:
+        async with connected(
+            environment(home, provider), "--mode", "sandbox", permissions=Permissions("deny-all")
+        ) as agent:
+            await (await agent.new_session(project)).prompt("go")
+    written, edited, ran = results(provider)
+    assert written.startswith("created new.txt") and "refused" in edited and "refused" in ran
+
+
+async def test_what_waits_for_its_turn_does_not_run_on_the_other_side_of_the_fence(
+    project: Path, home: Path
+) -> None:
+    """Two helpers write: one is asked about, the other was announced for a sandbox that is gone meanwhile."""
+    asked: list[str] = []
+    both = asyncio.Event()
+    announced: set[str] = set()
+
+    def hear(update: Any) -> None:
+        if isinstance(update, ToolCall) and update.name == "write_file":
+            announced.add(update.title or "")
+            if len(announced) == 2:
+                both.set()
+
+    async def ask(request: Any) -> Any:
+        asked.append(request.tool_call.title)
+        await both.wait()
+        await session.set_mode("full")
+        return request.options[0]
+
+    turns = [
+        uses(("delegate", {"task": "first"}), ("delegate", {"task": "second"})),
+        {**use("write_file", path="a.txt", text="x"), "when": "first"},
+        {**use("write_file", path="b.txt", text="x"), "when": "second"},
+        "Wrote.",
+        "Wrote.",
+        "Done.",
+    ]
+    async with FakeProvider(turns) as provider:
+        async with connected(
+            environment(home, provider), "--mode", "sandbox", permissions=Permissions("ask", ask=ask)
+        ) as agent:
+            session = await agent.new_session(project)
+            async for update in session.prompt("go"):
+                hear(update)
+    assert announced == {"In the sandbox: Write a.txt", "In the sandbox: Write b.txt"}
+    assert len(asked) == 1 and names(project) == ["greet.py"]

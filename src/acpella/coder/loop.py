@@ -32,7 +32,7 @@ from .models import (
     ToolMessage,
     ToolUse,
 )
-from .modes import asks, offered, refusal
+from .modes import asks, in_sandbox, is_confined, offered, refusal
 from .prompt import system_prompt
 from .session_tools import SessionTools, ToolTally
 from .tool import Announcement, CoderTool, ToolError
@@ -239,13 +239,18 @@ class Loop:
                 call.fail(why)
             return _failed(use, why)
         announced = tool.announce(use.arguments, self._turn.session.cwd)
+        shown = use.arguments
+        if sandboxed := self._is_sandboxed(tool):
+            announced, shown = in_sandbox(announced), {**shown, "sandbox": True}
+        elif is_confined(tool) and "sandbox" in shown:
+            shown = {**shown, "sandbox": False}  # the model's own word for it; clients remember what they see
         asking = asks(self._turn.session.mode, tool)
         run = self._turn.tool(
             announced.title,
             kind=tool.kind,
             name=use.name,
             locations=announced.locations,
-            input=use.arguments,
+            input=shown,
             pending=asking,
         )
         async with run as call:
@@ -253,7 +258,7 @@ class Loop:
                 if not asking:
                     return await self._run(tool, call, use)
                 async with self._session_tools.alone:
-                    work = self._run_with_permission(tool, call, use, announced)
+                    work = self._run_with_permission(tool, call, use, announced, sandboxed)
                     return await self._session_tools.guard(tool, work)
             except _EXPECTED as error:
                 why = _in_words(error)
@@ -266,12 +271,14 @@ class Loop:
             return _failed(use, why)
 
     async def _run_with_permission(
-        self, tool: CoderTool, call: ToolRun, use: ToolUse, announcement: Announcement
+        self, tool: CoderTool, call: ToolRun, use: ToolUse, announcement: Announcement, sandboxed: bool
     ) -> ToolMessage:
+        if sandboxed != self._is_sandboxed(tool):  # while others had their turn
+            raise ToolError(f"not run: the mode was switched to `{self._turn.session.mode}` meanwhile")
         self._check_mode(tool)
         if isinstance(tool, BuiltIn):
             await tool.preview(self._turn, call, use.arguments)
-        if not await self._may(call, announcement.permission_key or use.name, announcement.covers):
+        if not await self._may(call, announcement, use.name):
             return _failed(use, "the user refused this; do not try it again, ask what to do instead")
         self._check_mode(tool)  # it may have changed while the user was asked
         await call.start()
@@ -287,10 +294,17 @@ class Loop:
         if why is not None:
             raise ToolError(why)
 
-    async def _may(self, call: ToolRun, key: str, covers: str) -> bool:
+    def _is_sandboxed(self, tool: CoderTool) -> bool:
+        return is_confined(tool) and self._session_tools.in_sandbox
+
+    async def _may(self, call: ToolRun, announcement: Announcement, name: str) -> bool:
+        key = announcement.permission_key or name
+        wider = announcement.wider_key
+        if wider and self._turn.remembered(key) is None and self._turn.remembered(wider) is not None:
+            key = wider
         if self._auto_approve() and self._turn.remembered(key) != "deny":
             return True
-        return await self._turn.permit(call, key=key, covers=covers)
+        return await self._turn.permit(call, key=key, covers=announcement.covers)
 
 
 class _ModelReply:

@@ -1,12 +1,13 @@
 """What the agent may do in which mode. Asked before every single use of a tool, not only once a turn."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from acpella.agent import Mode
 
-from .tool import CoderTool
+from .tool import Announcement, CoderTool
 
-__all__ = ["MODES", "asks", "offered", "refusal"]
+__all__ = ["MODES", "asks", "in_sandbox", "is_confined", "offered", "refusal"]
 
 MODES = [
     Mode("full", "Full", "Reads, writes and runs commands; asks before it changes anything"),
@@ -24,7 +25,7 @@ def refusal(mode: str | None, tool: CoderTool) -> str | None:
         return None
     name = tool.spec.name
     if mode == "sandbox":
-        if getattr(tool, "confined", False):
+        if is_confined(tool):
             return None
         if tool.danger == "network":
             return f"{name} needs the network, which there is none of in the mode `sandbox`"
@@ -38,6 +39,25 @@ def refusal(mode: str | None, tool: CoderTool) -> str | None:
 def asks(mode: str | None, tool: CoderTool) -> bool:
     """Whether the user is asked before the tool runs."""
     return tool.danger != "none" and (tool.danger != "claimed" or mode != "full")
+
+
+def is_confined(tool: CoderTool) -> bool:
+    """Whether the tool stays inside the sandbox when there is one."""
+    return getattr(tool, "confined", False)
+
+
+def in_sandbox(announced: Announcement) -> Announcement:
+    """The same use of a tool in the sandbox: another question, as what is harmless there may not be outside.
+
+    An answer for the project holds in its copy, too; never the other way round.
+    """
+    return replace(
+        announced,
+        title=f"In the sandbox: {announced.title}",
+        permission_key=f"sandbox:{announced.permission_key}",
+        wider_key=announced.permission_key,
+        covers=f"{announced.covers} in the sandbox",
+    )
 
 
 def offered(mode: str | None, tools: Iterable[CoderTool]) -> list[CoderTool]:

@@ -52,9 +52,18 @@ class SessionTools:
 
     # -- where tools work --------------------------------------------------------------------
 
+    @property
+    def in_sandbox(self) -> bool:
+        """Whether what changes something does so in the copy.
+
+        It changes at the moment in which `mode_changed` ends what runs: what was asked about for one side of
+        the fence never begins on the other.
+        """
+        return self._mode == "sandbox"
+
     async def place(self, turn: Turn, *, changing: bool = False) -> Place:
         """Where to work now. The copy for the sandbox is not made before something is to be changed."""
-        if self.session.mode != "sandbox":
+        if not self.in_sandbox:
             return Project(turn)
         if self._copy is not None and not self._copy.covers(self.session.roots):
             await self.leave_sandbox()  # the session has moved to directories that were not copied

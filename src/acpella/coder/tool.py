@@ -33,6 +33,8 @@ class Announcement:
     locations: list[str | tuple[str, int]] = field(default_factory=list[str | tuple[str, int]])
     permission_key: str = ""
     """What an "always" answer stands for: the tool's name, or finer ("run:git status")."""
+    wider_key: str = ""
+    """A key whose answer counts, too, where there is none for this one."""
     covers: str = ""
     """The same in words, for the user who is asked; editors show it as it is, without Markdown."""
 
