@@ -266,6 +266,35 @@ async def test_always_for_files_leaves_out_what_programs_run_by_themselves(proje
     assert asked == [f"Write {path}" for path in (paths[0], *paths[2:5])]
 
 
+@pytest.mark.parametrize("way", ["./" * 600, "link/../"])
+async def test_always_for_ordinary_files_covers_no_hook_by_another_way(
+    project: Path, home: Path, way: str
+) -> None:
+    """A path that is too long to be shown, and one that means another file when its links are walked."""
+    asked: list[str] = []
+
+    async def ask(request: Any) -> Any:
+        asked.append(request.tool_call.title)
+        return request.options[1] if "ordinary files" in request.options[1].name else request.options[2]
+
+    (project / ".git" / "hooks").mkdir(parents=True)
+    (project / "way").symlink_to(".git/hooks")
+    (project / "deep" / "way").mkdir(parents=True)
+    (project / "deep" / "er").mkdir()
+    (project / "link").symlink_to("deep/er")  # so that link/../way is an ordinary directory for some
+    hook = use("write_file", path=f"{way}way/pre-commit", text="#!/bin/sh\n")
+    async with FakeProvider([use("write_file", path="a.txt", text="x"), hook, "Done."]) as provider:
+        permissions = Permissions("ask", ask=ask)
+        async with connected(environment(home, provider), permissions=permissions) as agent:
+            await (await agent.new_session(project)).prompt("go")
+    assert asked[0] == "Write a.txt" and (project / "a.txt").exists()
+    if len(way) > 1000:
+        assert "1 to 1000 characters" in told(provider) and len(asked) == 1
+    else:
+        assert asked[1:] == [f"Write {way}way/pre-commit"]
+    assert list((project / ".git" / "hooks").iterdir()) == []
+
+
 async def test_auto_approve_asks_nothing_but_keeps_what_is_always_refused(project: Path, home: Path) -> None:
     (home / "acpella").mkdir()
     (home / "acpella" / "permissions.toml").write_text('[coder]\n"run:ls" = "deny"\n', encoding="utf-8")

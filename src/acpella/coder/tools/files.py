@@ -27,7 +27,9 @@ SHOWN_CHARS = 8000
 IMAGE_BYTES = 5 * 1024 * 1024
 LISTED = 1000
 NEAR_LINES = 20_000
+
 PATH_CHARS = 1000
+"""Characters of a path that is changed; nobody reads more before saying yes."""
 
 _IMAGES = {
     ".png": "image/png",
@@ -47,6 +49,23 @@ def _where(arguments: dict[str, Any]) -> tuple[str, list[str | tuple[str, int]]]
     if isinstance(line, int) and 0 < line <= LARGEST:
         return path, [(path, line)]
     return path, [path]
+
+
+def _path(arguments: dict[str, Any]) -> str:
+    """The path of a file to change.
+
+    Raises:
+        ToolError: it is none that `_where` can tell, and so none that could be shown and decided on.
+    """
+    path = string(arguments, "path")
+    if not _where(arguments)[1]:
+        raise ToolError(f"`path` must have 1 to {PATH_CHARS} characters, and none of them NUL")
+    return path
+
+
+def _real(cwd: Path, path: str) -> str:
+    """Where a change of this path ends: dots count before links, as in `Session.full_path`."""
+    return os.path.realpath(os.path.normpath(cwd / path))
 
 
 class ReadFile(BuiltIn):
@@ -135,10 +154,10 @@ class _Changing(BuiltIn):
     def announce(self, arguments: dict[str, Any], cwd: Path) -> Announcement:
         name, locations = _where({**arguments, "line": None})
         key, covers = self.spec.name, f"{self.spec.name} for ordinary files"
-        if locations:
-            real = os.path.realpath(cwd / name)
-            if acting_name(real) is not None:
-                key, covers = f"{key}:{real}", f"{key} for this file"
+        if not locations:  # `_path` refuses it
+            key, covers = f"{key}:", "exactly this"
+        elif acting_name(real := _real(cwd, name)) is not None:
+            key, covers = f"{key}:{real}", f"{key} for this file"
         return Announcement(
             title=f"{self._verb} {name}", locations=locations, permission_key=key, covers=covers
         )
@@ -188,7 +207,7 @@ class WriteFile(_Changing):
     )
 
     async def _change(self, turn: Turn, arguments: dict[str, Any]) -> _Change:
-        path, text = string(arguments, "path"), string(arguments, "text")
+        path, text = _path(arguments), string(arguments, "text")
         if path.endswith("/"):
             raise ToolError(f"{path} names a directory; name a file in it")
         try:
@@ -216,7 +235,7 @@ class EditFile(_Changing):
     _verb = "Edit"
 
     async def _change(self, turn: Turn, arguments: dict[str, Any]) -> _Change:
-        path, old, new = (string(arguments, name) for name in ("path", "old", "new"))
+        path, old, new = _path(arguments), string(arguments, "old"), string(arguments, "new")
         if not old:
             raise ToolError("`old` is empty; name the text to replace, or use write_file for a new file")
         if old == new:
