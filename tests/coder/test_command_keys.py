@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from acpella.coder.tools.command_keys import permission_key
+from acpella.coder.tools.command_keys import known_program
+from acpella.coder.tools.run import Run
 from acpella.local import Jail
 
 COARSE = """
@@ -170,7 +171,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_always_covers_one_command_where_its_words_can_make_something_else_of_it(
     project: Path, command: str
 ) -> None:
-    assert permission_key(command, project, Jail([project])) == f"run:{command}"
+    assert known_program(command, project, Jail([project])) is None
 
 
 @pytest.mark.parametrize("command", COARSE.strip().splitlines())
@@ -178,17 +179,64 @@ def test_always_covers_a_program_with_harmless_options_inside_the_project(
     project: Path, command: str
 ) -> None:
     words = command.split()
-    expected = {f"run:{words[0]}", f"run:{' '.join(words[:2])}"}
-    key = permission_key(command, project, Jail([project]))
-    assert key in expected and permission_key(key.removeprefix("run:"), project, Jail([project])) == key
+    program = known_program(command, project, Jail([project]))
+    assert program in (words[0], " ".join(words[:2]))
+    assert known_program(program, project, Jail([project])) == program
 
 
 def test_a_command_with_a_hidden_character_is_remembered_as_it_is(project: Path) -> None:
     for command in ("ls \x1b]x\x07", "ls \u202esrc", "ls\tsrc", "ls \u200bsrc"):
-        assert permission_key(command, project, Jail([project])) == f"run:{command}"
+        assert known_program(command, project, Jail([project])) is None
 
 
 def test_a_directory_that_was_added_to_the_session_counts_as_inside(project: Path, tmp_path: Path) -> None:
     command = f"cat {tmp_path}/x"
-    assert permission_key(command, project, Jail([project])) == f"run:{command}"
-    assert permission_key(command, project, Jail([project, tmp_path])) == "run:cat"
+    assert known_program(command, project, Jail([project])) is None
+    assert known_program(command, project, Jail([project, tmp_path])) == "cat"
+
+
+@pytest.mark.parametrize("blank", ["\u2003", "\u00a0", "\u3000", "\u2009", "\x0b", "\x0c", "\r"])
+def test_a_blank_that_is_none_for_a_shell_belongs_to_the_name_of_a_file(project: Path, blank: str) -> None:
+    """A link of such a name leads wherever the project wants; without the blank it is not there."""
+    for command in (f"cat readme{blank}", f"cat {blank}readme", f"{blank}cat readme"):
+        assert known_program(command, project, Jail([project])) is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["show HEAD:private.txt", "show", "diff", "diff HEAD:private.txt", "log -p", "blame private.txt"],
+)
+def test_git_shows_more_than_a_session_in_a_part_of_its_repository_may_see(
+    tmp_path: Path, words: str
+) -> None:
+    (tmp_path / "part").mkdir()
+    (tmp_path / ".git").mkdir()
+    command = f"git {words}"
+    assert known_program(command, tmp_path / "part", Jail([tmp_path / "part"])) is None
+    assert known_program(command, tmp_path / "part", Jail([tmp_path])) == " ".join(command.split()[:2])
+
+
+def test_git_reads_a_file_of_a_commit_from_the_top_of_the_repository(tmp_path: Path) -> None:
+    for name in (".git", "part/config"):
+        (tmp_path / name).mkdir(parents=True)
+    show = "git show HEAD:{}"
+    jail = Jail([tmp_path])
+    assert known_program(show.format("part/a.py"), tmp_path / "part", jail) == "git show"
+    assert known_program(show.format("private.pem"), tmp_path / "part", jail) is None
+    assert known_program(show.format("../x"), tmp_path / "part", jail) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "key", "covers"),
+    [
+        ("ls", "run:ls", '"ls" with harmless options'),
+        ("cat readme\u2003", "run:cat readme\u2003", "exactly this"),
+        ("cat readme", "run:cat", '"cat" with harmless options'),
+        ("cat readme\\ ", "run:cat readme\\ ", "exactly this"),
+    ],
+)
+def test_the_question_says_what_always_covers(project: Path, command: str, key: str, covers: str) -> None:
+    """Also where the command is no more than the program, and where it ends with a blank."""
+    told = Run(None).announce({"command": command}, project)  # type: ignore[arg-type] # announces without one
+    assert (told.permission_key, told.covers) == (key, covers)
+    assert told.title == f"Run {command.strip(' ')}"

@@ -1,5 +1,6 @@
 """What "always" stands for when a command is asked about."""
 
+import os
 import re
 import shlex
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Literal
 
 from acpella.local import Jail, JailError
 
-__all__ = ["permission_key"]
+__all__ = ["known_program"]
 
 _SYNTAX = re.compile(r"[|&;<>()$`\\\n\r{}*?\[\]~#!=]")
 """Shell syntax: a command with any of it is more than one program and its arguments."""
@@ -121,29 +122,36 @@ destroy something. Commands that are missing altogether fetch code which the pro
 (`pip install`), publish something (`git push`) or throw work away (`git restore`).
 """
 
+_WHOLE_REPOSITORY = ("git blame", "git diff", "git log", "git show")
+"""Commands that show files of the whole repository, wherever in it they are run."""
 
-def permission_key(command: str, cwd: Path, jail: Jail) -> str:
-    """What "always" stands for: the program, with its subcommand; or exactly this command.
+
+def known_program(command: str, cwd: Path, jail: Jail) -> str | None:
+    """The program, with its subcommand, that "always" stands for; None if it stands for exactly this command.
 
     The former only for known programs with harmless options, on files that the jail allows: `sh -c`, pipes,
-    `cat .env` and the like are remembered word for word.
+    `cat .env` and the like are remembered word for word. So is what is not plain ASCII: a shell takes a blank
+    of another script for a part of a name.
     """
-    command = command.strip()
-    exact = f"run:{command}"
-    if not command.isprintable() or _SYNTAX.search(command):
-        return exact
+    if not (command.isascii() and command.isprintable()) or _SYNTAX.search(command):
+        return None
     try:
         words = shlex.split(command)
     except ValueError:
-        return exact
+        return None
     for length in (1, 2):
         name = " ".join(words[:length])
         if name.split() == words[:length] and (syntax := _COMMANDS.get(name)) is not None:
-            return f"run:{name}" if _harmless(syntax, words[length:], cwd, jail) else exact
-    return exact
+            bases = [cwd]
+            if name in _WHOLE_REPOSITORY and (top := _top(cwd)) is not None:
+                bases.append(top)
+            return name if _harmless(syntax, words[length:], bases, jail) else None
+    return None
 
 
-def _harmless(syntax: _Syntax, words: list[str], cwd: Path, jail: Jail) -> bool:
+def _harmless(syntax: _Syntax, words: list[str], bases: list[Path], jail: Jail) -> bool:
+    if not all(_inside(".", base, jail) for base in bases):
+        return False
     rest = iter(words)
     for word in rest:
         if word in syntax.values:
@@ -157,16 +165,22 @@ def _harmless(syntax: _Syntax, words: list[str], cwd: Path, jail: Jail) -> bool:
                 return False
         elif syntax.operands == "none" or not word or word[0] in "@+:":  # a file with options, a forced ref
             return False
-        elif syntax.operands == "paths" and not _inside(word, cwd, jail):
+        elif syntax.operands == "paths" and not all(_inside(word, base, jail) for base in bases):
             return False
     return True
 
 
-def _inside(word: str, cwd: Path, jail: Jail) -> bool:
+def _inside(word: str, base: Path, jail: Jail) -> bool:
     """Whether a word names no file outside the jail, neither whole nor in parts such as HEAD:a.py."""
     try:
-        for part in {word, *word.split(":")} - {""}:
-            jail.resolve(cwd / part)
+        for part in {word, word.partition(":")[2], *word.split(":")} - {""}:
+            jail.resolve(base / part)
     except (JailError, OSError):
         return False
     return True
+
+
+def _top(cwd: Path) -> Path | None:
+    """Where the repository begins that git finds from here, and from where it reads `HEAD:a.py`."""
+    real = Path(os.path.realpath(cwd))
+    return next((each for each in (real, *real.parents) if os.path.lexists(each / ".git")), None)

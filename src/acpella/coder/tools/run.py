@@ -12,7 +12,7 @@ from acpella.schema import ToolKind
 from ..models import ToolSpec
 from ..tool import Announcement, Danger, ToolError, ToolOutput
 from ._builtin import BuiltIn, number, object_schema, say, string
-from .command_keys import permission_key
+from .command_keys import known_program
 
 __all__ = ["Run"]
 
@@ -26,8 +26,12 @@ LONGEST = 20_000
 """Characters of a command; nobody reads more before saying yes."""
 
 
+_BLANKS = " \t\n"
+"""What a shell takes for blank. Other blanks belong to a word, and a file may have them in its name."""
+
+
 def _line(command: str) -> str:
-    line = " ".join(command.split())
+    line = " ".join(re.split(f"[{_BLANKS}]+", command.strip(_BLANKS)))
     return line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
 
 
@@ -59,14 +63,12 @@ class Run(BuiltIn):
         command = arguments.get("command")
         if not isinstance(command, str) or not command.strip():
             return Announcement(title="Run a command", permission_key="run")
-        key = permission_key(
-            command, cwd, self.session_tools.session.jail() if self.session_tools else Jail([cwd])
-        )
-        exact = key == f"run:{command.strip()}"
+        jail = self.session_tools.session.jail() if self.session_tools else Jail([cwd])
+        program = known_program(command, cwd, jail)
         return Announcement(
             title=f"Run {_line(command)}",
-            permission_key=key,
-            covers="exactly this" if exact else f'"{key.removeprefix("run:")}" with harmless options',
+            permission_key=f"run:{program or command}",
+            covers="exactly this" if program is None else f'"{program}" with harmless options',
         )
 
     async def preview(self, turn: Turn, call: ToolRun, arguments: dict[str, Any]) -> None:
@@ -81,7 +83,7 @@ class Run(BuiltIn):
                 "tabs and line ends only, and write others as the shell does, such as $'\\x1b'"
             )
         number(arguments, "timeout")
-        if _line(command) != command.strip():  # nobody should say yes to what the title leaves out
+        if _line(command) != command.strip(_BLANKS):  # nobody should say yes to what the title leaves out
             call.show(_fenced(command))
             await call.progress()
 
