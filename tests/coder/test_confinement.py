@@ -156,6 +156,18 @@ def test_a_confined_command_cannot_connect_to_an_owner_behind_a_link(
         "SENTRY_DSN=s3cret",
         "PEM=-----BEGIN RSA PRIVATE s3cret",
         "OLD_PWD_OF_DB=s3cret",
+        "JDBC_URL=jdbc:postgresql://h/db?user=x&password=s3cret",
+        "AZURE_STORAGE_CONNECTION_STRING=AccountName=a;AccountKey=s3cret==",
+        "SLACK_WEBHOOK_URL=https://hooks.slack.com/services/T0/B0/s3cret",
+        "OTEL_EXPORTER_OTLP_HEADERS=api-key=s3cret",
+        "NPM_CONFIG_HEADERS=Authorization: Bearer s3cret",
+        "HTTP_BEARER=s3cret",
+        "GH_JWT=s3cret",
+        "STRIPE_SK=s3cret",
+        "OPENAI_API=s3cret",
+        "ANYTHING=s3cret",
+        "JAVA_TOOL_OPTIONS=-Djavax.net.ssl.keyStorePassword=s3cret",
+        "GOFLAGS=-x https://me:s3cret@h/",
     ],
     ids=lambda variable: variable.split("=")[0],  # the name of the test is a variable, too
 )
@@ -163,14 +175,33 @@ def test_a_confined_command_gets_no_secret_variable(
     here: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     monkeypatch.setenv(*variable.split("=", 1))
-    monkeypatch.setenv("DJANGO_SETTINGS_MODULE", "site.settings")
-    monkeypatch.setenv("PATHEXT_COMPATIBLE", "yes")
     fence = confinement()
     assert not isinstance(fence, str)
     assert variable.split("=")[0] in fence.emptied()
-    said = confined(here, "env")
-    assert "s3cret" not in said
-    assert "DJANGO_SETTINGS_MODULE=site.settings" in said and "PATHEXT_COMPATIBLE=yes" in said
+    assert "s3cret" not in confined(here, "env")
+
+
+def test_a_confined_command_gets_what_toolchains_need_and_what_the_user_names(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = {
+        "DJANGO_SETTINGS_MODULE": "site.settings",
+        "LC_TIME": "C.UTF-8",
+        "VIRTUAL_ENV": "/nowhere/venv",
+        "PYTHONPATH": "src:lib",
+        "NODE_OPTIONS": "--max-old-space-size=4096",
+        "CARGO_TARGET_DIR": "/tmp/target",
+        "GIT_AUTHOR_NAME": "Me",
+        "MINE": "one",
+        "MY_TOKEN": "two",
+    }
+    for name, value in wanted.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("ACPELLA_SANDBOX_ENV", "MINE,MY_TOKEN")
+    said = confined(here, "env").splitlines()
+    home = f"HOME={here / 'home'}"
+    assert {f"{name}={value}" for name, value in wanted.items()} | {home} <= set(said)
+    assert not any(line.startswith("ACPELLA_") for line in said)
 
 
 def test_a_confined_command_reads_no_file_of_the_system_that_is_not_for_everybody(here: Path) -> None:

@@ -26,6 +26,9 @@ TRY_SECONDS = 10.0
 READ_VARIABLE = "ACPELLA_SANDBOX_READ"
 """Names further directories to read, like PATH."""
 
+PASS_VARIABLE = "ACPELLA_SANDBOX_ENV"
+"""Names further variables that a command gets, whatever they hold."""
+
 _SYSTEM = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt"),
     *("/nix", "/gnu", "/snap", "/run/current-system"),
@@ -55,11 +58,50 @@ _TOOL_VARIABLES = (
 _EMPTY = ("/tmp", "/var/tmp", "/run")
 """Directories that programs expect, and that are empty here."""
 
-_SECRET_NAME = re.compile(
-    r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|COOKIE|DSN|(?:^|_)(?:PAT|PWD)(?:_|$)", re.IGNORECASE
+_PASSED = frozenset(
+    (
+        # who and where one is, in which language and on what screen
+        "HOME USER LOGNAME SHELL PATH PWD TMPDIR LANG LANGUAGE TZ TERM COLORTERM COLUMNS LINES NO_COLOR "
+        "FORCE_COLOR CLICOLOR CLICOLOR_FORCE PAGER GIT_PAGER MANPAGER XDG_CACHE_HOME XDG_CONFIG_HOME "
+        "XDG_DATA_HOME XDG_DATA_DIRS XDG_CONFIG_DIRS XDG_STATE_HOME "
+        # what programs are told to do
+        "CI DEBUG VERBOSE ENV NODE_ENV APP_ENV RAILS_ENV RACK_ENV MIX_ENV FLASK_APP FLASK_ENV "
+        "DJANGO_SETTINGS_MODULE DEBIAN_FRONTEND SOURCE_DATE_EPOCH GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL "
+        "GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_CONFIG_GLOBAL GIT_CONFIG_NOSYSTEM "
+        # C, make and what is linked
+        "CC CXX CPP LD AR AS NM RANLIB STRIP CFLAGS CXXFLAGS CPPFLAGS LDFLAGS MAKEFLAGS CMAKE_GENERATOR "
+        "CMAKE_PREFIX_PATH CMAKE_BUILD_TYPE CMAKE_BUILD_PARALLEL_LEVEL PKG_CONFIG_PATH LIBRARY_PATH CPATH "
+        "LD_LIBRARY_PATH LOCALE_ARCHIVE SSL_CERT_FILE SSL_CERT_DIR NIX_PATH NIX_PROFILES "
+        "NIX_SSL_CERT_FILE CCACHE_DIR "
+        # Python
+        "VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV PYENV_ROOT PYENV_VERSION UV_CACHE_DIR UV_PYTHON "
+        "UV_OFFLINE UV_PROJECT_ENVIRONMENT PIP_CACHE_DIR PIP_NO_INDEX POETRY_CACHE_DIR PYTEST_ADDOPTS "
+        "MYPYPATH PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED PYTHONHASHSEED "
+        "PYTHONIOENCODING PYTHONUTF8 PYTHONWARNINGS PYTHONNOUSERSITE PYTHONUSERBASE PYTHONPYCACHEPREFIX "
+        "PYTHONSAFEPATH PYTHONDEVMODE PYTHONOPTIMIZE PYTHONFAULTHANDLER PYTHONASYNCIODEBUG PYTHON_COLORS "
+        "PYTHON_GIL "
+        # JavaScript, Rust, Go, the JVM, Ruby and others
+        "NODE_OPTIONS NODE_PATH NODE_EXTRA_CA_CERTS NVM_DIR NVM_BIN VOLTA_HOME FNM_DIR PNPM_HOME "
+        "BUN_INSTALL DENO_DIR PLAYWRIGHT_BROWSERS_PATH CARGO_HOME CARGO_TARGET_DIR CARGO_INCREMENTAL "
+        "CARGO_BUILD_JOBS CARGO_BUILD_TARGET CARGO_NET_OFFLINE CARGO_TERM_COLOR RUSTUP_HOME "
+        "RUSTUP_TOOLCHAIN RUSTFLAGS RUSTDOCFLAGS RUST_LOG RUST_BACKTRACE RUST_TEST_THREADS GOROOT GOPATH "
+        "GOBIN GOCACHE GOMODCACHE GOFLAGS GOOS GOARCH GOTOOLCHAIN GOMAXPROCS GOEXPERIMENT GO111MODULE "
+        "GOWORK CGO_ENABLED CGO_CFLAGS CGO_LDFLAGS JAVA_HOME JAVA_OPTS JAVA_TOOL_OPTIONS MAVEN_OPTS "
+        "GRADLE_OPTS GRADLE_USER_HOME ANDROID_HOME ANDROID_SDK_ROOT SDKMAN_DIR GEM_HOME GEM_PATH RUBYLIB "
+        "RUBYOPT RBENV_ROOT RBENV_VERSION ASDF_DIR ASDF_DATA_DIR MISE_DATA_DIR DOTNET_ROOT PERL5LIB "
+        "LUA_PATH LUA_CPATH GHCUP_INSTALL_BASE_PREFIX OPAMROOT OPAMSWITCH JULIA_DEPOT_PATH R_LIBS "
+        "R_LIBS_USER "
+    ).split()
 )
-_SECRET_VALUE = re.compile(r"://[^/?#\s]*@|-----BEGIN ")
-"""Names and values of variables that a confined command does not get: addresses may hold passwords, too."""
+_PASSED_PREFIX = "LC_"
+"""Variables that a confined command gets: which of the others hold a secret, no name tells."""
+
+_SECRET_VALUE = re.compile(
+    r"://[^/?#\s]*@|-----BEGIN |\b(?:Bearer|Basic)\s+\S"
+    r"|(?:pass\w*|pwd|secret|token|key|auth\w*|credentials?)\s*=",
+    re.IGNORECASE,
+)
+"""Values that even such a variable does not bring: addresses and options may hold passwords, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +146,15 @@ class Fence:
 
     def emptied(self) -> dict[str, str]:
         """What to lay over bubblewrap's own environment, which the command could read otherwise."""
+        wanted = os.environ.get(PASS_VARIABLE, "").replace(",", " ").split()
         return {
             name: ""
             for name, value in os.environ.items()
-            if name != "PWD" and (_SECRET_NAME.search(name) or _SECRET_VALUE.search(value))
+            if name not in wanted
+            and (
+                not (name in _PASSED or name.startswith(_PASSED_PREFIX))
+                or _SECRET_VALUE.search(value) is not None
+            )
         }
 
     def base(self) -> list[str]:

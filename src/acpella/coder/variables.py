@@ -23,5 +23,6 @@ def variables() -> list[Variable]:
         Variable(
             "ACPELLA_FETCH_PRIVATE", "1 or 0", "0", "Let the built-in agent fetch pages from private networks"
         ),
+        Variable("ACPELLA_SANDBOX_ENV", "list", "", "More variables that sandboxed commands get, by name"),
         Variable("ACPELLA_SANDBOX_READ", "paths", "", "More directories that sandboxed commands may read"),
     ]
