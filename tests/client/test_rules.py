@@ -3,6 +3,8 @@
 import asyncio
 import logging
 import os
+import subprocess
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,8 @@ import pytest
 from scripting import Script
 
 from acpella.client import Permissions, Rule, Terminals, Workspace, connect
-from acpella.schema import ToolCallLocation, ToolCallUpdate
+from acpella.errors import RpcError
+from acpella.schema import ToolCallLocation, ToolCallUpdate, WriteTextFileRequest
 
 pytestmark = pytest.mark.anyio
 
@@ -184,6 +187,45 @@ async def test_files_that_programs_run_are_read_but_not_written(
     files = Workspace(write=True, hooks=True)
     assert await served(script(SERVED), project, "fs/write_text_file", params, files=files) in ("null", "{}")
     assert (project / name).read_text(encoding="utf-8") == "new"
+
+
+REPOSITORY = {
+    "HEAD": "ref: refs/heads/main\n",
+    "objects/info/x": "",
+    "refs/x": "",
+    "config": '[core]\n bare = false\n worktree = {0}\n fsmonitor = "touch {0}/ran; false"\n',
+}
+
+
+@pytest.mark.parametrize("names", list(permutations(REPOSITORY)), ids=" ".join)
+async def test_no_order_of_writes_makes_a_repository_whose_config_git_obeys(
+    tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    """Any directory with a HEAD, objects and refs is one, whatever its name."""
+    place = tmp_path / "docs"
+    place.mkdir()
+    refused: list[str] = []
+    for name in names:
+        text = REPOSITORY[name].replace("{0}", str(place))
+        request = WriteTextFileRequest(session_id="s", path=str(place / name), content=text)
+        try:
+            await Workspace(write=True).write([tmp_path], request)
+        except RpcError as error:
+            assert "programs run by themselves" in str(error)
+            refused.append(name)
+    subprocess.run(["git", "status"], cwd=place, capture_output=True, timeout=20)  # noqa: ASYNC221 - a test
+    assert refused == ["HEAD"] and not (place / "ran").exists()
+
+
+@pytest.mark.parametrize("name", ["config", "Config", "hooks/post-checkout", "refs/heads/x", "commondir"])
+async def test_what_lies_beside_a_head_is_not_written(tmp_path: Path, name: str) -> None:
+    """Somebody may have put a repository without a config into the project."""
+    (tmp_path / "docs").mkdir()
+    request = WriteTextFileRequest(session_id="s", path=str(tmp_path / "docs" / name), content="x")
+    await Workspace(write=True).write([tmp_path], request)
+    (tmp_path / "docs" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    with pytest.raises(RpcError, match="programs run by themselves"):
+        await Workspace(write=True).write([tmp_path], request)
 
 
 async def test_a_session_inside_such_a_directory_can_be_written(script: Script, project: Path) -> None:

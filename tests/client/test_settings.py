@@ -228,7 +228,10 @@ def test_another_spelling_is_the_same_file_on_some_systems() -> None:
     "name",
     ".acpella .hg .claude .cursor .mcp.json .devcontainer .gemini .codex .github/workflows .gitmodules "
     ".pre-commit-config.yaml .GitHub/Workflows .gitea/workflows .cargo .yarnrc.yml "
-    ".nvim.lua Jenkinsfile".split(),
+    ".nvim.lua Jenkinsfile .gitconfig .config/git .bash_aliases .Rprofile .emacs.d .vim .yarnrc "
+    "lefthook.yaml "
+    ".lefthook.yml .mise .config/environment.d .local/bin .xprofile app.code-workspace .amazonq .junie "
+    ".clinerules .github/actions .gdbinit .pdbrc".split(),
 )
 def test_settings_of_other_programs_are_files_that_programs_run_by_themselves(name: str) -> None:
     assert acting_name(f"/p/{name}/x", "/p") == name

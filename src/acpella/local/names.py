@@ -109,19 +109,41 @@ unless a root lies in it."""
 
 
 ACTING_NAMES = frozenset(
-    ".git .gitmodules .hg .jj .husky .pre-commit-config.yaml lefthook.yml .github/workflows .gitlab-ci.yml "
-    ".forgejo/workflows .gitea/workflows .woodpecker .woodpecker.yml .drone.yml .travis.yml .buildkite "
-    "azure-pipelines.yml bitbucket-pipelines.yml jenkinsfile .cargo .yarn .yarnrc.yml .pnpmfile.cjs "
-    "mise.toml .mise.toml .exrc .nvim.lua .nvimrc .vimrc .dir-locals.el .config/nvim .tmux.conf "
-    ".aider.conf.yml "
-    ".circleci .envrc .direnv .devcontainer .vscode .idea .zed .cursor .windsurf .acpella .claude .codex "
-    ".gemini .mcp.json .opencode opencode.json opencode.jsonc .qwen .vibe .kimi .kiro .roo .continue .crush "
-    "crush.json .crush.json .bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile "
-    ".zlogin .config/fish .config/autostart .config/systemd".split()
+    (
+        # version control, and what starts with it
+        ".git .gitmodules .gitconfig .config/git .hg .hgrc .config/hg .jj .config/jj .husky "
+        ".pre-commit-config.yaml lefthook.yml lefthook.yaml .lefthook.yml .lefthook.yaml "
+        "lefthook-local.yml lefthook-local.yaml "
+        # machines that build what is pushed
+        ".github/workflows .github/actions .gitlab-ci.yml .forgejo/workflows .gitea/workflows .woodpecker "
+        ".woodpecker.yml .drone.yml .travis.yml .buildkite .circleci azure-pipelines.yml "
+        "bitbucket-pipelines.yml jenkinsfile "
+        # toolchains, and what enters a directory
+        ".cargo .yarn .yarnrc .yarnrc.yml .pnpmfile.cjs .mise .mise.toml .mise.local.toml mise.toml "
+        "mise.local.toml .config/mise .config/mise.toml .envrc .direnv .devcontainer "
+        # editors and debuggers
+        ".vscode *.code-workspace .config/code .idea .zed .config/zed .cursor .windsurf .vim .vimrc "
+        ".gvimrc .exrc .nvimrc .nvim.lua .config/nvim .emacs .emacs.d .config/emacs .dir-locals.el "
+        ".gdbinit .config/gdb .lldbinit .pdbrc .irbrc .pryrc .rprofile .tmux.conf .config/tmux "
+        # agents
+        ".acpella .claude .codex .gemini .mcp.json .opencode opencode.json opencode.jsonc .qwen .vibe "
+        ".kimi .kiro .roo .continue .crush crush.json .crush.json .aider.conf.yml .amazonq .junie "
+        ".clinerules .cline .trae .augment .factory .openhands "
+        # shells, desktops and what starts with the machine
+        ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile "
+        ".zlogin .zlogout .config/zsh .kshrc .mkshrc .cshrc .tcshrc .login .logout .config/fish .inputrc "
+        ".local/bin .xprofile .xsession .xsessionrc .xinitrc .pam_environment .config/environment.d "
+        ".config/autostart .config/systemd "
+    ).split()
 )
 """Directories and files whose content programs run by themselves: a hook of git's, a task of an editor's, a
 command in the settings of an agent's, what shells read when they start. A slash joins names that follow each
-other."""
+other, and `*` stands for any beginning."""
+
+_ACTING_ENDINGS = tuple(name[1:] for name in ACTING_NAMES if name.startswith("*"))
+
+_OF_A_REPOSITORY = frozenset("config config.worktree commondir hooks objects refs".split())
+"""What git reads beside a HEAD. With one, any directory is a repository, and its config names programs."""
 
 _SHORT_NAMES = {name.lstrip(".").partition(".")[0][:6] for name in ACTING_NAMES if "/" not in name}
 _SHORT_NAME = re.compile(r"([^~]{1,6})~\d+(?:\..*)?")
@@ -139,18 +161,31 @@ def is_beneath(path: str, root: str) -> bool:
 
 
 def acting_name(path: str | Path, root: str | Path = os.sep) -> str | None:
-    """The name in a path below `root` that programs run by themselves, if there is one (`ACTING_NAMES`)."""
+    """The name in a path below `root` that programs run by themselves, if there is one (`ACTING_NAMES`).
+
+    A bare repository needs no name of its own: a file HEAD counts, and so does what lies beside one.
+    """
     skipped = len(names_of(os.fspath(root)))
     names = names_of(os.fspath(path))[skipped:]
     plain = [_plain(name) for name in names]
     for index, name in enumerate(names):
-        if plain[index] in ACTING_NAMES:
+        if plain[index] in ACTING_NAMES or plain[index].endswith(_ACTING_ENDINGS):
+            return name
+        if plain[index] in _OF_A_REPOSITORY and _has_head(path, len(names) - index):
             return name
         if (short := _SHORT_NAME.fullmatch(plain[index])) and short[1] in _SHORT_NAMES:
             return name
         if "/".join(plain[index : index + 2]) in ACTING_NAMES:
             return "/".join(names[index : index + 2])
-    return None
+    return names[-1] if plain and plain[-1] == "head" else None
+
+
+def _has_head(path: str | Path, up: int) -> bool:
+    """Whether a HEAD lies in the directory that is so many names up."""
+    directory = Path(path)
+    for _ in range(up):
+        directory = directory.parent
+    return os.path.lexists(directory / "HEAD")
 
 
 def own_directories(roots: Sequence[str]) -> list[str]:
