@@ -441,6 +441,23 @@ SECRETS = [
     ".psql_history",
     ".node_repl_history",
     ".local/share/fish/fish_history",
+    ".config/git/credentials",
+    ".config/sops/age/keys.txt",
+    ".config/containers/auth.json",
+    ".cache/huggingface/token",
+    ".kaggle/kaggle.json",
+    ".databrickscfg",
+    ".oci/config",
+    ".composer/auth.json",
+    ".config/composer/auth.json",
+    ".config/solana/id.json",
+    ".config/BraveSoftware/x",
+    ".config/microsoft-edge/x",
+    ".openai/auth.json",
+    ".local/share/amp/secrets.json",
+    ".NuGet/NuGet/NuGet.Config",
+    "putty.ppk",
+    ".vault_pass",
 ]
 
 
@@ -501,7 +518,20 @@ def test_no_directory_is_made_through_a_secret_name(jail: Jail, root: Path) -> N
     assert os.listdir(root) == []
 
 
-@pytest.mark.parametrize("path", ["/proc/self/environ", "/sys/kernel/notes", "/dev/mem", "/etc/shadow"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            "/proc/self/environ",
+            "/sys/kernel/notes",
+            "/dev/mem",
+            "/etc/shadow",
+            "/etc/shadow-",
+            "/etc/gshadow",
+        ),
+        *("/etc/ssh/ssh_host_ed25519_key", "/etc/sudoers.d/x", "/run/secrets/x", "/var/run/secrets/x"),
+    ],
+)
 def test_places_of_the_system_are_secret(path: str) -> None:
     with pytest.raises(SecretPath, match=path):
         Jail(["/"]).read_text(path)
@@ -555,8 +585,10 @@ def test_where_acpella_keeps_what_agents_may_do_is_neither_read_nor_written(
     assert Jail([root / "elsewhere/acpella"]).read_text("permissions.toml") == "inside", "the user chose it"
 
 
-def test_the_list_of_secrets_has_no_doubles() -> None:
+def test_the_list_of_secrets_has_no_doubles_and_no_capitals() -> None:
+    """Paths are looked up in lower case."""
     assert len(set(SECRET_PATHS)) == len(SECRET_PATHS)
+    assert [path.lower() for path in SECRET_PATHS] == list(SECRET_PATHS)
 
 
 # -- writing ---------------------------------------------------------------------------------
