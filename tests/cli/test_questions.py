@@ -506,6 +506,21 @@ def test_what_an_agent_only_calls_reading_is_asked_about(ask: Ask) -> None:
     assert "rm -rf build" in asked(ask(remove))
 
 
+def test_a_yes_for_one_file_is_none_for_another_behind_a_link(ask: Ask, tmp_path: Path) -> None:
+    """Dots count before links when a file is written, so `away/../notes.txt` is the project's."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "away").symlink_to(tmp_path / "elsewhere")
+    agreed = question(title="Edit", kind="edit", locations=[{"path": str(tmp_path / "notes.txt")}])
+    path = str(tmp_path / "project" / "away" / ".." / "notes.txt")
+    terminal = ask(agreed, ("fs/write_text_file", {"path": path, "content": "anything"}))
+    terminal.see("Esc: no")
+    terminal.type("1")
+    terminal.see(r"anything(?s:.*)Esc: no")
+    terminal.type("\x1b")
+    terminal.wait()
+
+
 @pytest.mark.parametrize("shows_text", [False, True], ids=["delete", "edit"])
 def test_a_yes_is_no_yes_to_a_text_that_was_not_shown(ask: Ask, tmp_path: Path, shows_text: bool) -> None:
     """After the deletion of a script was allowed, any text could be written in its place."""

@@ -280,6 +280,14 @@ def test_always_for_an_edit_that_is_shown_is_about_its_file() -> None:
     assert edit("one", hook="make all") != edit("one")
 
 
+def test_a_tool_whose_input_has_a_command_is_not_the_one_that_runs_commands() -> None:
+    raw = {"command": "git status"}
+    keys = {
+        key_of(call(title="Any", kind=kind, rawInput=raw), ["/p"]) for kind in ("execute", "other", "fetch")
+    }
+    assert len(keys) == 3
+
+
 def test_an_address_that_is_fetched_can_be_remembered() -> None:
     one, other = (
         key_of(call(title="Fetch", kind="fetch", rawInput={"url": url}), ["/p"])

@@ -42,20 +42,22 @@ class AskedWorkspace(Workspace):
     def __init__(self, ask: Ask) -> None:
         super().__init__(write=True)
         self._ask = ask
-        self._allowed: dict[str, str] = {}
-        """By real path, the text that the question showed."""
+        self._allowed: dict[str, str | None] = {}
+        """By real path, the text that the question showed; None if it named the file and showed no text."""
 
     def allow(self, call: ToolCallUpdate) -> None:
-        """The user said yes to an edit. What its question did not show is asked about when it is written."""
-        for item in call.content or []:
-            if isinstance(item, Diff):
-                self._allowed[os.path.realpath(item.path)] = item.new_text
+        """The user said yes to an edit. What differs from its question is asked about when it is written."""
+        diffs = [item for item in call.content or [] if isinstance(item, Diff)]
+        for diff in diffs:
+            self._allowed[_real(diff.path)] = diff.new_text
+        for location in [] if diffs else call.locations or []:
+            self._allowed[_real(location.path)] = None
 
     async def write(
         self, roots: Sequence[Path], request: WriteTextFileRequest, **options: Any
     ) -> WriteTextFileResponse:
-        path = os.path.realpath(request.path)  # noqa: ASYNC240 - quick
-        is_shown = self._allowed.pop(path, None) == request.content
+        path = _real(request.path)
+        is_shown = path in self._allowed and self._allowed.pop(path) in (None, request.content)
         if not is_shown and not await self._may(roots, request):
             raise RpcError(f"the user does not want {request.path} to be written")
         return await super().write(roots, request, **options)
@@ -79,6 +81,11 @@ class AskedWorkspace(Workspace):
         answer = self._ask(asking)
         chosen = await answer if inspect.isawaitable(answer) else answer
         return chosen is options[0]
+
+
+def _real(path: str) -> str:
+    """Where a write ends: dots count before links, as in the workspace."""
+    return os.path.realpath(os.path.normpath(path))
 
 
 class NotedPermissions(Permissions):

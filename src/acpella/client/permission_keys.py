@@ -115,6 +115,8 @@ def key_of(call: ToolCallUpdate, roots: Sequence[str | Path] = ()) -> str:
         beside = {name: value for name, value in beside.items() if name not in _FILES or value not in paths}
         if call.kind == "edit" and diffs:
             beside = {name: value for name, value in beside.items() if name not in _TEXTS}
+    elif call.kind and call.kind != "execute":
+        what = f"{call.kind} {what}"  # another tool than the one that runs commands
     if beside:
         import json  # few questions come so far
 
