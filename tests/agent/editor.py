@@ -16,7 +16,7 @@ from acpella.transport import memory_pair
 from interaction.ends import RawEnd
 from interaction.wire import PLAIN, request
 
-PATIENCE = 10
+PATIENCE = 60
 """Seconds after which a test that waits has failed."""
 
 CWD = "/project"

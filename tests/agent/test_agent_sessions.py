@@ -164,7 +164,7 @@ async def test_a_session_in_its_first_turn_is_listed(store: Store) -> None:
     async with editing(agent_of(wait, store=store)) as editor:
         session = await editor.new()
         prompting = asyncio.create_task(editor.prompt(session))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await started.wait()
         pages = await all_pages(editor)
         assert [info["sessionId"] for page in pages for info in page] == [session]

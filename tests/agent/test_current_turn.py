@@ -52,7 +52,7 @@ async def test_two_sessions_do_not_see_each_others_turn() -> None:
         await both_run.wait()
         return "mine" if acpella.current_turn() is turn else "another's"
 
-    async with editing(agent_of(reply)) as editor, asyncio.timeout(5):
+    async with editing(agent_of(reply)) as editor, asyncio.timeout(60):
         sessions = [await editor.new(), await editor.new()]
         await asyncio.gather(*(editor.prompt(session) for session in sessions))
         assert [u["content"]["text"] for u in editor.updates("agent_message_chunk")] == ["mine", "mine"]

@@ -60,7 +60,7 @@ class Shell:
 
     def __call__(self, *words: str, **more: Any) -> "subprocess.CompletedProcess[str]":
         process = self.start(*words, **more)
-        out, err = process.communicate(timeout=40)
+        out, err = process.communicate(timeout=90)
         return subprocess.CompletedProcess(words, process.returncode, out, err)
 
     @contextmanager
@@ -75,7 +75,7 @@ class Shell:
         finally:
             process.terminate()
             try:
-                process.communicate(timeout=20)
+                process.communicate(timeout=60)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.communicate()
@@ -99,7 +99,7 @@ class Shell:
         return [tuple(json.loads(line)) for line in self.log.read_text(encoding="utf-8").splitlines()]
 
     def until(self, true: Callable[[], Any], what: str = "") -> None:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not true():
             assert time.monotonic() < deadline, f"never happened: {what}"
             time.sleep(0.02)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pyte
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds until something must have appeared; only a failing test waits so long."""
 
 

@@ -109,7 +109,7 @@ class Tmux:
         return self("capture-pane", "-p", "-S", "-500")
 
     def see(self, true: Callable[[str], object], what: str) -> str:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not true(shown := self.all()):
             assert time.monotonic() < deadline, f"never seen: {what}\n{shown}"
             time.sleep(0.05)

@@ -59,7 +59,7 @@ def test_prompts_of_other_shells_and_of_the_chat_wait_for_each_other(shell: Shel
     terminal.type("mine" + ENTER)
     terminal.see("waiting for 1 prompt before this one")
     flag.touch()
-    other.communicate(timeout=40)
+    other.communicate(timeout=90)
     terminal.see(r"mine by \d+")
     terminal.type(f"wait {shell.repo / 'never'}" + ENTER)
     shell.until_event("begin", f"wait {shell.repo / 'never'}")
@@ -179,7 +179,7 @@ def test_a_chat_of_its_own_is_seen_cancelled_and_closed_from_another_shell(shell
     export = shell("sessions", "export")
     assert export.returncode != 0 and "open in `acpella chat`" in export.stderr
     leave(terminal)
-    out, err = other.communicate(timeout=20)
+    out, err = other.communicate(timeout=60)
     assert other.returncode == 0 and "from outside by" in out, err
 
 

@@ -278,7 +278,7 @@ def test_an_answer_for_good_is_remembered_listed_and_revoked(shell: Shell) -> No
         assert select.select([asking], [], [], 20)[0], f"it did not ask: {shown}"
         shown += os.read(asking, 4096).decode()
     os.write(asking, b"A")  # always
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=60)
     os.close(asking)
     assert "allowed" in out and "not allowed" not in out
 
@@ -368,7 +368,7 @@ def test_whoever_stops_reading_is_not_told_off(shell: Shell, words: list[str]) -
         env={**shell.env, "PYTHONUNBUFFERED": "1"},
     )
     os.close(writing)
-    _, told = process.communicate(timeout=40)
+    _, told = process.communicate(timeout=90)
     assert (process.returncode, told) == (0, "")
 
 

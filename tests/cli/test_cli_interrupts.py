@@ -22,7 +22,7 @@ def test_a_second_ctrl_c_ends_an_agent_that_does_not_listen(shell: Shell) -> Non
     assert process.stdout is not None
     assert any('"session/cancel"' in line for line in process.stdout)  # the first one is at work
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     assert process.returncode == 130
     shell.until(lambda: not alive(agent_pid(shell)), "the agent's end")
 
@@ -31,7 +31,7 @@ def test_being_terminated_ends_the_agent_too(shell: Shell) -> None:
     process = shell.start("run", "-a", shell.forgetful, "stubborn")
     shell.until_event("begin", "stubborn")
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     assert process.returncode == 143
     shell.until(lambda: not alive(agent_pid(shell)), "the agent's end")
 
@@ -51,7 +51,7 @@ def test_being_told_to_end_cancels_the_turn_and_ends_the_agents_commands(
     process = shell.start("run", "-o", output, "-a", shell.forgetful, "command")
     command = command_pid(shell)
     process.send_signal(number)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     assert process.returncode == 128 + number
     assert ("cancelled", "command") in shell.events()
     assert not alive(agent_pid(shell)) and not alive(command)
@@ -62,7 +62,7 @@ def test_a_session_that_is_told_to_end_cancels_the_turn_and_ends_the_agents_comm
     command = command_pid(shell)
     daemon, agent = shell.address()["pid"], shell.address()["agent_pid"]
     os.kill(daemon, signal.SIGTERM)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     shell.until(lambda: not alive(daemon), "the daemon's end")
     assert ("cancelled", "command") in shell.events()
     assert not alive(agent) and not alive(command)
@@ -76,7 +76,7 @@ def test_a_second_ctrl_c_ends_the_commands_of_an_agent_that_does_not_listen(shel
     assert process.stdout is not None
     assert any('"session/cancel"' in line for line in process.stdout)  # the first one is at work
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     assert process.returncode == 130
     shell.until(lambda: not alive(agent_pid(shell)) and not alive(command), "the end of both")
 
@@ -92,7 +92,7 @@ def test_ctrl_c_while_the_agent_starts(shell: Shell, tmp_path: Path) -> None:
         lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(encoding="utf-8"), "it runs"
     )
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "")
     assert not alive(int((tmp_path / "pid").read_text(encoding="utf-8")))
 

@@ -143,7 +143,7 @@ def test_a_command_that_was_stopped_is_named_by_cancel(shell: Shell) -> None:
     assert f"does not answer (process {running.pid})" in shell("status").stdout
     os.kill(running.pid, signal.SIGCONT)
     assert shell("cancel").returncode == 0
-    running.communicate(timeout=20)
+    running.communicate(timeout=60)
     assert running.returncode == 130
 
 

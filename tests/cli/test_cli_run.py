@@ -214,7 +214,7 @@ def test_ctrl_c_cancels_and_exits_130(tmp_path: Path) -> None:
             if "◐ answer it" in line:
                 break
         process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=20)
+        rest, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "[cancelled]" in rest
 

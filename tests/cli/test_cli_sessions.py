@@ -122,8 +122,8 @@ def test_a_prompt_of_another_shell_waits_for_its_turn(shell: Shell, tmp_path: Pa
     assert "waiting for 1 prompt before this one" in second.stderr.readline()
     assert ("begin", "second") not in shell.events()
     gate.touch()
-    out, _ = first.communicate(timeout=20)
-    other, _ = second.communicate(timeout=20)
+    out, _ = first.communicate(timeout=60)
+    other, _ = second.communicate(timeout=60)
     assert out.startswith("waiting\n") and "second" not in out
     assert other.startswith("second by ")  # nothing of the first turn
     assert [what for what, _ in shell.events()] == ["begin", "end", "begin", "end"]
@@ -196,8 +196,8 @@ def test_cancel_reaches_a_turn_of_another_shell(shell: Shell, tmp_path: Path) ->
     assert second.stderr is not None and "waiting" in second.stderr.readline()
     ran = shell("cancel", "-s", "work")
     assert ran.returncode == 0 and "cancelled work" in ran.stderr
-    first.communicate(timeout=20)
-    out, _ = second.communicate(timeout=20)
+    first.communicate(timeout=60)
+    out, _ = second.communicate(timeout=60)
     assert (first.returncode, second.returncode) == (130, 0)
     assert out.startswith("second by ")
     assert "nothing runs in this repository" in shell("cancel").stderr
@@ -211,7 +211,7 @@ def test_cancel_all_takes_the_queue_along(shell: Shell, tmp_path: Path) -> None:
     assert second.stderr is not None and "waiting" in second.stderr.readline()
     assert "and 1 that waited" in shell("cancel", "--all").stderr
     for process in (first, second):
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
         assert process.returncode == 130
     assert ("begin", "second") not in shell.events()
 
@@ -223,10 +223,10 @@ def test_ctrl_c_cancels_ones_own_prompt_alone(shell: Shell, tmp_path: Path) -> N
     second = shell.start("run", "-s", "work", "second")
     assert second.stderr is not None and "waiting" in second.stderr.readline()
     second.send_signal(signal.SIGINT)
-    second.communicate(timeout=20)
+    second.communicate(timeout=60)
     assert second.returncode == 130
     gate.touch()
-    assert first.communicate(timeout=20)[1] == ""
+    assert first.communicate(timeout=60)[1] == ""
     assert first.returncode == 0
     assert ("begin", "second") not in shell.events() and ("cancelled", f"wait {gate}") not in shell.events()
 
@@ -236,7 +236,7 @@ def test_the_turn_of_a_client_that_vanishes_is_cancelled(shell: Shell, tmp_path:
     first = shell.start("run", "-a", shell.scripted, "-s", "work", text)
     shell.until_event("begin", text)
     first.kill()
-    first.communicate(timeout=20)
+    first.communicate(timeout=60)
     shell.until_event("cancelled", text)
     assert shell("run", "-s", "work", "next").stdout.startswith("next by ")
 
@@ -252,7 +252,7 @@ def test_a_daemon_that_is_killed_leaves_no_agent_and_the_session_goes_on(
     shell.until_event("begin", text)
     address = shell.address()
     os.kill(address["pid"], signal.SIGKILL)
-    _, err = first.communicate(timeout=20)
+    _, err = first.communicate(timeout=60)
     assert first.returncode == 4 and "background process hung up" in err
     second = shell("run", "-s", "work", "after it")
     assert second.stdout.startswith("after it by "), second.stderr
@@ -265,7 +265,7 @@ def test_an_agent_that_ignores_the_end_of_its_daemon_is_ended_by_the_next_comman
     shell.until_event("begin", "stubborn")
     address = shell.address()
     os.kill(address["pid"], signal.SIGKILL)
-    first.communicate(timeout=20)
+    first.communicate(timeout=60)
     assert alive(address["agent_pid"])
     shell("status")
     shell.until(lambda: not alive(address["agent_pid"]), "the agent's end")
@@ -282,8 +282,8 @@ def test_a_crash_shows_exit_code_and_stderr_and_the_queue_goes_on(shell: Shell, 
     third = shell.start("run", "-s", "work", "third")
     assert third.stderr is not None and "waiting for 2" in third.stderr.readline()
     gate.touch()
-    first.communicate(timeout=20)
-    _, err = dying.communicate(timeout=20)
+    first.communicate(timeout=60)
+    _, err = dying.communicate(timeout=60)
     assert dying.returncode == 4
     assert "exited with code 7" in err and "something broke inside" in err and "agents doctor" in err
     out, err = third.communicate(timeout=30)
@@ -533,7 +533,7 @@ def test_a_single_prompt_is_seen_and_cancelled_from_another_shell(shell: Shell) 
     (told,) = json.loads(shell("status", "--json").stdout)
     assert told["pid"] == running.pid and told["running"]["prompt"] == "wait never"
     assert shell("cancel").stderr.startswith("acpella: cancelled ")
-    out, err = running.communicate(timeout=20)
+    out, err = running.communicate(timeout=60)
     assert running.returncode == 130 and "[cancelled]" in out + err
     assert ("cancelled", "wait never") in shell.events()
     assert shell.addresses() == [] and "nothing runs or waits here" in shell("status").stderr
@@ -548,9 +548,9 @@ def test_a_prompt_waits_for_a_single_one_that_has_the_session(shell: Shell) -> N
     second = shell.start("run", "-c", "second")
     assert second.stderr is not None and "this prompt waits for its end" in second.stderr.readline()
     flag.touch()
-    first.communicate(timeout=20)
+    first.communicate(timeout=60)
     assert first.returncode == 0
-    out, err = second.communicate(timeout=20)
+    out, err = second.communicate(timeout=60)
     assert second.returncode == 0 and "second by" in out, err
     assert [text for what, text in shell.events() if what == "begin"] == [f"wait {flag}", "second"]
 
@@ -564,10 +564,10 @@ def test_the_time_limit_covers_the_wait_for_a_single_prompt(shell: Shell) -> Non
     assert second.stderr is not None and "this prompt waits for its end" in second.stderr.readline()
     time.sleep(2)
     first_ends.touch()
-    first.communicate(timeout=20)
+    first.communicate(timeout=60)
     time.sleep(2)
     second_ends.touch()
-    _, err = second.communicate(timeout=20)
+    _, err = second.communicate(timeout=60)
     assert second.returncode == 7 and "--timeout" in err
 
 
@@ -583,9 +583,9 @@ def test_prompts_that_wait_for_a_single_one_are_seen_and_cancelled(shell: Shell)
     shell.until(lambda: queue() == {"second", "third"}, "both wait")
     assert "cancelled" in (said := shell("cancel", "--all").stderr) and "2 that waited" in said
     for process in waiting:
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=60)
         assert process.returncode == 130 and "cancelled while it waited" in err
-    first.communicate(timeout=20)
+    first.communicate(timeout=60)
     assert first.returncode == 130
     assert [text for what, text in shell.events() if what == "begin"] == ["wait never"]
 
@@ -595,7 +595,7 @@ def test_a_killed_command_leaves_its_session_to_others(shell: Shell) -> None:
     shell.until_event("begin", "wait never")
     agent = shell.address()["agent_pid"]
     first.kill()
-    first.communicate(timeout=20)
+    first.communicate(timeout=60)
     ran = shell("run", "-c", "second")
     assert ran.returncode == 0 and "second by" in ran.stdout, ran.stderr
     shell.until(lambda: not alive(agent), "the end of the agent of before")
@@ -606,7 +606,7 @@ def test_a_command_can_be_stopped_from_another_shell(shell: Shell) -> None:
     shell.until_event("begin", "wait never")
     agent = shell.address()["agent_pid"]
     assert "ended " in shell("status", "--stop").stderr
-    _, err = running.communicate(timeout=20)
+    _, err = running.communicate(timeout=60)
     assert running.returncode == 143 and not alive(agent)
     assert "ended from another shell" in err
 

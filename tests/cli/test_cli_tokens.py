@@ -133,7 +133,7 @@ def test_mistakes_are_told_and_change_nothing(shell: Shell, file: Path) -> None:
 
 def test_tokens_made_at_once_are_all_kept(shell: Shell, file: Path) -> None:
     started = [shell.start("tokens", "add", "tokens", f"user{number}") for number in range(6)]
-    tokens = [process.communicate(timeout=40)[0].strip() for process in started]
+    tokens = [process.communicate(timeout=90)[0].strip() for process in started]
     table = Tokens.from_file(file)
     assert [table.user_of(token) for token in tokens] == [f"user{number}" for number in range(6)]
 
@@ -238,7 +238,7 @@ def test_the_log_of_a_server_holds_no_token_and_no_ticket(
             assert refusal.response.status_code == 401
     assert httpx2.get(f"{url}?token={token}", headers={"Accept": "text/event-stream"}).status_code == 401
     process.terminate()
-    _, log = process.communicate(timeout=20)
+    _, log = process.communicate(timeout=60)
     assert "WEBSOCKET /acp 101" in log and "WEBSOCKET /acp 401" in log
     assert token not in log and ticket not in log
     assert "ERROR" not in log, "a refusal is none of the server's errors"

@@ -42,7 +42,7 @@ def test_json_of_a_cancelled_turn(shell: Shell, tmp_path: Path) -> None:
     process = shell.start("run", "-a", shell.forgetful, "-o", "json", text)
     shell.until_event("begin", text)
     os.kill(process.pid, signal.SIGINT)
-    out, _ = process.communicate(timeout=40)
+    out, _ = process.communicate(timeout=90)
     told = json.loads(out)
     assert process.returncode == 130
     assert (told["text"], told["stopReason"]) == ("waiting\n", "cancelled")

@@ -39,7 +39,7 @@ def test_a_turn_that_somebody_cancelled_is_cancelled_whatever_was_refused_before
         ran = shell.start("run", "-a", RAW, *session, prompt)
         shell.until(asked.exists, "the question")
         assert shell("cancel").returncode == 0
-        ran.communicate(timeout=40)
+        ran.communicate(timeout=90)
         assert ran.returncode == 130
         asked.unlink()
 

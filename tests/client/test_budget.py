@@ -21,7 +21,7 @@ async def test_requests_wait_for_room_in_their_order() -> None:
             await until.wait()
 
     first, others, third = asyncio.Event(), asyncio.Event(), asyncio.Event()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
         tasks.create_task(hold("a", 8, first))
         tasks.create_task(hold("b", 5, others))
         tasks.create_task(hold("c", 1, others))
@@ -38,7 +38,7 @@ async def test_requests_wait_for_room_in_their_order() -> None:
 
 async def test_one_that_gives_up_leaves_its_room_to_the_next() -> None:
     budget = Budget(requests=1, size=10)
-    async with asyncio.timeout(5), budget.share(10) as share:
+    async with asyncio.timeout(60), budget.share(10) as share:
         waiting = [asyncio.ensure_future(budget.take(3)) for _ in range(3)]
         await asyncio.sleep(0)
         waiting[0].cancel()

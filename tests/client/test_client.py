@@ -45,7 +45,7 @@ async def test_a_turn_is_iterated_for_its_updates(tmp_path: Path) -> None:
         yield "one "
         yield "two"
 
-    async with asyncio.timeout(10), connect(agent_that(reply)) as agent:
+    async with asyncio.timeout(60), connect(agent_that(reply)) as agent:
         session = await agent.new_session(tmp_path)
         turn = session.prompt("hi")
         texts = [u.content.text async for u in turn if isinstance(u, AgentMessageChunk)]  # type: ignore[union-attr]
@@ -63,7 +63,7 @@ async def test_a_turn_is_awaited_for_its_result(tmp_path: Path) -> None:
         await turn.say("answer")
         await turn.usage(used=10, size=100)
 
-    async with asyncio.timeout(10), connect(agent_that(reply)) as agent:
+    async with asyncio.timeout(60), connect(agent_that(reply)) as agent:
         result = await (await agent.new_session(tmp_path)).prompt("hi")
     assert (result.text, result.thoughts, result.stop_reason) == ("answer", "hm", "end_turn")
     (call,) = result.tool_calls.values()
@@ -79,7 +79,7 @@ async def test_leaving_the_block_cancels_the_turn(tmp_path: Path) -> None:
             yield "started"
             await asyncio.Event().wait()
 
-    async with asyncio.timeout(10), connect(agent_that(reply)) as agent:
+    async with asyncio.timeout(60), connect(agent_that(reply)) as agent:
         session = await agent.new_session(tmp_path)
         async with session.prompt("hi") as turn:
             async for _ in turn:
@@ -99,7 +99,7 @@ async def test_cancelling_the_caller_cancels_the_turn(tmp_path: Path) -> None:
         finally:
             ended.set()
 
-    async with asyncio.timeout(10), connect(agent_that(reply)) as agent:
+    async with asyncio.timeout(60), connect(agent_that(reply)) as agent:
         session = await agent.new_session(tmp_path)
 
         async def ask() -> None:
@@ -125,7 +125,7 @@ async def test_a_pending_permission_is_answered_when_the_turn_is_cancelled(tmp_p
         await asyncio.Event().wait()
 
     permissions = Permissions("ask", ask=nobody)
-    async with asyncio.timeout(10), connect(agent_that(reply), permissions=permissions) as agent:
+    async with asyncio.timeout(60), connect(agent_that(reply), permissions=permissions) as agent:
         session = await agent.new_session(tmp_path)
         async with session.prompt("hi") as turn:
             await asked.wait()
@@ -163,7 +163,7 @@ async def test_policies_and_rules(
         async with turn.tool("Touch", kind=kind, locations=[path]) as call:
             return str(await turn.permit(call, "Touch it"))
 
-    async with asyncio.timeout(10), connect(agent_that(reply), permissions=permissions) as agent:
+    async with asyncio.timeout(60), connect(agent_that(reply), permissions=permissions) as agent:
         result = await (await agent.new_session(tmp_path)).prompt("hi")
     assert result.text == str(allowed)
 
@@ -181,7 +181,7 @@ async def test_files_are_served_inside_the_roots_only(tmp_path: Path) -> None:
         except RpcError as error:
             return read + f" {error.code}"
 
-    async with asyncio.timeout(10), connect(agent_that(reply)) as agent:
+    async with asyncio.timeout(60), connect(agent_that(reply)) as agent:
         result = await (await agent.new_session(root)).prompt("hi")
     assert result.text == "inside -32602"
 
@@ -195,7 +195,7 @@ async def test_writing_must_be_allowed(tmp_path: Path) -> None:
         return "written"
 
     for files, said in ((Workspace(), "refused"), (Workspace(write=True), "written")):
-        async with asyncio.timeout(10), connect(agent_that(reply), files=files) as agent:
+        async with asyncio.timeout(60), connect(agent_that(reply), files=files) as agent:
             assert (await (await agent.new_session(tmp_path)).prompt("hi")).text == said
     assert (tmp_path / "new.txt").read_text(encoding="utf-8") == "text"
 
@@ -205,7 +205,7 @@ async def test_terminals_run_real_commands(tmp_path: Path) -> None:
         result = await turn.shell.run("echo $GREETING; exit 3", env={"GREETING": "hello"})
         return f"{result.output.strip()} {result.exit_code}"
 
-    async with asyncio.timeout(10), connect(agent_that(reply), terminals=Terminals()) as agent:
+    async with asyncio.timeout(60), connect(agent_that(reply), terminals=Terminals()) as agent:
         result = await (await agent.new_session(tmp_path)).prompt("hi")
     assert result.text == "hello 3"
 
@@ -220,7 +220,7 @@ async def test_modes_options_and_commands_are_known(tmp_path: Path) -> None:
         options=[Select("model", "Model", ["x", "y"], category="model"), Toggle("loud", "Loud")],
     )
     agent_object.command("hello", "Says hello")(reply)
-    async with asyncio.timeout(10), connect(agent_object) as agent:
+    async with asyncio.timeout(60), connect(agent_object) as agent:
         session = await agent.new_session(tmp_path)
         await session.set_mode("b")
         await session.set_option("loud", True)
@@ -239,7 +239,7 @@ async def test_sessions_are_loaded_resumed_forked_listed_and_deleted(tmp_path: P
         return f"heard {turn.text}"
 
     agent_object = agent_that(reply, store="memory")
-    async with asyncio.timeout(10), connect(agent_object) as agent:
+    async with asyncio.timeout(60), connect(agent_object) as agent:
         first = await agent.new_session(tmp_path)
         await first.prompt("one")
         await first.close()
@@ -258,7 +258,7 @@ async def test_sessions_are_loaded_resumed_forked_listed_and_deleted(tmp_path: P
 async def test_what_the_agent_does_not_offer_is_said_before_it_is_asked(tmp_path: Path) -> None:
     async def reply(turn: Any) -> None: ...
 
-    async with asyncio.timeout(10), connect(agent_that(reply)) as agent:
+    async with asyncio.timeout(60), connect(agent_that(reply)) as agent:
         session = await agent.new_session(tmp_path)
         with pytest.raises(Unsupported, match="tested does not load sessions"):
             await agent.load_session("x")
@@ -277,7 +277,7 @@ async def test_a_login_that_is_missing_is_named(tmp_path: Path) -> None:
     async def log_in() -> None: ...
 
     agent_object = agent_that(reply, logins=[acpella.Login("oauth", "Browser", run=log_in)])
-    async with asyncio.timeout(10), connect(agent_object) as agent:
+    async with asyncio.timeout(60), connect(agent_object) as agent:
         with pytest.raises(AuthRequired, match=r"log in first with one of: oauth \(Browser\)"):
             await agent.new_session(tmp_path)
         await agent.authenticate("oauth")
@@ -320,7 +320,7 @@ async def test_a_silent_turn_is_cancelled(tmp_path: Path) -> None:
         await asyncio.Event().wait()
 
     timeouts = Timeouts(idle_turn=0.2, cancel=5)
-    async with asyncio.timeout(10), connect(agent_that(reply), timeouts=timeouts) as agent:
+    async with asyncio.timeout(60), connect(agent_that(reply), timeouts=timeouts) as agent:
         result = await (await agent.new_session(tmp_path)).prompt("hi")
         assert result.stop_reason == "cancelled"
 
@@ -360,7 +360,7 @@ async def test_extension_methods_go_both_ways(tmp_path: Path) -> None:
         return {"got": params}
 
     requests = {"_test/back": lambda params: {"n": params["n"] + 1}}
-    async with asyncio.timeout(10), connect(agent_object, requests=requests) as agent:
+    async with asyncio.timeout(60), connect(agent_object, requests=requests) as agent:
         assert await agent.extension("_test/there", [1, 2]) == {"got": [1, 2]}
         assert (await (await agent.new_session(tmp_path)).prompt("hi")).text == "{'n': 2}"
 
@@ -426,7 +426,7 @@ async def test_a_result_that_nobody_sent_for_is_no_empty_one(tmp_path: Path) -> 
     async def reply(turn: Any) -> str:
         return "answer"
 
-    async with asyncio.timeout(10), connect(agent_that(reply)) as agent:
+    async with asyncio.timeout(60), connect(agent_that(reply)) as agent:
         turn = (await agent.new_session(tmp_path)).prompt("hi")
         for name in ("result", "text"):
             with pytest.raises(LocalProtocolError, match=r"await session\.prompt"):
@@ -458,7 +458,7 @@ async def test_an_overflow_that_is_none_is_refused_in_words(tmp_path: Path) -> N
     async def reply(turn: Any) -> str:
         return "answer"
 
-    async with asyncio.timeout(10), connect(agent_that(reply)) as agent:
+    async with asyncio.timeout(60), connect(agent_that(reply)) as agent:
         session = await agent.new_session(tmp_path)
         with pytest.raises(ValueError, match="'block' or 'drop_oldest', not 'bogus'"):
             session.prompt("hi", overflow="bogus")  # type: ignore[arg-type] - that is the mistake

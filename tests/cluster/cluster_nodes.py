@@ -101,7 +101,7 @@ class Node:
             sent |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
         lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items())]
         try:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
                 writer.write("\r\n".join([*lines, "", body]).encode())
                 head = (await reader.readuntil(b"\r\n\r\n")).decode().splitlines()

@@ -466,7 +466,7 @@ async def test_a_bug_of_ours_ends_the_conversation_instead_of_hanging_it(
     """Reading fails in a way that nobody foresaw: every waiting call must hear of it."""
     one, other = memory_pair()
     async with (
-        asyncio.timeout(5),
+        asyncio.timeout(60),
         Connection(one, PLAIN, requests=Buggy()) as here,
         Connection(other, PLAIN) as there,
     ):

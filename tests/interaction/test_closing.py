@@ -293,7 +293,7 @@ async def test_the_last_frames_are_told_shortened_and_without_secrets(connect: C
 
 async def test_a_connection_that_could_not_be_opened_hangs_nobody() -> None:
     here = Connection(ProcessChannel(["/no/such/program"]), PLAIN)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         with pytest.raises(TransportError):
             await here.open()
         for talk in (here.call("m"), here.notify("m", None)):
@@ -310,7 +310,7 @@ async def test_a_channel_that_fails_to_close_does_not_hide_the_end(caplog: pytes
         raise OSError("no")
 
     one.close = fail  # type: ignore[method-assign]
-    async with asyncio.timeout(5), Connection(one, PLAIN) as here, Connection(other, PLAIN):
+    async with asyncio.timeout(60), Connection(one, PLAIN) as here, Connection(other, PLAIN):
         await here.close()
     with caplog.at_level(logging.ERROR):
         assert "close" in caplog.text

@@ -240,7 +240,7 @@ async def test_updates_arrive_typed_and_in_order_however_they_are_cut(size: int)
     handlers = {"session/update": lambda params: texts.append(params.update.content.text)}
     limits = Limits(queue_low=1000)
     async with (
-        asyncio.timeout(5),
+        asyncio.timeout(60),
         Connection(end, methods.CLIENT, notifications=handlers, limits=limits) as client,
     ):
         agent = Side({"echo": echo}).on(there)
@@ -258,7 +258,7 @@ async def test_many_small_updates_in_a_row_are_all_handled() -> None:
     texts = Collector()
     there, end = memory_pair()
     handlers = {"session/update": lambda params: texts(params.update.content.text)}
-    async with asyncio.timeout(5), Side().on(there) as agent:
+    async with asyncio.timeout(60), Side().on(there) as agent:
         async with Connection(end, methods.CLIENT, notifications=handlers):
             for n in range(500):
                 content = {"type": "text", "text": str(n)}
@@ -274,7 +274,7 @@ async def test_an_unended_last_line_after_a_stream_is_not_taken_for_a_part_of_it
     handlers = {"session/update": lambda params: texts.append(params.update.content.text)}
     raw = RawEnd(there)
     await there.open(raw, write_high=2**20)
-    async with asyncio.timeout(5), Connection(end, methods.CLIENT, notifications=handlers) as client:
+    async with asyncio.timeout(60), Connection(end, methods.CLIENT, notifications=handlers) as client:
         call = asyncio.create_task(client.call("m"))
         await raw.messages(1)
         raw.send(update("a") + update("b") + result(0, "done").strip())

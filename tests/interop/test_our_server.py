@@ -107,7 +107,7 @@ async def test_http_2_with_hypercorn(tmp_path: Path) -> None:
         async with Http(f"http://127.0.0.1:{port}/acp") as client:
             await client.http.aclose()
             client.http = httpx2.AsyncClient(http1=False, http2=True, timeout=10)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while True:
                     try:
                         answer = await client.post("initialize", HELLO, id=0)

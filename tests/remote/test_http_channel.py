@@ -25,7 +25,7 @@ async def test_a_cookie_of_initialize_comes_back_with_everything(tmp_path: Path)
             return answer
         return None
 
-    async with asyncio.timeout(10), ScriptedServer(script) as server:
+    async with asyncio.timeout(60), ScriptedServer(script) as server:
         async with acpella.connect(server.url) as agent:
             await agent.new_session(tmp_path)
             await server.until(lambda: len(server.of("GET")) == 2)
@@ -37,7 +37,7 @@ async def test_a_cookie_of_initialize_comes_back_with_everything(tmp_path: Path)
 
 async def test_the_token_and_the_headers_go_with_every_request(tmp_path: Path) -> None:
     """T-081."""
-    async with asyncio.timeout(10), ScriptedServer() as server:
+    async with asyncio.timeout(60), ScriptedServer() as server:
         async with acpella.connect(server.url, token="t0ken", headers={"X-Team": "blue"}) as agent:
             await agent.new_session(tmp_path)
             await server.until(lambda: len(server.of("GET")) == 2)
@@ -47,7 +47,7 @@ async def test_the_token_and_the_headers_go_with_every_request(tmp_path: Path) -
 
 async def test_a_session_stream_is_open_before_its_first_post(tmp_path: Path) -> None:
     """§2.5 step 3, T-030: header on the prompt and on the answer to what came on the stream."""
-    async with asyncio.timeout(10), ScriptedServer() as server:
+    async with asyncio.timeout(60), ScriptedServer() as server:
         async with acpella.connect(server.url, permissions="allow-all") as agent:
             session = await agent.new_session(tmp_path)
             turn = asyncio.ensure_future(_finish(session))
@@ -77,7 +77,7 @@ async def _finish(session: Any, text: str = "hi") -> Any:
 
 async def test_the_end_of_a_session_stream_fails_the_requests_of_that_session(tmp_path: Path) -> None:
     """T-8, §2.5 step 6: the connection lives, and the stream is opened again on next use."""
-    async with asyncio.timeout(10), ScriptedServer() as server:
+    async with asyncio.timeout(60), ScriptedServer() as server:
         async with acpella.connect(server.url) as agent:
             session = await agent.new_session(tmp_path)
             turn = asyncio.ensure_future(_finish(session))
@@ -95,7 +95,7 @@ async def test_the_end_of_a_session_stream_fails_the_requests_of_that_session(tm
 
 async def test_the_end_of_the_connection_stream_fails_everything(tmp_path: Path) -> None:
     """T-8, §2.5 step 2."""
-    async with asyncio.timeout(10), ScriptedServer() as server:
+    async with asyncio.timeout(60), ScriptedServer() as server:
         async with acpella.connect(server.url, reconnect=False) as agent:
             session = await agent.new_session(tmp_path)
             turn = asyncio.ensure_future(_finish(session))
@@ -107,7 +107,7 @@ async def test_the_end_of_the_connection_stream_fails_everything(tmp_path: Path)
 
 async def test_split_characters_and_keep_alives_are_read(tmp_path: Path) -> None:
     """T-11, T-052: every byte by itself, CRLF, comments between, a field nobody knows."""
-    async with asyncio.timeout(10), ScriptedServer() as server:
+    async with asyncio.timeout(60), ScriptedServer() as server:
         async with acpella.connect(server.url) as agent:
             session = await agent.new_session(tmp_path)
             turn = asyncio.ensure_future(_finish(session))
@@ -137,7 +137,7 @@ async def test_a_server_without_the_session_gets_the_load_first(tmp_path: Path) 
         return None
 
     heard: list[Any] = []
-    async with asyncio.timeout(10), ScriptedServer(script) as server:
+    async with asyncio.timeout(60), ScriptedServer(script) as server:
         async with acpella.connect(server.url) as agent:
             await agent.load_session("old", tmp_path, on_update=heard.append)
             assert heard[0].content.text == "before"
@@ -159,7 +159,7 @@ async def test_a_load_waits_for_the_replay_on_the_other_stream(tmp_path: Path) -
         return None
 
     heard: list[str] = []
-    async with asyncio.timeout(10), ScriptedServer(script) as server:
+    async with asyncio.timeout(60), ScriptedServer(script) as server:
         async with acpella.connect(server.url) as agent:
             await agent.load_session(
                 "old",
@@ -183,7 +183,7 @@ async def test_a_load_waits_for_the_replay_on_the_other_stream(tmp_path: Path) -
     ],
 )
 async def test_a_refusal_says_what_to_do(answer: Answer, words: str) -> None:
-    async with asyncio.timeout(10), ScriptedServer(lambda *_: answer) as server:
+    async with asyncio.timeout(60), ScriptedServer(lambda *_: answer) as server:
         with pytest.raises(TransportError, match=words):
             async with acpella.connect(server.url):
                 pass
@@ -192,7 +192,7 @@ async def test_a_refusal_says_what_to_do(answer: Answer, words: str) -> None:
 
 async def test_a_wrong_token_is_named_but_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACPELLA_TOKEN", "s3cr3t-value")
-    async with asyncio.timeout(10), ScriptedServer(lambda *_: Answer(401)) as server:
+    async with asyncio.timeout(60), ScriptedServer(lambda *_: Answer(401)) as server:
         with pytest.raises(TransportError, match="does not accept the token") as caught:
             async with acpella.connect(server.url):
                 pass
@@ -208,7 +208,7 @@ async def test_a_request_that_is_not_taken_fails_alone(tmp_path: Path) -> None:
             return Answer(413, b"too large")
         return None
 
-    async with asyncio.timeout(10), ScriptedServer(script) as server:
+    async with asyncio.timeout(60), ScriptedServer(script) as server:
         async with acpella.connect(server.url) as agent:
             session = await agent.new_session(tmp_path)
             with pytest.raises(InternalError, match="413") as caught:
@@ -235,7 +235,7 @@ async def test_a_silent_stream_counts_as_lost(tmp_path: Path) -> None:
             self.reason = str(reason)
             heard.set()
 
-    async with asyncio.timeout(10), ScriptedServer() as server:
+    async with asyncio.timeout(60), ScriptedServer() as server:
         channel = HttpChannel(Endpoint.of(server.url), silent_after=0.2)
         listener = Listener()
         await channel.open(listener, write_high=1024)
@@ -260,7 +260,7 @@ async def test_a_session_id_that_is_no_header_cannot_write_one(tmp_path: Path) -
             asyncio.get_running_loop().call_soon(server.send, None, result)
         return None
 
-    async with asyncio.timeout(10), ScriptedServer(script) as server:
+    async with asyncio.timeout(60), ScriptedServer(script) as server:
         async with acpella.connect(server.url) as agent:
             session = await agent.new_session(tmp_path)
             assert (await session.prompt("hi")).stop_reason == "end_turn"

@@ -39,7 +39,7 @@ class Received:
         self._lines.put_nowait(b'{"id": "over"}')
 
     async def next(self) -> Any:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             return json.loads(await self._lines.get())
 
 
@@ -138,7 +138,7 @@ async def test_an_answer_that_the_server_does_not_take_becomes_an_error() -> Non
             return Answer(400, body=b"no")
         return None
 
-    async with asyncio.timeout(10), ScriptedServer(script) as server:
+    async with asyncio.timeout(60), ScriptedServer(script) as server:
         got = Received()
         channel = HttpChannel(Endpoint.of(server.url))
         await channel.open(got, write_high=1 << 20)

@@ -14,7 +14,7 @@ import acpella
 from acpella.server import Runner, ServerSettings
 from acpella.sessions import Store
 
-PATIENCE = 10
+PATIENCE = 60
 """Seconds after which a test that waits has failed."""
 
 Json = dict[str, Any]

@@ -57,7 +57,7 @@ def command(name: str, body: bytes = b"{}") -> ClusterCommand:
 
 async def collect(pieces: AsyncIterator[list[Any]], count: int) -> list[tuple[int, bytes]]:
     found: list[tuple[int, bytes]] = []
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         async for piece in pieces:
             found += [(event.seq, event.body) for event in piece]
             if len(found) >= count:
@@ -217,7 +217,7 @@ async def test_a_tail_ends_when_its_stream_does(cluster: Cluster, store: Store) 
     waiting = asyncio.ensure_future(anext(cluster.tail(CONNECTION, Cursor(cluster.gen, 0))))
     await asyncio.sleep(0.05)
     await cluster.remove_stream(lease)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         with pytest.raises(SessionNotFound):
             await waiting
 
@@ -281,7 +281,7 @@ async def test_a_home_hears_of_new_commands(cluster: Cluster, stream: str) -> No
     lease = await cluster.take(stream, principal="p")
     await cluster.submit(stream, command("a"), principal="p")
     commands = cluster.commands(lease)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         assert (await anext(commands)).id == "a"
         waiting = asyncio.ensure_future(anext(commands))
         await asyncio.sleep(0)
@@ -295,7 +295,7 @@ async def test_a_home_that_lost_its_lease_hears_so(cluster: Cluster, stream: str
     await asyncio.sleep(0.05)
     await cluster.take(stream, principal="p")
     await cluster.submit(stream, command("a"), principal="p")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         with pytest.raises(Fenced):
             await waiting
 
@@ -346,7 +346,7 @@ async def test_notes_are_told_with_all_that_changes(cluster: Cluster) -> None:
     await cluster.keep_notes({"a": b"1", "b": b"2"}, seconds=3600)
     known: dict[str, bytes] = {}
     async with (
-        asyncio.timeout(10),
+        asyncio.timeout(60),
         aclosing(cast("AsyncGenerator[dict[str, bytes]]", cluster.notes())) as notes,
     ):
         async for piece in notes:
@@ -364,7 +364,7 @@ async def test_notes_are_told_with_all_that_changes(cluster: Cluster) -> None:
 
 
 async def test_who_asks_for_notes_where_there_are_none_is_told_so(cluster: Cluster) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         assert await anext(aiter(cluster.notes())) == {}
 
 
@@ -423,7 +423,7 @@ async def test_commands_of_all_held_sessions_come_to_one_listener(store: Store, 
 
     listening = asyncio.create_task(listen())
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await cluster.submit(CONNECTION, command("not for sessions"), principal="p")
             for name in ("b", "a"):
                 await cluster.submit(name, command(f"to {name}"), principal="p")

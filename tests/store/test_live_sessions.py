@@ -127,7 +127,7 @@ async def test_the_reaper_runs_until_it_is_cancelled() -> None:
 
     live = LiveSessions(unload, lambda session: False, idle_seconds=0.02)
     reaper = asyncio.ensure_future(live.run_reaper())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         for name in "ab":
             await live.add(name, name)
             await gone.wait()
@@ -155,7 +155,7 @@ async def test_a_session_that_is_being_unloaded_can_be_waited_for() -> None:
     live = LiveSessions(unload, lambda session: False, max_sessions=1)
     await live.add("a", "a")
     add = asyncio.ensure_future(live.add("b", "b"))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await entered.wait()
         assert live.get("a") is None
         settle = asyncio.ensure_future(live.settle("a"))

@@ -33,7 +33,7 @@ class Output:
         self._changed.set()
 
     async def seen(self, text: str) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while text not in self.text:
                 self._changed.clear()
                 await self._changed.wait()
@@ -41,7 +41,7 @@ class Output:
 
 async def until(condition: Callable[[], bool]) -> None:
     """For what nothing tells: processes that are not our children."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.01)
 
@@ -150,7 +150,7 @@ async def test_several_can_wait_and_each_may_give_up(tmp_path: Path) -> None:
         waiting = [asyncio.ensure_future(terminal.wait()) for _ in range(3)]
         waiting[0].cancel()
         await asyncio.to_thread(fifo.write_text, "x\n", encoding="utf-8")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             assert await asyncio.gather(*waiting[1:]) == [(5, None), (5, None)]
 
 
@@ -260,7 +260,7 @@ async def test_kill_ends_the_command_and_keeps_its_output(tmp_path: Path) -> Non
     seen = Output()
     async with await LocalTerminal.start("echo on; exec sleep 100", cwd=tmp_path, on_output=seen) as terminal:
         await seen.seen("on")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await terminal.kill()
         assert await terminal.wait() == (None, "SIGTERM")
         assert terminal.output == "on\n"
@@ -297,11 +297,11 @@ async def test_kill_gives_the_rest_of_the_group_its_time_too(tmp_path: Path) -> 
 async def test_a_daemon_that_holds_the_output_does_not_hold_up_the_end(tmp_path: Path) -> None:
     seen = Output()
     terminal = await LocalTerminal.start("sleep 100 & echo $!", cwd=tmp_path, on_output=seen)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         assert await terminal.wait() == (0, None)
     daemon = int(terminal.output)
     assert alive(daemon), "it may stay until the terminal is released"
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await terminal.release()
     await until(lambda: not alive(daemon))
     assert terminal.output == f"{daemon}\n"
@@ -310,7 +310,7 @@ async def test_a_daemon_that_holds_the_output_does_not_hold_up_the_end(tmp_path:
 async def test_a_daemon_that_never_stops_writing_does_not_hold_up_the_end(tmp_path: Path) -> None:
     seen = Output()
     async with await LocalTerminal.start("yes & echo $!", cwd=tmp_path, on_output=seen) as terminal:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             assert await terminal.wait() == (0, None)
         heard = len(seen.pieces)
         await asyncio.to_thread(lambda: None)
@@ -327,7 +327,7 @@ async def test_a_daemon_in_a_session_of_its_own_holds_up_neither_end_nor_release
     )
     await seen.seen("\n")
     await asyncio.to_thread((tmp_path / "go").write_text, "x\n", encoding="utf-8")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await terminal.wait()
         await terminal.release()
     assert descriptors() == before
@@ -363,7 +363,7 @@ async def test_a_release_that_is_cancelled_still_kills(tmp_path: Path) -> None:
     releasing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await releasing
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         assert await terminal.wait() == (None, "SIGKILL")
     assert descriptors() == before
 
@@ -391,7 +391,7 @@ async def test_it_works_without_pidfd(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 async def test_a_time_limit_kills_and_keeps_what_was_written(tmp_path: Path) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         result = await run_command("echo started; sleep 100; echo never", cwd=tmp_path, timeout=0.3)
     assert result == CommandResult("started\n", None, "SIGTERM", True, False)
 

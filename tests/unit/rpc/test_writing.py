@@ -28,7 +28,7 @@ class Sink:
 
     async def next_write(self) -> None:
         self.wrote.clear()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await self.wrote.wait()
 
     def pause_reading(self) -> None: ...
@@ -109,7 +109,7 @@ async def test_writers_go_one_after_the_other_when_the_peer_has_caught_up() -> N
         await wire.writing.until_free()
         order.append(number)
 
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         for number in range(3):
             group.create_task(write(number))
         await asyncio.sleep(0)
@@ -121,7 +121,7 @@ async def test_writers_go_one_after_the_other_when_the_peer_has_caught_up() -> N
 async def test_an_answer_does_not_wait_for_the_peer_to_read_once_the_conversation_ends() -> None:
     wire = Wire()
     wire.writing.pause()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         answering = group.create_task(wire.writing.until_answerable())
         await asyncio.sleep(0)
         assert not answering.done()

@@ -31,7 +31,7 @@ async def test_who_comes_while_the_next_one_wakes_up_waits_too() -> None:
 
 async def test_names_do_not_wait_for_each_other() -> None:
     locks = NamedLocks()
-    async with asyncio.timeout(10), locks.held("a"), locks.held("b"):
+    async with asyncio.timeout(60), locks.held("a"), locks.held("b"):
         assert len(locks) == 2
     assert len(locks) == 0
 

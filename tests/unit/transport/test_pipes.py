@@ -64,7 +64,7 @@ class Sink:
 async def test_bytes_go_from_the_writer_to_the_reader(kind: str) -> None:
     read, write = two_ends(kind)
     source, sink = Source(), Sink()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await source.open(read)
         writer = await sink.open(write)
         writer.write(b"x" * 1_000_000)
@@ -78,7 +78,7 @@ async def test_bytes_go_from_the_writer_to_the_reader(kind: str) -> None:
 async def test_a_full_buffer_is_told_and_its_draining_too(kind: str) -> None:
     read, write = two_ends(kind)
     source, sink = Source(), Sink()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         writer = await sink.open(write)
         writer.write(b"x" * 1_000_000)
         assert sink.paused.is_set() and not sink.resumed.is_set()
@@ -92,7 +92,7 @@ async def test_a_full_buffer_is_told_and_its_draining_too(kind: str) -> None:
 async def test_a_reader_that_is_gone_is_told_to_the_writer(kind: str) -> None:
     read, write = two_ends(kind)
     sink = Sink()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         writer = await sink.open(write)
         os.close(read)
         while not sink.lost.is_set():
@@ -106,7 +106,7 @@ async def test_a_reader_that_is_gone_is_told_to_the_writer(kind: str) -> None:
 async def test_a_paused_reader_takes_nothing(kind: str) -> None:
     read, write = two_ends(kind)
     source = Source()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         reader = await source.open(read)
         reader.pause()
         os.write(write, b"x")
@@ -129,7 +129,7 @@ async def test_closing_does_not_wait_for_ever_for_a_peer_that_does_not_read(
 ) -> None:
     monkeypatch.setattr("acpella.transport._pipes.CLOSE_TIMEOUT", 0.01)
     read, write = two_ends(kind)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         writer = await Sink().open(write)
         writer.write(b"x" * 1_000_000)
         await writer.close()
@@ -140,7 +140,7 @@ async def test_closing_does_not_wait_for_ever_for_a_peer_that_does_not_read(
 async def test_closing_waits_for_a_peer_that_reads_slowly() -> None:
     """Longer than for one that does not read at all."""
     read, write = os.pipe()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         writer = await Sink().open(write)
         writer.write(bytes(1_000_000))
         closing = asyncio.create_task(writer.close())
@@ -157,7 +157,7 @@ async def test_a_socket_that_carries_both_directions_is_not_lost_when_something_
     one, other = socket.socketpair()
     with one, other:
         source, sink = Source(), Sink()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             writer = await sink.open(os.dup(one.fileno()))
             reader = await source.open(os.dup(one.fileno()))
             for n in range(10):
@@ -177,7 +177,7 @@ async def test_a_file_is_read_to_its_end(tmp_path: Path, size: int) -> None:
     path = tmp_path / "file"
     path.write_bytes(os.urandom(size))
     source = Source()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await source.open(os.open(path, os.O_RDONLY))
         await source.ended.wait()
     assert source.data == path.read_bytes()
@@ -187,7 +187,7 @@ async def test_a_paused_reader_of_a_file_goes_on_where_it_was(tmp_path: Path) ->
     path = tmp_path / "file"
     path.write_bytes(os.urandom(1_000_000))
     source = Source()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         reader = await source.open(os.open(path, os.O_RDONLY))
         while not source.ended.is_set():
             reader.pause()
@@ -201,7 +201,7 @@ async def test_a_reader_of_a_file_that_is_closed_says_nothing_more(tmp_path: Pat
     path = tmp_path / "file"
     path.write_bytes(bytes(1_000_000))
     source = Source()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         reader = await source.open(os.open(path, os.O_RDONLY))
         await source.news.wait()
         reader.close()
@@ -214,7 +214,7 @@ async def test_a_reader_of_a_file_that_is_closed_says_nothing_more(tmp_path: Pat
 
 async def test_a_directory_reads_as_empty(tmp_path: Path) -> None:
     source = Source()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await source.open(os.open(tmp_path, os.O_RDONLY))
         await source.ended.wait()
     assert source.data == b""

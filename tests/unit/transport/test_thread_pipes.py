@@ -38,7 +38,7 @@ class End:
 async def test_bytes_arrive_whole_and_the_end_behind_them() -> None:
     read, write = os.pipe()
     end = End()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         end.reader(read)
         writer = end.writer(write)
         for n in range(1000):
@@ -53,7 +53,7 @@ async def test_bytes_arrive_whole_and_the_end_behind_them() -> None:
 async def test_a_full_buffer_is_told_and_its_draining_too() -> None:
     read, write = os.pipe()
     end = End()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         writer = end.writer(write)
         writer.write(b"x" * 1_000_000)  # more than the pipe holds
         assert end.paused.is_set() and not end.resumed.is_set()
@@ -68,7 +68,7 @@ async def test_a_reader_that_is_gone_is_told_to_the_writer() -> None:
     read, write = os.pipe()
     end = End()
     os.close(read)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         writer = end.writer(write)
         writer.write(b"x")
         await end.lost.wait()
@@ -79,7 +79,7 @@ async def test_a_reader_that_is_gone_is_told_to_the_writer() -> None:
 async def test_a_paused_reader_gives_nothing_until_it_goes_on() -> None:
     read, write = os.pipe()
     end = End()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         reader = end.reader(read)
         os.write(write, b"one")
         await end.news.wait()
@@ -100,7 +100,7 @@ async def test_a_paused_reader_gives_nothing_until_it_goes_on() -> None:
 async def test_closing_gives_up_on_a_peer_that_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_threads, "CLOSE_TIMEOUT", 0.01)
     read, write = os.pipe()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         writer = End().writer(write)
         writer.write(b"x" * 1_000_000)
         await writer.close()
