@@ -43,7 +43,7 @@ async def record(script: Script, project: Path, path: Path) -> None:
 async def test_every_frame_is_recorded_both_ways_with_its_time(
     script: Script, project: Path, tmp_path: Path
 ) -> None:
-    path = tmp_path / "deep" / "talk.jsonl"
+    path = tmp_path / "talk.jsonl"
     await record(script, project, path)
     (frames,) = read_recording(path)
     told = [

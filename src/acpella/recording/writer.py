@@ -28,26 +28,56 @@ MAX_FRAME = 256 * 1024 * 1024
 COMPARED = 1024 * 1024
 """The most bytes of a frame for which it is checked whether the parsed JSON says the same as the line."""
 
+_HEADER = re.compile(rb'\s*\{\s*"acpella"\s*:')
+"""How the first line of a recording begins. The rest of it may be missing: a recorder can be killed."""
+
+_HEAD_SIZE = 64 * 1024
+
+_REDIRECTED = ("/dev/std", "/dev/fd/", "/proc/self/fd/")
+"""Files that somebody else has opened: what they already hold is for whoever did."""
+
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[^\s"{}\[\]:,]+|[{}\[\]:,]')
 _UNREADABLE = (msgspec.MsgspecError, ValueError, OverflowError, RecursionError)
 
 
 def open_private(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a file to append to, private to the user. A device, such as /dev/stderr, keeps its mode.
+    """Open a recording to begin or to continue, private to the user. A device, such as /dev/stderr, keeps its
+    mode.
 
     Raises:
-        OSError: the file cannot be opened, or others can read it and its mode cannot be changed.
+        OSError: its directory is not there, or it holds something else, or it cannot be opened, or others can
+            read it and its mode cannot be changed.
     """
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    if not (place := Path(path).absolute().parent).exists():
+        raise FileNotFoundError(f"there is no directory {place} for the recording {Path(path).name}")
     file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
     try:
-        mode = os.fstat(file.fileno()).st_mode
-        if os.name == "posix" and stat.S_ISREG(mode) and mode & 0o077:
-            os.fchmod(file.fileno(), 0o600)
+        status = os.fstat(file.fileno())
+        if stat.S_ISREG(status.st_mode):
+            if status.st_size and not _can_continue(path):
+                file.write(b"\n")  # after half a line of a recorder that was killed, or of a full disk
+            if os.name == "posix" and status.st_mode & 0o077:
+                os.fchmod(file.fileno(), 0o600)
     except BaseException:
         file.close()
         raise
     return file
+
+
+def _can_continue(path: str | os.PathLike[str]) -> bool:
+    """Whether the last line of a recording is whole.
+
+    Raises:
+        FileExistsError: it is no recording.
+    """
+    with Path(path).open("rb") as file:
+        if not os.fspath(path).startswith(_REDIRECTED):
+            while (line := file.readline(_HEAD_SIZE)) and not line.strip():
+                pass
+            if line and not _HEADER.match(line):
+                raise FileExistsError(f"{path} is not a recording, and stays as it is; name another file")
+        file.seek(-1, os.SEEK_END)
+        return file.read() == b"\n"
 
 
 class Filters:

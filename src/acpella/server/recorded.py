@@ -41,6 +41,7 @@ class RecordedFactory(WrappedFactory):
     ) -> RunningAgent:
         who = re.sub(r"[^\w.-]", "_", principal)[:40] or "anyone"
         name = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{who}-{secrets.token_hex(3)}.jsonl"
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)  # who cleans up may remove it
         writer = BackgroundWriter(
             self._directory / name, point="server", agent=self._agent, filters=Filters()
         )
