@@ -243,6 +243,72 @@ def test_an_agent_that_forks_away_ends_and_its_last_words_are_heard(program: Pro
     assert frames_of(path, "in") == ["from afar"]
 
 
+FORKS_AWAY = """
+print("here", flush=True)
+if os.fork() > 0:
+    os._exit(7)
+os.setsid()
+print(os.getpid(), flush=True)
+while data := os.read(0, 65536):
+    os.write(1, data)
+time.sleep(600 if "stays" in sys.argv else 0)
+"""
+
+
+def test_a_talk_goes_on_with_what_an_agent_left_in_its_place(program: Program, tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    with subprocess.Popen(
+        tap(path, program(FORKS_AWAY)), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        assert process.stdout.readline() == b"here\n"
+        child = int(process.stdout.readline())
+        for number in range(5):  # for longer than output may come after a talk
+            time.sleep(1)
+            process.stdin.write(b'{"number":%d}\n' % number)
+            process.stdin.flush()
+            assert process.stdout.readline() == b'{"number":%d}\n' % number
+        process.stdin.close()
+        assert process.stdout.read() == b"" and process.wait(PATIENCE) == 7
+    assert gone(child)
+    assert frames_of(path, "in")[2:] == [{"number": number} for number in range(5)]
+    assert end_of(path)["exit"] == {"code": 7}
+
+
+@pytest.mark.parametrize("how", ["input", "output", "signal"])
+def test_nothing_waits_for_what_an_agent_left_when_the_client_is_gone(
+    program: Program, tmp_path: Path, how: str
+) -> None:
+    command = tap(tmp_path / "talk.jsonl", [*program(FORKS_AWAY), "stays"])
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        assert process.stdout.readline() == b"here\n"
+        child = int(process.stdout.readline())
+        process.stdin.write(b"{}\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"{}\n"
+        if how == "signal":
+            process.terminate()
+        else:
+            (process.stdin if how == "input" else process.stdout).close()
+        assert process.wait(PATIENCE) == 7
+    os.kill(child, signal.SIGKILL)
+
+
+def test_a_server_that_an_agent_leaves_behind_does_not_hide_its_end(program: Program, tmp_path: Path) -> None:
+    lines = """
+    left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], stdin=subprocess.DEVNULL)
+    print(left.pid, flush=True)
+    """
+    with subprocess.Popen(
+        tap(tmp_path / "talk.jsonl", program(lines)), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        left = int(process.stdout.readline())
+        assert process.wait(PATIENCE) == 0
+    os.kill(left, signal.SIGKILL)
+
+
 def test_an_agent_that_dies_at_once_is_recorded(program: Program, tmp_path: Path) -> None:
     path = tmp_path / "talk.jsonl"
     ended = run(tap(path, program("sys.stderr.write('no licence\\n'); sys.exit(3)")), b'{"id":0}\n')

@@ -39,7 +39,7 @@ BULK_PAUSE = 0.001
 pipe holds what comes meanwhile."""
 
 OUTPUT_AFTER_EXIT = 0.5
-"""Seconds of silence after its exit until its output counts as ended, should a grandchild hold it open."""
+"""Seconds of silence after the talk until its output counts as ended, should a grandchild hold it open."""
 
 TALK_AFTER_EXIT = 3.0
 """The same if there is no silence."""
@@ -50,9 +50,11 @@ GONE_GRACE = 2.0
 TERMINATE_GRACE = 2.0
 """Seconds to exit after SIGTERM, before SIGKILL."""
 
-_ENDED, _GONE = b".", b"!"
+_ENDED, _GONE, _DONE = b".", b"!", b"-"
+"""The program has ended; nobody reads its output any more; a stream has ended."""
 
-PASSED_SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+ENDING_SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
+PASSED_SIGNALS = (*ENDING_SIGNALS, "SIGUSR1", "SIGUSR2")
 
 
 class StandIn:
@@ -65,6 +67,8 @@ class StandIn:
         self._seen = seen
         self._gates = gates or {}
         self._last = 0.0  # when something was passed on
+        self._done: set[Stream] = set()  # streams that have ended
+        self._told_to_end = False
         self._told, self._tell = os.pipe()
         self._woken, self._wake = os.pipe()
 
@@ -106,6 +110,7 @@ class StandIn:
         ]
         threading.Thread(target=self._wait, daemon=True).start()
         self._watch()
+        self._linger(process.stdin.fileno())
         for gate in self._gates.values():
             if gate.closed:
                 with suppress(OSError):
@@ -146,9 +151,29 @@ class StandIn:
             # the other side sees the end of its pipe; the number stays taken, so that it means nothing else
             close_descriptor(source)
             pipe.close()
+            self._done.add(pipe.stream)
+            os.write(self._tell, _DONE)
+
+    def _linger(self, program_stdin: int) -> None:
+        """It has exited: while both sides hold their pipes, a child of it talks with the client in its place.
+
+        Both directions must be open. What merely keeps its output open, such as a server that it left behind,
+        says nothing to anybody, and the client waits for the end.
+        """
+        poll = select.poll()
+        poll.register(self._told, select.POLLIN)
+        poll.register(self._woken, select.POLLIN)
+        poll.register(program_stdin, 0)  # only errors: nobody reads it
+        if _is_stream(1):
+            poll.register(1, 0)
+        while not self._told_to_end and not self._done & {"out", "in"}:
+            for descriptor, _ in poll.poll():
+                if descriptor not in (self._told, self._woken):
+                    return  # one side is gone
+                os.read(descriptor, 4096)
 
     def _drain(self, outputs: list[threading.Thread]) -> None:
-        """It has exited: its output ends when it is closed, or silent because a grandchild holds it."""
+        """The talk is over: its output ends when it is closed, or silent because a grandchild holds it."""
         deadline = time.monotonic() + TALK_AFTER_EXIT
         quiet_since = time.monotonic()
         for thread in outputs:
@@ -178,8 +203,14 @@ class StandIn:
                 os.read(self._woken, 4096)
                 if not events:
                     continue
-            if self._told in events and _ENDED in os.read(self._told, 16):
-                return
+            if self._told in events:
+                told = os.read(self._told, 16)
+                if _ENDED in told:
+                    return
+                if _GONE not in told:
+                    del events[self._told]
+                    if not events:
+                        continue
             if steps is None:  # the first that was heard: the client is gone
                 steps = [(GONE_GRACE, signal.SIGTERM), (TERMINATE_GRACE, signal.SIGKILL)]
                 if 1 in events:
@@ -189,6 +220,7 @@ class StandIn:
             timeout = steps[0][0] if steps else None
 
     def _pass_signal(self, number: int, frame: object) -> None:
+        self._told_to_end |= signal.Signals(number).name in ENDING_SIGNALS
         self._signal(number)
 
     def _signal(self, number: int) -> None:
