@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
+
+import msgspec
 
 from ..format import Item
 
@@ -48,22 +50,49 @@ def guess(path: Path) -> str:
         ValueError: the file looks like none of the formats.
     """
     with path.open("rb") as file:
-        head = file.read(64 * 1024)
-    first = head.lstrip().partition(b"\n")[0]
-    for marks, name in (
-        ((b'"acpella"',), "acpella"),
-        ((b"acp-inspector-trace",), "inspector"),
-        ((b'"dir"',), "acpella"),
-        ((b'"parentUuid"',), "claude"),
-        ((b'"type"', b'"from"', b'"to"'), "conductor"),
-        ((b'"jsonrpc"', b'"2.0"'), "acpx"),
-    ):
-        if all(mark in first for mark in marks):
+        head = file.read(_LOOKED_AT)
+    for line in head.splitlines():  # the first may be broken
+        if (entry := _object(line)) is None:
+            continue
+        for keys, name in _KEYS.items():
+            if keys <= entry.keys():
+                return name
+    for marks, name in _MARKS.items():
+        if all(mark in head for mark in marks):
             return name
-    if b'"messages"' in head and b'"exportedAt"' in head:
-        return "devtools"
-    if b'"log"' in head and b'"entries"' in head:
-        return "har"
-    if b'"parentUuid"' in head:
-        return "claude"
     raise ValueError(f"{path} looks like no format that is known; name it with --from")
+
+
+_LOOKED_AT = 64 * 1024
+
+_KEYS = {
+    frozenset({"acpella"}): "acpella",
+    frozenset({"format", "frames"}): "inspector",
+    frozenset({"connection", "frame"}): "inspector",
+    frozenset({"dir", "msg"}): "acpella",
+    frozenset({"dir", "text"}): "acpella",
+    frozenset({"parentUuid"}): "claude",
+    frozenset({"ts", "type"}): "conductor",
+    frozenset({"jsonrpc"}): "acpx",
+    frozenset({"messages", "exportedAt"}): "devtools",
+    frozenset({"log"}): "har",
+}
+"""The fields of a line; what its messages say does not tell, as they may speak of any of these formats."""
+
+_MARKS = {
+    (b'{"acpella":',): "acpella",
+    (b'"messages"', b'"exportedAt"'): "devtools",
+    (b'"log"', b'"entries"'): "har",
+    (b'"jsonrpc"', b'"dir"'): "acpella",
+    (b'"parentUuid"',): "claude",
+    (b'"jsonrpc"',): "acpx",
+}
+"""The same for documents of several lines, and for a line that is longer than what is looked at."""
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        value = msgspec.json.decode(line)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None

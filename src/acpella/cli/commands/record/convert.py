@@ -2,9 +2,10 @@
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ...file_errors import RECORDING, explain
 from ...terminal.output import say
@@ -65,8 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             if os.path.exists(arguments.output) and os.path.samefile(arguments.output, path):
                 raise ValueError("the output is the file that is read; name another one")
-            handle = os.open(arguments.output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(handle, "w", encoding="utf-8") as out:
+            with _written(arguments.output) as out:
                 writer_of(arguments.target)(items, out)
     except BrokenPipeError:
         raise
@@ -74,6 +74,27 @@ def run(arguments: argparse.Namespace) -> int:
         say(explain(error, missing=RECORDING))
         return 2
     return DAMAGED if damaged else 0
+
+
+@contextmanager
+def _written(path: str) -> "Generator[TextIO]":
+    """A file for the user alone that takes its name when it is complete. A failure leaves what was there."""
+    import os
+
+    target = os.path.realpath(path)
+    is_device = os.path.exists(target) and not os.path.isfile(target)
+    name = target if is_device else f"{target}.{os.getpid()}.new"
+    try:
+        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            yield out
+        if not is_device:
+            os.replace(name, target)
+    except BaseException:
+        if not is_device:
+            with suppress(OSError):
+                os.unlink(name)
+        raise
 
 
 def _told(items: "Iterable[Item]", damaged: list[int]) -> "Iterator[Item]":
