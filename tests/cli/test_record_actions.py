@@ -173,6 +173,18 @@ def test_equal_conversations_have_no_difference(
     assert code == 0 and text.endswith("the same messages, fields and texts\n")
 
 
+@pytest.mark.parametrize("name", sorted(set(EXPORTS) & set(IMPORTS)))
+def test_conversations_of_other_tools_are_compared(
+    talk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    other = tmp_path / "other"
+    with other.open("w", encoding="utf-8") as out:
+        writer_of(name)(read(talk), out)
+    for sides in ((talk, other), (other, talk)):
+        code, text, told = output(capsys, "diff", *map(str, sides))
+        assert code == 0 and text.endswith("the same messages, fields and texts\n") and not told
+
+
 def test_of_damaged_recordings_the_rest_is_compared(
     talk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -260,6 +272,36 @@ def test_files_of_other_tools_become_recordings(
         and frame.message["method"] == "initialize"
     )
     assert "abc" not in ours.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", sorted(set(EXPORTS) & set(IMPORTS)))
+def test_what_a_conversation_says_does_not_make_it_another_format(tmp_path: Path, name: str) -> None:
+    client = {"name": "acpella", "dir": "in", "log": [{"entries": []}], "messages": [], "exportedAt": 0}
+    path = written(
+        tmp_path / "talk.jsonl",
+        ("err", {"acpella": "acp-inspector-trace"}),
+        ("out", {"id": 0, "method": "initialize", "params": {"clientInfo": client, "parentUuid": 1}}),
+    )
+    other = tmp_path / "other"
+    with other.open("w", encoding="utf-8") as out:
+        writer_of(name)(read(path), out)
+    assert guess(other) == name
+
+
+def test_a_conversion_that_fails_leaves_no_file_and_no_other_one(
+    talk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, old = tmp_path / "theirs.har", tmp_path / "old.jsonl"
+    path.write_text('{"log":{"entries":[]}}')
+    old.write_text("what was there")
+    before = set(tmp_path.iterdir())
+    for out in (tmp_path / "new.jsonl", old):
+        assert output(capsys, "convert", str(path), "-o", str(out))[0] == 2
+    assert set(tmp_path.iterdir()) == before and old.read_text() == "what was there"
+    link = tmp_path / "link"
+    link.symlink_to(old)
+    assert output(capsys, "convert", str(talk), "-o", str(link))[0] == 0
+    assert link.is_symlink() and '"acpella":2' in old.read_text()
 
 
 def test_a_session_of_claude_code_becomes_a_conversation(

@@ -3,11 +3,13 @@
 import base64
 import binascii
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import msgspec
+
+from acpella._counted import counted
 
 from .format import FORMAT, Begin, Damaged, Item, RecordedEvent, RecordedFrame
 
@@ -57,7 +59,7 @@ def read_recording(path: str | os.PathLike[str]) -> list[list[RecordedFrame]]:
         raise ValueError(f"{path}, line {item.line}: {item.reason}")
 
     conversations: list[list[RecordedFrame]] = []
-    for connection, frame in frames_of(path, refuse):
+    for connection, frame in frames_of(read(path), refuse):
         conversations += [[] for _ in range(connection - len(conversations))]
         if frame is not None:
             conversations[-1].append(frame)
@@ -65,27 +67,27 @@ def read_recording(path: str | os.PathLike[str]) -> list[list[RecordedFrame]]:
 
 
 def read_connection(
-    path: str | os.PathLike[str], number: int, damaged: Callable[[Damaged], None]
+    items: Iterable[Item], number: int, damaged: Callable[[Damaged], None], *, name: str
 ) -> Iterator[RecordedFrame]:
     """The frames of one connection, counted from 1, as a stream. `damaged` gets what cannot be read.
 
     Raises:
-        ValueError: the file has no such connection.
+        ValueError: the file of this name has no such connection.
     """
     connection = 0
-    for connection, frame in frames_of(path, damaged):
+    for connection, frame in frames_of(items, damaged):
         if connection == number and frame is not None:
             yield frame
     if not 0 < number <= connection:
-        raise ValueError(f"{path} holds {connection} connections, not {number}")
+        raise ValueError(f"{name} holds {counted(connection, 'connection')}, not {number}")
 
 
 def frames_of(
-    path: str | os.PathLike[str], damaged: Callable[[Damaged], None]
+    items: Iterable[Item], damaged: Callable[[Damaged], None]
 ) -> Iterator[tuple[int, RecordedFrame | None]]:
     """The frames both ways with the number of their connection. None stands where a connection begins."""
     connection = 0
-    for item in read(path):
+    for item in items:
         if isinstance(item, Damaged):
             damaged(item)
         elif isinstance(item, Begin):

@@ -1,6 +1,7 @@
 """`acpella record diff`: where two recordings differ."""
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...file_errors import RECORDING, explain
@@ -33,13 +34,16 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; gives the exit code."""
     from acpella.recording.comparing import compare
+    from acpella.recording.convert import guess, reader_of
     from acpella.recording.reader import read_connection
 
-    def read_side(path: str) -> "Iterator[RecordedFrame]":
+    def read_side(name: str) -> "Iterator[RecordedFrame]":
+        path = Path(name)
         return read_connection(
-            path,
+            reader_of(guess(path))(path),
             arguments.connection,
-            lambda item: say(f"{path}, line {item.line} is left out: {item.reason}"),
+            lambda item: say(f"{name}, line {item.line} is left out: {item.reason}"),
+            name=name,
         )
 
     try:
