@@ -383,7 +383,27 @@ def test_what_is_no_recording_is_told(tmp_path: Path, capsys: pytest.CaptureFixt
     path.write_bytes(bytes(range(256)) * 100)
     code, _, told = output(capsys, "convert", str(path))
     assert code == 2 and "looks like no format that is known" in told
-    assert output(capsys, "show", str(path))[0] == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"a\nletter\n", bytes(range(256)) * 20])
+def test_a_file_without_a_conversation_is_not_called_fine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes
+) -> None:
+    path = tmp_path / "nothing.jsonl"
+    path.write_bytes(content)
+    for words in (["show"], ["show", "--frames"], ["scan"], ["scan", "--json"], ["html"]):
+        code, text, told = output(capsys, *words, str(path))
+        assert code == 2 and "nothing.jsonl holds no conversation" in told
+        assert "nothing looks secret" not in text
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_recording_without_its_first_line_is_shown(talk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, text, _ = output(capsys, "show", str(talk))
+    assert code == 0 and text.startswith("[the first line of the recording is missing]\n")
+    assert "what is in it?" in text
+    talk.write_bytes(b'{"acpella":2,"agent":{}}\n' + talk.read_bytes())
+    assert "first line" not in output(capsys, "show", str(talk))[1]
 
 
 def test_run_records_what_it_says(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def as_html(path: str | os.PathLike[str]) -> str:
     """The page with the recording inside.
 
     Raises:
-        ValueError: the recording is too long for one page.
+        ValueError: the recording is too long for one page, or no line of it can be read.
         OSError: it cannot be read.
     """
     size = os.stat(path).st_size
@@ -35,6 +35,8 @@ def as_html(path: str | os.PathLike[str]) -> str:
     try:
         while log.read_more():
             pass
+        if all(row.method == "damaged" for row in log.rows):
+            raise ValueError(f"{path} holds no conversation")
         data = {
             "batch": {
                 "rows": log.rows,

@@ -19,6 +19,7 @@ __all__ = [
     "numbered_lines",
     "parse_line",
     "read",
+    "read_any",
     "read_connection",
     "read_line",
     "read_recording",
@@ -46,6 +47,20 @@ def read(path: str | os.PathLike[str]) -> Iterator[Item]:
         for number, line in numbered_lines(file):
             if (item := read_line(line, number, path)) is not None:
                 yield item
+
+
+def read_any(path: str | os.PathLike[str]) -> Iterator[Item]:
+    """As `read`. When all is read, an error tells that nothing could be.
+
+    Raises:
+        ValueError: no line of the file is one of a recording.
+    """
+    any_read = False
+    for item in read(path):
+        any_read = any_read or not isinstance(item, Damaged)
+        yield item
+    if not any_read:
+        raise ValueError(f"{path} holds no conversation")
 
 
 def read_recording(path: str | os.PathLike[str]) -> list[list[RecordedFrame]]:

@@ -10,7 +10,7 @@ from acpella._plain_json import as_dict
 from acpella._redact import HINTS, redact
 
 from .format import Damaged, RecordedFrame
-from .reader import read
+from .reader import read_any
 from .redaction import entropy
 from .shape import session_of, update_kind
 
@@ -45,10 +45,11 @@ def scan(path: str | os.PathLike[str]) -> Iterator[SecretFinding]:
     """What might be secret in a recording, line by line.
 
     Raises:
+        ValueError: no line of it can be read.
         OSError: the file cannot be read.
     """
     streams: dict[str | None, _Stream] = {}
-    for item in read(path):
+    for item in read_any(path):
         if isinstance(item, Damaged):
             yield SecretFinding(
                 item.line, "", "cannot be read, so nobody knows what it holds", item.reason[:80]

@@ -30,11 +30,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; gives the exit code."""
-    from acpella.recording import read
+    from acpella.recording.reader import read_any
 
     try:
         view = _Frames() if arguments.frames else _Conversation(verbose=arguments.verbose)
-        for item in read(arguments.file):
+        for item in read_any(arguments.file):
             view.take(item)
         view.end()
     except (OSError, ValueError) as error:
@@ -50,16 +50,22 @@ def run(arguments: argparse.Namespace) -> int:
 class _Shown:
     def __init__(self) -> None:
         self.damaged = 0
+        self._begun = False
         self._ended = True
 
     def take(self, item: "Item") -> None:
         from acpella.recording import Begin, Damaged, RecordedFrame
+
+        if not (self._begun or isinstance(item, Begin | Damaged)):
+            self._begun = True
+            self.note("the first line of the recording is missing")
 
         if isinstance(item, Damaged):
             self.damaged += 1
             self.note(f"line {item.line} cannot be read: {one_line(item.reason, 200)}")
         elif isinstance(item, Begin):
             self._check_end()
+            self._begun = True
             self._ended = item.version < 2
             self.begin(item.info)
         elif isinstance(item, RecordedFrame):
