@@ -254,6 +254,21 @@ def test_a_recorded_client_asks_the_same_again(tmp_path: Path) -> None:
     assert ran.stdout == "The agent did as recorded: 4 requests, no difference.\n"
 
 
+def test_a_client_talks_to_a_python_file(tmp_path: Path) -> None:
+    path, agent = tmp_path / "talk.jsonl", tmp_path / "agent.py"
+    agent.write_text((ROOT / "examples" / "echo.py").read_text())
+    asyncio.run(talk([sys.executable, str(agent)], tmp_path, ["hello"], record=path))
+    ran = subprocess.run(
+        replay(path, "--as", "client", "--", "agent.py"),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        cwd=tmp_path,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert update(path, "agent.py").returncode == 0
+
+
 def test_a_client_tells_what_the_agent_does_otherwise(tmp_path: Path) -> None:
     path = written(tmp_path / "talk.jsonl", *HELLO, prompt(2, "one"), say("first"), stop(2, "max_tokens"))
     ran = subprocess.run(

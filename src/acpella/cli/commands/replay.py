@@ -143,6 +143,8 @@ async def _play(
     from acpella.recording.replay import ReplayedAgent, ReplayedClient
     from acpella.transport import ProcessChannel, StdioChannel
 
+    from ..session.recorded_program import started_as
+
     if arguments.role == "agent":
         agent = ReplayedAgent(chosen, match=arguments.match, speed=arguments.speed, more=others, tell=say)
         await agent.serve_on(StdioChannel())
@@ -157,7 +159,7 @@ async def _play(
     )
     if arguments.update:
         return await _update(client, arguments)
-    await client.run_on(ProcessChannel(arguments.command))
+    await client.run_on(ProcessChannel(started_as(arguments.command)))
     if client.failures:
         return NOT_AS_RECORDED
     show(f"The agent did as recorded: {_many(client.requests, 'request')}, no difference.")
@@ -173,6 +175,8 @@ async def _update(client: "ReplayedClient", arguments: argparse.Namespace) -> in
     from acpella.recording.channel import RecordedChannel
     from acpella.transport import ProcessChannel
 
+    from ..session.recorded_program import started_as
+
     new = f"{arguments.file}.new"
     recorded: RecordedChannel | None = None
 
@@ -183,7 +187,7 @@ async def _update(client: "ReplayedClient", arguments: argparse.Namespace) -> in
     try:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(new)  # of an attempt that was killed: a recording that exists would be continued
-        channel = ProcessChannel(arguments.command, on_stderr=hear)
+        channel = ProcessChannel(started_as(arguments.command), on_stderr=hear)
         recorded = RecordedChannel(channel, new, agent=os.path.basename(arguments.command[0]))
         await client.run_on(recorded)
         if client.incomplete:
