@@ -14,6 +14,9 @@ from acpella.inspector.html import as_html
 from acpella.inspector.log import RecordingLog
 from acpella.inspector.program import as_program, as_test
 from acpella.inspector.taps import TappedProgram, live_taps, registered
+from acpella.schema import RequestPermissionRequest
+
+PATIENCE = 60
 
 AGENT = """
 import acpella
@@ -154,6 +157,62 @@ def test_a_program_ends_with_the_turn_that_was_chosen(tmp_path: Path) -> None:
     assert "second" in as_program(path, last=4)
     with pytest.raises(ValueError, match="no prompt to send again up to here"):
         as_test(path, last=1)
+
+
+ASKS = """
+import acpella
+
+agent = acpella.Agent("asks")
+
+
+@agent.on_prompt
+async def reply(turn):
+    async with turn.tool(turn.text, kind="execute", pending=True) as call:
+        yield f"{turn.text}: {await turn.permit(call, turn.text)}."
+
+
+agent.run()
+"""
+
+
+@pytest.mark.anyio
+async def test_what_is_made_of_a_recording_answers_the_agent_as_it_was_answered(tmp_path: Path) -> None:
+    asks, path, test = tmp_path / "asks.py", tmp_path / "talk.jsonl", tmp_path / "test_talk.py"
+    asks.write_text(ASKS)
+    command = [sys.executable, str(asks)]
+    answers = {"one": "allow_once", "two": "reject_once", "three": "allow_once", "four": None}
+
+    def answer(request: RequestPermissionRequest) -> str | None:
+        kind = answers[request.tool_call.title or ""]
+        return next((o.option_id for o in request.options if o.kind == kind), None)
+
+    async with asyncio.timeout(PATIENCE):
+        permissions = acpella.Permissions(ask=answer)
+        async with acpella.connect(command, permissions=permissions, record=path) as agent:
+            sessions = [await agent.new_session(tmp_path) for _ in range(2)]
+            said = [
+                (await sessions[number].prompt(text)).text
+                for text, number in (("one", 0), ("two", 1), ("three", 0), ("four", 1))
+            ]
+    assert said[:3] == ["one: True.", "two: False.", "three: True."]
+
+    def run(*words: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=PATIENCE * 2)
+
+    program = tmp_path / "program.py"
+    program.write_text(as_program(path))
+    assert [line.partition(".")[0] + "." for line in run(str(program)).stdout.splitlines()][:3] == [
+        "one: True.",
+        "three: True.",
+        "two: False.",
+    ]
+    test.write_text(as_test(path))
+    pytest_ = ["-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(test)]
+    assert "1 passed" in (ran := run(*pytest_)).stdout, ran.stdout
+    other = tmp_path / "other.py"
+    other.write_text(ASKS.replace("{turn.text}:", "{turn.text}, another says:"))
+    ran = run(*pytest_, "--acp-agent", f"{sys.executable} {other}")
+    assert "1 failed" in ran.stdout and "another says" in ran.stdout, ran.stdout
 
 
 def test_a_recording_in_one_page_cannot_end_its_own_element(recording: Path) -> None:

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from acpella._counted import counted
 from acpella._plain_json import as_dict, as_list, as_str
 from acpella.recording import Begin, RecordedFrame, read
 
@@ -24,18 +25,34 @@ class _Prompt:
     stop_reason: str = ""
 
 
+@dataclass(slots=True)
+class _Question:
+    session: str
+    request: Any
+    """The id of the request."""
+    answer: str | None = None
+    """The option that was chosen; None if none was."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Talk:
     command: list[str]
     prompts: list[_Prompt]
+    questions: list[_Question]
 
     @property
     def sessions(self) -> list[str]:
         return list(dict.fromkeys(prompt.session for prompt in self.prompts))
 
+    @property
+    def answers(self) -> list[str | None]:
+        """What the agent's questions were answered with, in the order in which it will ask again."""
+        return [each.answer for name in self.sessions for each in self.questions if each.session == name]
+
 
 def as_program(path: str | os.PathLike[str], *, connection: int = 1, last: int = 0) -> str:
-    """The program: connect, open the same sessions, send the same prompts, print the answers.
+    """The program: connect, open the same sessions, send the same prompts, answer the agent's questions as it
+    was done then, print the answers.
 
     With `last`, it ends with the turn that this row belongs to.
 
@@ -53,7 +70,8 @@ def as_program(path: str | os.PathLike[str], *, connection: int = 1, last: int =
         "",
         "",
         "async def main() -> None:",
-        f"    async with acpella.connect({talk.command or ['my-agent']!r}) as agent:",
+        *_answers(talk),
+        f"    async with acpella.connect({talk.command or ['my-agent']!r}{_permissions(talk)}) as agent:",
     ]
     for number, session in enumerate(talk.sessions, 1):
         lines.append(f'        session_{number} = await agent.new_session(cwd=".")')
@@ -66,18 +84,22 @@ def as_program(path: str | os.PathLike[str], *, connection: int = 1, last: int =
 
 
 def as_test(path: str | os.PathLike[str], *, connection: int = 1, last: int = 0) -> str:
-    """The test, with the fixtures of acpella's pytest plugin: the same prompts lead to the same answers.
+    """The test, with the fixtures of acpella's pytest plugin: the same prompts lead to the same answers. The
+    agent is the recorded one, unless `pytest --acp-agent` names another.
 
     Raises as `as_program`.
     """
     talk = _talk(path, connection, last)
-    agent = repr(talk.command) if talk.command else ""
+    named = 'pytestconfig.getoption("--acp-agent")'
+    agent = f"{named} or {talk.command!r}" if talk.command else named
     lines = [
         f'"""The conversation of {_harmless(os.path.basename(path))}, as a test. Run it with pytest."""',
+        *(["", "import acpella"] if talk.answers else []),
         "",
         "",
-        "def test_the_conversation_goes_as_recorded(acp_agent, tmp_path):",
-        f"    with acp_agent({agent}) as agent:",
+        "def test_the_conversation_goes_as_recorded(acp_agent, pytestconfig, tmp_path):",
+        *_answers(talk),
+        f"    with acp_agent({agent}{_permissions(talk)}) as agent:",
     ]
     for number, session in enumerate(talk.sessions, 1):
         lines.append(f"        session_{number} = agent.new_session(cwd=tmp_path)")
@@ -94,6 +116,7 @@ def as_test(path: str | os.PathLike[str], *, connection: int = 1, last: int = 0)
 def _talk(path: str | os.PathLike[str], connection: int, last: int) -> _Talk:
     command: list[str] = []
     prompts: list[_Prompt] = []
+    questions: list[_Question] = []
     count = 0
     for number, item in enumerate(read(path), 1):
         if isinstance(item, Begin):
@@ -108,13 +131,35 @@ def _talk(path: str | os.PathLike[str], connection: int, last: int) -> _Talk:
                 params = as_dict(message.get("params"))
                 session = as_str(params.get("sessionId"))
                 prompts.append(_Prompt(session, params.get("prompt"), message.get("id")))
+            elif item.direction == "in" and message.get("method") == "session/request_permission":
+                session = as_str(as_dict(message.get("params")).get("sessionId"))
+                questions.append(_Question(session, message.get("id")))
             elif item.direction == "in":
                 _take(prompts, message)
+            elif item.direction == "out" and "result" in message:
+                _answer(questions, message)
     if max(count, 1) < connection:
-        raise ValueError(f"{path} holds {count} connections, not {connection}")
+        raise ValueError(f"{path} holds {counted(count, 'connection')}, not {connection}")
     if not prompts:
         raise ValueError(f"{os.path.basename(path)} holds no prompt to send again up to here")
-    return _Talk(command, prompts)
+    return _Talk(command, prompts, questions)
+
+
+def _answer(questions: list[_Question], message: dict[str, Any]) -> None:
+    for question in reversed(questions):
+        if question.request == message.get("id"):
+            outcome = as_dict(as_dict(message["result"]).get("outcome"))
+            question.answer = as_str(outcome.get("optionId")) or None
+            return
+
+
+def _answers(talk: _Talk) -> list[str]:
+    return [f"    answers = iter({talk.answers!r})"] if talk.answers else []
+
+
+def _permissions(talk: _Talk) -> str:
+    ask = ", permissions=acpella.Permissions(ask=lambda request: next(answers))"
+    return ask if talk.answers else ""
 
 
 def _take(prompts: list[_Prompt], message: dict[str, Any]) -> None:
