@@ -50,7 +50,10 @@ class BackgroundWriter:
         if self._thread.is_alive():
             await asyncio.to_thread(self._thread.join, PATIENCE)
         if self._thread.is_alive():
-            log.warning("the recording %s may be incomplete: the disk is too slow", os.fspath(self._path))
+            log.warning(
+                "the recording %s is still being written; what is left is lost when this program ends",
+                os.fspath(self._path),
+            )
 
     def _run(self) -> None:
         writer = self._writer

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -10,12 +11,14 @@ from typing import Any, BinaryIO, cast
 import msgspec
 
 from acpella._counted import counted
+from acpella._processes.locks import lock_file
 
 from .format import FORMAT, Begin, Damaged, Item, RecordedEvent, RecordedFrame
 
 __all__ = [
     "NewerFormat",
     "frames_of",
+    "is_written",
     "numbered_lines",
     "parse_line",
     "read",
@@ -61,6 +64,17 @@ def read_any(path: str | os.PathLike[str]) -> Iterator[Item]:
         yield item
     if not any_read:
         raise ValueError(f"{path} holds no conversation")
+
+
+def is_written(path: str | os.PathLike[str]) -> bool:
+    """Whether a recorder has the file open now. False where that cannot be known."""
+    if sys.platform == "win32":
+        return False
+    try:
+        with Path(path).open("rb") as file:
+            return not lock_file(file.fileno())
+    except OSError:
+        return False
 
 
 def read_recording(path: str | os.PathLike[str]) -> list[list[RecordedFrame]]:

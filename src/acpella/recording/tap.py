@@ -129,11 +129,11 @@ class _Recorder:
         queue.close()
         feeder.join(PATIENCE)
         if feeder.is_alive():  # it still uses the pipe
-            return "the disk is too slow; the end of the recording is missing"
+            return "the recorder is too slow; the end of the recording is missing"
         os.close(self._target)
         ready, _, _ = select.select([self._report], [], [], PATIENCE)
         if not ready:
-            return "the disk is too slow; the recording may be incomplete for a while"
+            return "the recorder is still writing; the file is complete when its last line says `end`"
         return os.read(self._report, 4096).decode("utf-8", "replace")
 
 

@@ -5,11 +5,14 @@ import logging
 import os
 import re
 import stat
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
 
+from acpella._processes.locks import lock_file
 from acpella.rpc.framing import Broken, Framer
 
 from .anonymizing import Anonymizer
@@ -42,7 +45,7 @@ _UNREADABLE = (msgspec.MsgspecError, ValueError, OverflowError, RecursionError)
 
 def open_private(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a recording to begin or to continue, private to the user. A device, such as /dev/stderr, keeps its
-    mode.
+    mode. While the file is open, `is_written` tells so.
 
     Raises:
         OSError: its directory is not there, or it holds something else, or it cannot be opened, or others can
@@ -58,6 +61,9 @@ def open_private(path: str | os.PathLike[str]) -> BinaryIO:
                 file.write(b"\n")  # after half a line of a recorder that was killed, or of a full disk
             if os.name == "posix" and status.st_mode & 0o077:
                 os.fchmod(file.fileno(), 0o600)
+            if sys.platform != "win32":  # where a lock would keep readers out
+                with suppress(OSError):  # not all file systems have locks
+                    lock_file(file.fileno(), shared=True)
     except BaseException:
         file.close()
         raise

@@ -30,13 +30,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; gives the exit code."""
-    from acpella.recording.reader import read_any
+    from acpella.recording.reader import is_written, read_any
 
     try:
         view = _Frames() if arguments.frames else _Conversation(verbose=arguments.verbose)
         for item in read_any(arguments.file):
             view.take(item)
-        view.end()
+        view.end(is_written=is_written(arguments.file))
     except (OSError, ValueError) as error:
         if isinstance(error, BrokenPipeError):
             raise
@@ -75,7 +75,7 @@ class _Shown:
 
     def _event(self, name: str, info: dict[str, Any]) -> None:
         if name == "gap":
-            self.note(f"{info.get('dropped')} frames were not recorded here: the disk was too slow")
+            self.note(f"{info.get('dropped')} frames were not recorded here: the recorder was too slow")
         elif name == "end":
             self._ended = True
             if info.get("error"):
@@ -83,13 +83,17 @@ class _Shown:
             elif info.get("exit") not in (None, {"code": 0}):
                 self.note(f"the agent ended: {info['exit']}")
 
-    def _check_end(self) -> None:
+    def _check_end(self, *, is_written: bool = False) -> None:
         if not self._ended:
-            self.note("the recording breaks off here; it has no last line")
+            self.note(
+                "the recording is still being written; look again when more of it is there"
+                if is_written
+                else "the recording breaks off here; it has no last line"
+            )
             self._ended = True
 
-    def end(self) -> None:
-        self._check_end()
+    def end(self, *, is_written: bool) -> None:
+        self._check_end(is_written=is_written)
 
     def note(self, text: str) -> None:
         raise NotImplementedError
@@ -143,9 +147,9 @@ class _Conversation(_Shown):
         self._flush()
         self._asked.clear()
 
-    def end(self) -> None:
+    def end(self, *, is_written: bool) -> None:
         self._flush()
-        super().end()
+        super().end(is_written=is_written)
 
     def frame(self, frame: "RecordedFrame") -> None:
         from acpella._plain_json import as_dict
