@@ -398,6 +398,22 @@ def test_a_file_without_a_conversation_is_not_called_fine(
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_frames_are_shown_as_they_were_sent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "talk.jsonl"
+    lines = [
+        {"acpella": 2, "agent": {}},
+        {"n": 1, "t": 0.1, "dir": "out", "msg": {"a": 2}, "raw": '{"a":1,"a":2}'},
+        {"n": 2, "t": 0.2, "dir": "in", "b64": "//4gQQ=="},
+        {"ev": "gap", "t": 0.3, "dir": "in", "dropped": 1},
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines) + "broken\n")
+    code, text, told = output(capsys, "show", "--frames", str(path))
+    assert code == 1 and "1 line of" in told
+    assert '→ {"a":1,"a":2}\n' in text and "← (not text) \\xff\\xfe A\n" in text
+    assert "# 1 frame not recorded here" in text
+    assert "not a message: (not text) \\xff" in output(capsys, "show", "-v", str(path))[1]
+
+
 def test_a_recording_without_its_first_line_is_shown(talk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, text, _ = output(capsys, "show", str(talk))
     assert code == 0 and text.startswith("[the first line of the recording is missing]\n")

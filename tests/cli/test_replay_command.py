@@ -300,7 +300,7 @@ def test_an_agent_that_dies_or_never_answers_is_told(tmp_path: Path) -> None:
     [
         (["missing.jsonl"], "there is no file missing.jsonl"),
         (["empty.jsonl"], "holds no conversation"),
-        (["talk.jsonl", "--connection", "2"], "holds 1 connections, not 2"),
+        (["talk.jsonl", "--connection", "2"], "holds 1 connection, not 2"),
         (["talk.jsonl", "--as", "client"], "needs an agent to talk to"),
         (["talk.jsonl", "--speed", "fast"], "is not a speed"),
     ],

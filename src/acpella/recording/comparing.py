@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher, unified_diff
 from typing import Any, NamedTuple
 
+from acpella._counted import counted
 from acpella._plain_json import as_dict
 
 from .format import RecordedFrame
@@ -99,7 +100,7 @@ class Comparison:
                 yield f"  {one}  (lines {one.line} and {other.line})"
                 yield from (f"    {line}" for line in changed)
         if self.more:
-            yield f"and {self.more} more differences"
+            yield f"and {counted(self.more, 'more difference')}"
 
     def keep(self, items: list[Any], item: Any) -> None:
         """Add a difference to one of the lists, or count it."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from acpella._counted import counted
 from acpella._plain_json import as_dict
 from acpella.recording import RecordedFrame, read_recording
 from acpella.recording.anonymizing import Anonymizer
@@ -59,7 +60,7 @@ def check_snapshot(
         now.unlink()
     lines: list[str] = []
     if len(stored) != len(current):
-        lines.append(f"{len(current)} connections, not {len(stored)}")
+        lines.append(f"{counted(len(current), 'connection')}, not {len(stored)}")
     for before, after in zip(stored, current, strict=False):
         lines += compare(before, after).lines()
     if lines:

@@ -7,6 +7,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
+from acpella._counted import counted
+
 from .. import exits
 from ..command_words import split_command
 from ..file_errors import RECORDING, explain
@@ -113,7 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace, conversations: "list[StoredFrames]") -> int:
     if not 0 < arguments.connection <= len(conversations):
         raise ValueError(
-            f"{arguments.file} holds {len(conversations)} connections, not {arguments.connection}"
+            f"{arguments.file} holds {counted(len(conversations), 'connection')}, not {arguments.connection}"
         )
     place: int = arguments.connection - 1
     if arguments.update and len(conversations) > 1:
@@ -162,12 +164,8 @@ async def _play(
     await client.run_on(ProcessChannel(started_as(arguments.command)))
     if client.failures:
         return NOT_AS_RECORDED
-    show(f"The agent did as recorded: {_many(client.requests, 'request')}, no difference.")
+    show(f"The agent did as recorded: {counted(client.requests, 'request')}, no difference.")
     return exits.DONE
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 async def _update(client: "ReplayedClient", arguments: argparse.Namespace) -> int:

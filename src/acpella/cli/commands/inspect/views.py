@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acpella._counted import counted
+
 from ... import exits
 from ...file_errors import RECORDING, explain
 from ...terminal.output import harmless_json, one_line, say, show
@@ -65,7 +67,7 @@ def _lines(path: Path) -> "Iterator[tuple[Row, Item]]":
                 say(f"{path.name}, line {item.line} is left out: {one_line(item.reason, 200)}")
         yield rows.take(item), item
     if damaged > MOST_NAMED:
-        say(f"{damaged} lines of {path.name} are left out")
+        say(f"{counted(damaged, 'line')} of {path.name} are left out")
     if damaged == lines:
         raise ValueError(f"{path.name} holds no conversation; {RECORDING}")
 
@@ -125,8 +127,8 @@ def _stats(path: Path, arguments: argparse.Namespace) -> int:
         _write_json(summary)
         return exits.DONE
     show(
-        f"{summary.frames} messages, {summary.bytes} bytes, {summary.seconds:.1f} s, "
-        f"{summary.connections} connections, {summary.sessions} sessions"
+        f"{counted(summary.frames, 'message')}, {counted(summary.bytes, 'byte')}, {summary.seconds:.1f} s, "
+        f"{counted(summary.connections, 'connection')}, {counted(summary.sessions, 'session')}"
     )
     show(f"{'method':36} {'requests':>8} {'errors':>7} {'open':>5} {'p50':>9} {'p95':>9} {'slowest':>9}")
     for method in summary.methods:
@@ -187,7 +189,7 @@ def _findings(path: Path, arguments: argparse.Namespace) -> int:
             show(f"{finding.rule} {finding.requirement} ({finding.side}, {finding.level}), row {where}")
             show(f"    {one_line(finding.text, 300)}")
     left = findings.count - len(findings.findings)
-    say(f"{findings.count} findings" + (f", {left} of them not shown" if left else ""))
+    say(counted(findings.count, "finding") + (f", {left} of them not shown" if left else ""))
     return FOUND if findings.count or damaged else exits.DONE  # what cannot be read was not judged
 
 

@@ -3,6 +3,8 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from acpella._counted import counted
+
 from ...file_errors import RECORDING, explain
 from ...terminal.output import one_line, say, show
 
@@ -43,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         say(explain(error, missing=RECORDING))
         return 2
     if view.damaged:
-        say(f"{view.damaged} lines of {arguments.file} cannot be read")
+        say(f"{counted(view.damaged, 'line')} of {arguments.file} cannot be read")
     return DAMAGED if view.damaged else 0
 
 
@@ -74,8 +76,11 @@ class _Shown:
             self._event(item.name, item.info)
 
     def _event(self, name: str, info: dict[str, Any]) -> None:
+        from acpella._plain_json import as_int
+
         if name == "gap":
-            self.note(f"{info.get('dropped')} frames were not recorded here: the recorder was too slow")
+            dropped = counted(as_int(info.get("dropped")), "frame")
+            self.note(f"{dropped} not recorded here: the recorder was too slow")
         elif name == "end":
             self._ended = True
             if info.get("error"):
@@ -121,13 +126,19 @@ class _Frames(_Shown):
         show(f"# {info.get('started', '')} {one_line(str(name or ''))}")
 
     def frame(self, frame: "RecordedFrame") -> None:
-        import msgspec
-
-        text = (
-            frame.message if isinstance(frame.message, str) else msgspec.json.encode(frame.message).decode()
-        )
         arrow = {"out": "→", "in": "←", "err": "!"}[frame.direction]
-        show(f"{frame.time:10.3f} {arrow} {one_line(text, 2000)}")
+        show(f"{frame.time:10.3f} {arrow} {one_line(_sent(frame), 2000)}")
+
+
+def _sent(frame: "RecordedFrame") -> str:
+    """What was sent, as far as it can be shown."""
+    import msgspec
+
+    if frame.raw is not None:
+        return frame.raw
+    if isinstance(frame.message, bytes):
+        return f"(not text) {frame.message.decode('utf-8', 'backslashreplace')}"
+    return frame.message if isinstance(frame.message, str) else msgspec.json.encode(frame.message).decode()
 
 
 class _Conversation(_Shown):
@@ -160,7 +171,7 @@ class _Conversation(_Shown):
         if kind == "noise":
             if self._verbose:
                 what = "stderr" if frame.direction == "err" else "not a message"
-                self.note(f"{what}: {one_line(str(frame.message))}")
+                self.note(f"{what}: {one_line(_sent(frame))}")
         elif kind == "request":
             self._asked[frame.direction, repr(message["id"])] = str(message["method"]), message.get("params")
             if message["method"] == "session/prompt":
