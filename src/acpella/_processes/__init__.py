@@ -12,12 +12,14 @@ else:
 
 from .environment import inherited_environment, is_own_secret
 from .exits import ExitWatch
+from .guard import Guard
 from .signals import HANGUP, on_signals
 from .words import has_directory, join_command, split_command
 
 __all__ = [
     "HANGUP",
     "ExitWatch",
+    "Guard",
     "ProcessTree",
     "has_directory",
     "inherited_environment",

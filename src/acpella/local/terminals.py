@@ -16,6 +16,7 @@ from typing import NamedTuple, Self
 
 from acpella._processes import (
     ExitWatch,
+    Guard,
     ProcessTree,
     has_directory,
     inherited_environment,
@@ -23,8 +24,6 @@ from acpella._processes import (
     start,
 )
 from acpella.errors import AcpellaError
-
-from .guard import Guard
 
 __all__ = [
     "COMMAND_TIMEOUT",

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from acpella._processes import Guard
 from acpella.errors import ConnectionClosed
-from acpella.local.guard import Guard
 from acpella.transport import ProcessChannel
 
 from .settings import LINE_LIMIT

@@ -17,8 +17,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from acpella._processes import Guard
 from acpella.errors import TransportError
-from acpella.local.guard import Guard
 
 from .format import new_header
 from .interceptor import Interceptor

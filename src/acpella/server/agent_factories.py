@@ -9,9 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from acpella._processes import is_own_secret
+from acpella._processes import Guard, is_own_secret
 from acpella.errors import AcpellaError, ConnectionClosed
-from acpella.local.guard import Guard
 from acpella.rpc import Channel, Receiver
 from acpella.transport import ProcessChannel, ProcessLimits, memory_pair
 
