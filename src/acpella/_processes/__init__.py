@@ -10,6 +10,7 @@ if sys.platform == "win32":
 else:
     from .unix import ProcessTree, kill_tree, start
 
+from .detached import end_detached
 from .environment import inherited_environment, is_own_secret
 from .exits import ExitWatch
 from .guard import Guard
@@ -21,6 +22,7 @@ __all__ = [
     "ExitWatch",
     "Guard",
     "ProcessTree",
+    "end_detached",
     "has_directory",
     "inherited_environment",
     "is_own_secret",

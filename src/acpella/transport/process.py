@@ -13,6 +13,7 @@ from typing import IO
 from acpella._processes import (
     ExitWatch,
     ProcessTree,
+    end_detached,
     has_directory,
     inherited_environment,
     join_command,
@@ -37,12 +38,6 @@ EOF_GRACE = 0.3
 
 TERMINATE_GRACE = 1.5
 """Seconds to exit after SIGTERM, before SIGKILL."""
-
-DETACHED_GRACE = 0.5
-"""The same for what it had started in sessions of their own."""
-
-POLL_TIME = 0.02
-"""Seconds until the second look whether those are gone; only polling tells."""
 
 EXIT_AFTER_EOF = 1.0
 """Seconds between the end of its output and its exit, for the exit code to make it into the error."""
@@ -347,7 +342,7 @@ class ProcessChannel:
         finally:
             self.note_descendants()
             self._tree.kill()  # what it left behind in its group, too
-            await self._end_detached(self._tree)
+            await end_detached(self._tree)
             for end in (self._stdout, self._stderr):
                 if end is not None:
                     end.close()
@@ -355,20 +350,6 @@ class ProcessChannel:
                 self._process.wait()  # reaps it
             if self._exit_watch is not None:
                 self._exit_watch.stop()
-
-    async def _end_detached(self, tree: ProcessTree) -> None:
-        """End what left its group: commands in sessions of their own."""
-        deadline = asyncio.get_running_loop().time() + DETACHED_GRACE
-        pause = POLL_TIME
-        try:
-            runs = tree.terminate_detached()
-            while runs and asyncio.get_running_loop().time() < deadline:
-                await asyncio.sleep(pause)
-                pause *= 1.5
-                runs = tree.detached_run()
-        finally:
-            self.note_descendants()  # what they have started since
-            tree.kill_detached()
 
     async def _exits_within(self, seconds: float) -> bool:
         assert self._exited is not None
