@@ -23,11 +23,14 @@ class Descendants:
 
     def __init__(self, root: int) -> None:
         self._root = root
+        self._root_started = _started(root)
         self._seen: dict[int, _Stat] = {}
 
     def look(self) -> None:
         """Note who is there now. Do it while the parents live: they are the only trace."""
-        unvisited = [self._root, *self._seen]
+        unvisited = [pid for pid, status in list(self._seen.items()) if _is(pid, status)]
+        if self._root_started is not None and _started(self._root) == self._root_started:
+            unvisited.append(self._root)
         while unvisited:
             for pid in _children(unvisited.pop()):
                 if pid not in self._seen and (status := _stat(pid)) is not None:
@@ -60,12 +63,24 @@ def _own_session() -> int:
 
 def _stat(pid: int) -> _Stat | None:
     """None if it is gone, or dead and not buried."""
+    fields = _fields(pid)
+    if not fields or fields[0] in (b"Z", b"X"):
+        return None
+    return _Stat(int(fields[1]), int(fields[3]), int(fields[19]))
+
+
+def _started(pid: int) -> int | None:
+    """When it was started, also if it is dead and not buried; None if it is gone."""
+    fields = _fields(pid)
+    return int(fields[19]) if fields else None
+
+
+def _fields(pid: int) -> list[bytes]:
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
+            return file.read().rpartition(b")")[2].split()
     except OSError:
-        return None
-    return None if fields[0] in (b"Z", b"X") else _Stat(int(fields[1]), int(fields[3]), int(fields[19]))
+        return []
 
 
 def _is(pid: int, status: _Stat) -> bool:

@@ -18,6 +18,7 @@ from acpella._processes import (
     ExitWatch,
     Guard,
     ProcessTree,
+    end_detached,
     has_directory,
     inherited_environment,
     join_command,
@@ -91,8 +92,8 @@ class CommandResult:
 class LocalTerminal:
     """A running command with its output, stdout and stderr as they came.
 
-    Its input is empty. Whatever it starts is in its process group and ends with `kill` and `release`, but for
-    processes that leave the group on purpose (`setsid`). The group also ends if this process is killed.
+    Its input is empty. Whatever it starts ends with `kill` and `release`, and if this process is killed; only
+    daemons stay, which have left its process group (`setsid`) and have no parent any more.
     Release each terminal, or use it as `async with await LocalTerminal.start(...)`.
     """
 
@@ -283,6 +284,7 @@ class LocalTerminal:
 
         Output and status can still be asked for (R-344).
         """
+        self._tree.note_descendants()
         try:
             if self._group_is_ours() and self._tree.terminate():
                 async with asyncio.timeout(TERMINATE_GRACE):
@@ -294,8 +296,10 @@ class LocalTerminal:
         except TimeoutError:
             log.info("%s ignores SIGTERM; killing it", _short(join_command(map(str, self._argv))))
         finally:
+            self._tree.note_descendants()
             if self._group_is_ours():
                 self._tree.kill()
+            await end_detached(self._tree)
         try:
             async with asyncio.timeout(KILL_GRACE):
                 await self._done.wait()

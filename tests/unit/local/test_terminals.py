@@ -334,6 +334,19 @@ async def test_a_daemon_in_a_session_of_its_own_holds_up_neither_end_nor_release
     os.kill(int(seen.text), signal.SIGKILL)  # it left on purpose
 
 
+@pytest.mark.parametrize("before", ["", "trap '' TERM; "])
+async def test_what_a_command_started_in_a_session_of_its_own_ends_with_it(
+    tmp_path: Path, before: str
+) -> None:
+    line = before + "setsid sh -c 'echo $$; exec sleep 100' & wait"
+    seen = Output()
+    async with await LocalTerminal.start(line, cwd=tmp_path, on_output=seen) as terminal:
+        await seen.seen("\n")
+        assert alive(int(seen.text))
+        await terminal.kill()
+        await until(lambda: not alive(int(seen.text)))
+
+
 def _with_fifo(path: Path) -> Path:
     os.mkfifo(path / "go")
     return path
@@ -373,11 +386,16 @@ async def test_no_stranger_is_signalled_when_the_number_was_given_away(
 ) -> None:
     terminal = await LocalTerminal.start("true", cwd=tmp_path)
     await terminal.wait()
-    stranger = await asyncio.create_subprocess_exec("sleep", "100", start_new_session=True)
+    stranger = await asyncio.create_subprocess_exec(
+        *("sh", "-c", "sleep 100 & echo $!; wait"), stdout=asyncio.subprocess.PIPE, start_new_session=True
+    )
+    assert stranger.stdout is not None
+    child = int(await stranger.stdout.readline())
     monkeypatch.setattr(LocalTerminal, "pid", stranger.pid)
+    monkeypatch.setattr(terminal._tree._descendants, "_root", stranger.pid)  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
     await terminal.release()
-    assert alive(stranger.pid)
-    stranger.kill()
+    assert alive(stranger.pid) and alive(child)
+    os.killpg(stranger.pid, signal.SIGKILL)
     await stranger.wait()
 
 
@@ -419,7 +437,7 @@ async def test_a_cancelled_run_leaves_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_command_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
-    """Its whole group, even if it ignores SIGTERM; one that has ended by itself is nobody's concern."""
+    """All that it started, even if it ignores SIGTERM; one that has ended by itself is nobody's concern."""
     owner = (
         "import asyncio, os, signal, sys\n"
         "from acpella.local import LocalTerminal\n"
@@ -428,7 +446,7 @@ async def test_a_command_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
         "    await ended.wait()\n"
         "    told = asyncio.Event()\n"
         "    said = lambda text: (print(text, end='', flush=True), told.set())\n"
-        "    stubborn = 'trap \"\" TERM; sleep 71.3 & echo $$ $!; wait'\n"
+        "    stubborn = 'trap \"\" TERM; sleep 71.3 & a=$!; setsid sleep 71.4 & echo $$ $a $!; wait'\n"
         "    terminal = await LocalTerminal.start('sh', ['-c', stubborn], cwd='.', on_output=said)\n"
         "    await told.wait()\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -439,9 +457,9 @@ async def test_a_command_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
     )
     async with asyncio.timeout(20):
         out, _ = await process.communicate()
-    shell, sleep = map(int, out.split())
-    assert process.returncode == -signal.SIGKILL
-    await until(lambda: not alive(shell) and not alive(sleep))
+    pids = [int(pid) for pid in out.split()]
+    assert process.returncode == -signal.SIGKILL and len(pids) == 3
+    await until(lambda: not any(map(alive, pids)))
 
 
 async def test_fifty_at_once_leave_no_process_and_no_descriptor(tmp_path: Path) -> None:
