@@ -7,6 +7,7 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -55,6 +56,8 @@ async def reply(turn):
             await asyncio.sleep(600)
         elif word == "stubborn":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            if rest:
+                note("pid", str(subprocess.Popen(rest.split(), start_new_session=True).pid))  # noqa: ASYNC220
             yield "stubborn\n"
             while True:
                 time.sleep(1)  # noqa: ASYNC251 - deaf to everything

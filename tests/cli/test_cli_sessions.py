@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from cli_shell import EXAMPLES, HERE, Shell, alive
 
+from leftovers import below
+
 
 def pid_in(ran: "subprocess.CompletedProcess[str]") -> str:
     assert ran.returncode == 0, ran.stderr
@@ -260,15 +262,26 @@ def test_a_daemon_that_is_killed_leaves_no_agent_and_the_session_goes_on(
     assert "> after it" in shell("sessions", "show", "work").stdout
 
 
-def test_an_agent_that_ignores_the_end_of_its_daemon_is_ended_by_the_next_command(shell: Shell) -> None:
-    first = shell.start("run", "-a", shell.scripted, "-s", "work", "stubborn")
-    shell.until_event("begin", "stubborn")
+@pytest.mark.parametrize("guarded", [True, False])
+def test_an_agent_that_ignores_the_end_of_its_daemon_ends_with_its_commands(
+    shell: Shell, guarded: bool
+) -> None:
+    """At once, or with the next command if the guard was killed, too."""
+    first = shell.start("run", "-a", shell.scripted, "-s", "work", "stubborn sleep 600")
+    shell.until(lambda: "pid" in dict(shell.events()), "the command's start")
+    command = int(dict(shell.events())["pid"])
     address = shell.address()
+    if not guarded:
+        for child in below(address["pid"]):
+            if child.command.startswith("/bin/sh"):
+                os.kill(child.pid, signal.SIGKILL)
     os.kill(address["pid"], signal.SIGKILL)
     first.communicate(timeout=60)
-    assert alive(address["agent_pid"])
+    if not guarded:
+        assert alive(address["agent_pid"]) and alive(command)
+        shell("status")
+    shell.until(lambda: not alive(address["agent_pid"]) and not alive(command), "the end of both")
     shell("status")
-    shell.until(lambda: not alive(address["agent_pid"]), "the agent's end")
     assert shell.addresses() == []
 
 

@@ -569,6 +569,44 @@ async def test_a_daemon_of_the_child_stays() -> None:
     os.kill(daemon, signal.SIGKILL)
 
 
+OWNER = """
+import asyncio, os, signal, sys
+from acpella.transport import ProcessChannel
+
+class Owner:
+    def pause_writing(self): pass
+    def resume_writing(self): pass
+    def ended(self, reason): print(reason, flush=True)
+    def received(self, data):
+        print(data.decode(), end="", flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+async def main():
+    await ProcessChannel(sys.argv[1:]).open(Owner(), write_high=65536)
+    await asyncio.sleep(60)
+
+asyncio.run(main())
+"""
+"""Starts a child and is killed at its first words, which it repeats."""
+
+
+@pytest.mark.parametrize("then", ["serve()", "signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"])
+async def test_a_child_and_its_commands_end_when_this_process_is_killed(then: str) -> None:
+    """Even if it does not read its input at that time, and ignores SIGTERM."""
+    script = "trap '' TERM; setsid sleep 60 & echo $!; wait"
+    child = program(
+        f"print(os.getpid(), *answer('', ['sh', '-c', {script!r}]), flush=True); {then}", DETACHED
+    )
+    async with asyncio.timeout(PATIENCE):
+        owner = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", OWNER, *child), stdout=asyncio.subprocess.PIPE
+        )
+        out, _ = await owner.communicate()
+    pids = [int(pid) for pid in out.split()]
+    assert owner.returncode == -signal.SIGKILL and len(pids) == 3
+    await all_gone(pids)
+
+
 async def test_killing_needs_no_event_loop_and_spares_nothing() -> None:
     async with talk(program("serve()", DETACHED), eof_grace=60, terminate_grace=60) as (connection, channel):
         pids = await connection.call("m", ["sh", "-c", "sleep 60 & echo $!; wait"])

@@ -41,8 +41,11 @@ def start(
 
 
 def kill_tree(pid: int) -> None:
-    """End a process that leads a group, and the whole group with it, at once."""
+    """End a process that leads a group at once, with the whole group and what has left it."""
+    descendants = Descendants(pid)
+    descendants.look()
     _signal_group(pid, signal.SIGKILL)
+    descendants.signal(signal.SIGKILL)
 
 
 def _signal_group(group: int, number: int) -> bool:

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from acpella._processes import Guard
 from acpella.errors import ConnectionClosed
 from acpella.transport import ProcessChannel
 
@@ -103,7 +102,6 @@ class StdioServer:
         outgoing, to_send = anyio.create_memory_object_stream[SessionMessage](0)
         try:
             await self._channel.open(self, write_high=WRITE_HIGH)
-            guard = Guard(self._channel.pid)
             try:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(self._deliver, received)
@@ -113,10 +111,7 @@ class StdioServer:
                     finally:
                         tasks.cancel_scope.cancel()
             finally:
-                try:
-                    await self._channel.close()
-                finally:
-                    guard.stop()
+                await self._channel.close()
         finally:
             for stream in (received, incoming, outgoing, to_send):
                 stream.close()

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from acpella._processes import Guard, is_own_secret
+from acpella._processes import is_own_secret
 from acpella.errors import AcpellaError, ConnectionClosed
 from acpella.rpc import Channel, Receiver
 from acpella.transport import ProcessChannel, ProcessLimits, memory_pair
@@ -263,13 +263,11 @@ class _CommandAgent:
     def __init__(self, channel: ProcessChannel, command_log: CommandLog | None) -> None:
         self.channel = channel
         self._command_log = command_log
-        self._guard = Guard(channel.pid)  # ends the command if the server is killed
 
     async def close(self) -> None:
         try:
             await self.channel.close()
         finally:
-            self._guard.stop()
             if self._command_log is not None:
                 self._command_log.end()
 

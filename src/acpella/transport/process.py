@@ -12,6 +12,7 @@ from typing import IO
 
 from acpella._processes import (
     ExitWatch,
+    Guard,
     ProcessTree,
     end_detached,
     has_directory,
@@ -55,7 +56,8 @@ class ProcessChannel:
     Its stderr is read all the time (R-005), and the last lines appear in the error when it dies. Closing
     ends it in steps: stdin is closed, then the whole group is terminated, then killed, so that nothing is
     left behind even if the command was a wrapper such as `sh -c` or `npx`. Commands that it runs in sessions
-    of their own end with it, too; daemons, which have no parent any more, stay.
+    of their own end with it, too; daemons, which have no parent any more, stay. All this also ends if this
+    process is killed.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class ProcessChannel:
 
         self._process: subprocess.Popen[bytes] | None = None
         self._tree: ProcessTree | None = None
+        self._guard: Guard | None = None
         self._stdin: WriteEnd | None = None
         self._stdout: ReadEnd | None = None
         self._stderr: ReadEnd | None = None
@@ -155,6 +158,7 @@ class ProcessChannel:
         self._stderr_done = self._loop.create_future()
         process = self._process = self._start()
         self._tree = ProcessTree(process)
+        self._guard = Guard(process.pid)
         assert process.stdin and process.stdout and process.stderr
         try:
             self._exit_watch = ExitWatch(process, self._exit)
@@ -346,7 +350,10 @@ class ProcessChannel:
             for end in (self._stdout, self._stderr):
                 if end is not None:
                     end.close()
-            if await self._exits_within(self._terminate_grace):
+            exited = await self._exits_within(self._terminate_grace)
+            if self._guard is not None:
+                self._guard.stop()  # before the number is given to somebody else
+            if exited:
                 self._process.wait()  # reaps it
             if self._exit_watch is not None:
                 self._exit_watch.stop()
