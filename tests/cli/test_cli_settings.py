@@ -203,8 +203,21 @@ def test_adding_to_a_file_that_nobody_agreed_to_does_not_agree(
     assert "is not used" in shell("agents", "add", "--here", "near", ECHO).stderr
     assert list(agents_in(project)) == ["full", "near"]
     assert shell("run", "-a", "near", "hi").returncode == 3
-    named = shell("run", "--settings", str(project), "-a", "near", "hi")
-    assert named.stdout == "You said: hi\n"  # naming the file is agreement enough
+
+
+def test_a_file_of_a_project_that_is_named_starts_nothing_either(shell: Shell, project: Path) -> None:
+    """A line to copy from a README is not an agreement."""
+    mark = hostile(shell, project)
+    (shell.repo / "agents.json").symlink_to(project)
+    for named, cwd in ((project, shell.home), ("settings.json", project.parent), ("agents.json", shell.repo)):
+        for words in (["run", "hi"], ["agents", "list"], ["agents", "doctor"], ["web", "--no-open"]):
+            ran = shell(*words[:1], *words[1:2], "--settings", str(named), *words[2:], cwd=cwd)
+            assert ran.returncode == 2 and "is not used: it names commands" in ran.stderr, words
+        assert ("agents trust` in " in ran.stderr) == (cwd == shell.home)
+    assert not mark.exists()
+    assert shell("agents", "trust", "--yes").returncode == 0
+    shell("run", "--settings", "agents.json", "hi")
+    assert mark.exists()
 
 
 def test_a_bridge_goes_to_no_url_of_a_cloned_repository(shell: Shell, project: Path) -> None:

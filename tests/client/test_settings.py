@@ -182,6 +182,27 @@ async def test_a_token_goes_to_no_url_of_a_project(project: Path, monkeypatch: p
     assert heard == []
 
 
+@pytest.mark.parametrize("name", ["settings.json", "../.acpella/settings.json", "../linked.json"])
+def test_naming_the_file_of_a_project_is_no_agreement(
+    project: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    write(project, '{"agent_servers": {"x": {"command": "x"}}}')
+    (project.parents[1] / "linked.json").symlink_to(project)
+    monkeypatch.chdir(project.parent)
+    for target in ("x", "agent.py"):
+        with pytest.raises(UntrustedSettings, match="acpella agents trust"):
+            connect(target, settings=name)
+    with pytest.raises(UntrustedSettings):
+        ClientSettings.find(name, on_untrusted=lambda error: None)
+    trust(project, project.read_bytes())
+    assert ClientSettings.find(name).agents["x"].command == "x"
+
+
+def test_any_other_file_that_is_named_is_the_users_choice(project: Path) -> None:
+    write(project.parent / "mine.json", '{"agent_servers": {"x": {"command": "x"}}}')
+    assert ClientSettings.find(project.parent / "mine.json").agents["x"].command == "x"
+
+
 async def test_what_needs_no_settings_works_beside_a_project_that_nobody_agreed_to(project: Path) -> None:
     write(project, '{"agent_servers": {"x": {"command": "x"}}}')
     async with connect(acpella.Agent("near")) as agent:

@@ -99,7 +99,8 @@ def connect(
     Raises:
         TypeError, ValueError: an option is wrong; says what it can be.
         TransportError: an agent that acpella knows by name is not installed; says how to start it.
-        UntrustedSettings: a name may be one of `./.acpella/settings.json`, to which the user has not agreed.
+        UntrustedSettings: a name may be one of `./.acpella/settings.json`, to which the user has not agreed,
+            or `settings` names such a file.
 
     Raises, when it is entered:
         TransportError: the agent cannot be started, or does not answer.
@@ -150,7 +151,7 @@ def _find_settings(target: Target, path: str | os.PathLike[str] | None) -> Clien
     try:
         return ClientSettings.find(path)
     except UntrustedSettings:
-        if isinstance(target, str) and is_name(target):
+        if path is not None or (isinstance(target, str) and is_name(target)):
             raise
         return ClientSettings.of_user()  # the target needs no settings: those of the project are not read
 

@@ -82,13 +82,14 @@ class ClientSettings:
         `on_untrusted` is called for a project's file that the user has not agreed to; that file is left out.
 
         Raises:
-            UntrustedSettings: there is such a file, and no `on_untrusted`.
+            UntrustedSettings: there is such a file and no `on_untrusted`, or `path` is one.
             SettingsError: a file is missing although it was named, or is malformed.
         """
-        if path is not None:
-            return cls.load(Path(path))
-        from .trust import project_file, read_trusted
+        from .trust import is_project, project_file, read_trusted
 
+        if path is not None:
+            named = Path(path)
+            return cls.parse(read_trusted(named), named) if is_project(named) else cls.load(named)
         project = project_file(cwd)
         settings: list[ClientSettings] = []
         if project is not None:

@@ -29,8 +29,16 @@ def project_file(cwd: str | os.PathLike[str] = ".") -> Path | None:
 
 
 def is_project(path: Path) -> bool:
-    """Whether it is a project's file, also under a name that some systems take for the same."""
-    return tuple(name.casefold() for name in path.parts[-2:]) == (".acpella", "settings.json")
+    """Whether it is a project's file, also under a name that some systems take for the same, or by a link."""
+    return _own_path(path) is not None
+
+
+def _own_path(path: Path) -> Path | None:
+    """The path by which a file is a project's: as it is named, or where a link leads."""
+    for place in (Path(os.path.abspath(path)), Path(os.path.realpath(path))):
+        if tuple(name.casefold() for name in place.parts[-2:]) == (".acpella", "settings.json"):
+            return place
+    return None
 
 
 def read_trusted(path: Path) -> bytes:
@@ -70,9 +78,11 @@ def forget(path: Path) -> None:
 def why_not(path: Path) -> str:
     """What to tell of a file that is not used."""
     changed = " any more, since it was changed" if _name(path) in _known() else ""
+    here = project_file()
+    where = "" if here is not None and _name(here) == _name(path) else f" in {Path(_name(path)).parents[1]}"
     return (
         f"{path} is not used{changed}: it names commands, which would run as you; "
-        "`acpella agents trust` shows it and asks whether you agree"
+        f"`acpella agents trust`{where} shows it and asks whether you agree"
     )
 
 
@@ -82,7 +92,7 @@ def _name(path: Path) -> str:
     The commands in it start from the project: whoever links to a file that was agreed to elsewhere would have
     their own `./agent` started.
     """
-    project = os.path.realpath(path.parent.parent)
+    project = os.path.realpath((_own_path(path) or path).parent.parent)
     return os.path.join(project, ".acpella", "settings.json")
 
 
