@@ -3,6 +3,9 @@
 import json
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -226,6 +229,55 @@ def test_a_bridge_goes_to_no_url_of_a_cloned_repository(shell: Shell, project: P
     track(shell, project)
     ran = shell("connect", "ours")
     assert ran.returncode == 2 and "is not the URL of an agent" in ran.stderr and "is not used" in ran.stderr
+
+
+class NeedsToken(BaseHTTPRequestHandler):
+    """Refuses all requests, and keeps what they would be let in with."""
+
+    seen: list[str | None]
+
+    def do_POST(self) -> None:
+        self.seen.append(self.headers.get("Authorization"))
+        self.send_response(401)
+        self.end_headers()
+
+    do_GET = do_POST
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def needs_token() -> Iterator[tuple[str, list[str | None]]]:
+    """A server's URL, and what it sees of the requests that it refuses."""
+    seen: list[str | None] = []
+    handler = type("Handler", (NeedsToken,), {"seen": seen})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/acp", seen
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("words", [["run", "-a", "ours", "hi"], ["run", "-a", "ours", "-s", "x", "hi"]])
+def test_the_token_of_the_user_goes_to_no_url_of_a_project(
+    shell: Shell, project: Path, needs_token: tuple[str, list[str | None]], words: list[str]
+) -> None:
+    """Not even after the file was agreed to: the token may be that of another server."""
+    url, seen = needs_token
+    shell.env["ACPELLA_TOKEN"] = "t0ken-of-another-server"
+    project.write_text(json.dumps({"agent_servers": {"ours": {"url": url}}}))
+    assert shell("agents", "trust", "--yes").returncode == 0
+    ran = shell(*words)
+    assert (
+        ran.returncode != 0
+        and "ACPELLA_TOKEN is not sent to a URL that a project's settings name" in ran.stderr
+    )
+    assert seen and set(seen) == {None}
+    seen.clear()
+    shell("run", "-a", url, "hi")
+    assert seen[0] == "Bearer t0ken-of-another-server"
 
 
 def test_there_may_be_nothing_to_agree_to(shell: Shell) -> None:

@@ -37,6 +37,8 @@ class AgentServer:
     url: str = ""
     headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     """Sent with every request to the URL."""
+    of_project: bool = False
+    """A project's file names the URL: it gets no token that the user has for other servers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +145,13 @@ class ClientSettings:
     def _from_json(cls, value: Any, path: Path) -> "ClientSettings":
         top = _table(value, str(path))
         _check_keys(top, _TOP, f"{path}: ")
+        from .trust import is_project
+
+        of_project = is_project(path)
         agents: dict[str, AgentServer] = {}
         for name, entry in _table(top.get("agent_servers", {}), f"{path}: agent_servers").items():
             if not _is_of_registry(entry, f"{path}: agent_servers.{name}"):
-                agents[name] = _agent(entry, f"{path}: agent_servers.{name}")
+                agents[name] = _agent(entry, f"{path}: agent_servers.{name}", of_project)
         servers = top.get("mcp_servers", [])
         if isinstance(servers, dict):
             table = cast("dict[str, Any]", servers)
@@ -179,11 +184,11 @@ def _is_of_registry(entry: Any, where: str) -> bool:
     return True
 
 
-def _agent(entry: Any, where: str) -> AgentServer:
+def _agent(entry: Any, where: str, of_project: bool) -> AgentServer:
     table = _table(entry, where)
     _check_keys(table, _AGENT, f"{where}.")
     if "url" in table:
-        return _remote(table, where)
+        return _remote(table, where, of_project)
     if "headers" in table:
         raise SettingsError(f"{where}.headers makes sense only with a url")
     command = table.get("command")
@@ -203,7 +208,7 @@ def _agent(entry: Any, where: str) -> AgentServer:
     return AgentServer(os.path.expanduser(command), cast("list[str]", args), env)
 
 
-def _remote(table: dict[str, Any], where: str) -> AgentServer:
+def _remote(table: dict[str, Any], where: str, of_project: bool) -> AgentServer:
     url = table["url"]
     if not isinstance(url, str) or not url.lower().startswith(("http://", "https://", "ws://", "wss://")):
         raise SettingsError(f"{where}.url must be a http, https, ws or wss URL")
@@ -215,7 +220,7 @@ def _remote(table: dict[str, Any], where: str) -> AgentServer:
     for name, value in cast("dict[str, Any]", headers).items():
         if not isinstance(value, str):  # the value may be a secret: it is not shown
             raise SettingsError(f"{where}.headers.{name} must be a string")
-    return AgentServer(url=url, headers=cast("dict[str, str]", headers))
+    return AgentServer(url=url, headers=cast("dict[str, str]", headers), of_project=of_project)
 
 
 def _check_keys(table: dict[str, Any], allowed: tuple[str, ...], where: str) -> None:

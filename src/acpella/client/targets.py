@@ -103,7 +103,12 @@ def find_endpoint(
         own_headers = {
             name: value for name, value in server.headers.items() if name.lower() not in header_names
         }
-        return target, Endpoint.of(server.url, headers={**own_headers, **(headers or {})}, token=token)
+        return target, Endpoint.of(
+            server.url,
+            headers={**own_headers, **(headers or {})},
+            token=token,
+            of_environment=not server.of_project,
+        )
     if listed:
         return None
     endpoint = Endpoint.of(target, headers=headers, token=token)

@@ -51,6 +51,9 @@ class Endpoint:
 
     tls: ssl.SSLContext | None = field(default=None, repr=False)
 
+    withheld: bool = False
+    """There is a token in the environment, which is not for this URL."""
+
     @classmethod
     def of(
         cls,
@@ -59,8 +62,11 @@ class Endpoint:
         headers: Mapping[str, str] | None = None,
         token: str | None = None,
         tls: ssl.SSLContext | None = None,
+        of_environment: bool = True,
     ) -> "Endpoint":
         """Check what a user has given. Without `token`, the one of the environment is used.
+
+        It is not with `of_environment=False`, for a URL that the user has not chosen.
 
         Raises:
             TransportError: the URL or a header cannot be used, or a secret would travel unencrypted.
@@ -69,7 +75,8 @@ class Endpoint:
         sent = {name: _checked(name, value) for name, value in (headers or {}).items()}
         names = {name.lower() for name in sent}
         source = "the token"
-        if token is None and "authorization" not in names and os.environ.get(TOKEN_VARIABLE):
+        ambient = token is None and "authorization" not in names and bool(os.environ.get(TOKEN_VARIABLE))
+        if ambient and of_environment:
             token, source = os.environ[TOKEN_VARIABLE].strip(), f"the token of {TOKEN_VARIABLE}"
         if token is not None:
             if "authorization" in names:
@@ -85,7 +92,8 @@ class Endpoint:
                 f"{what} would travel unencrypted to {parts.hostname}: use a {secure}:// URL, "
                 "or a tunnel to this machine"
             )
-        return cls(url=urlunsplit(parts._replace(fragment="")), headers=sent, tls=tls)
+        where = urlunsplit(parts._replace(fragment=""))
+        return cls(url=where, headers=sent, tls=tls, withheld=ambient and not of_environment)
 
     # -- about the URL -----------------------------------------------------------------------
 
@@ -150,6 +158,11 @@ class Endpoint:
         if status == 401:
             if self.has_credentials:
                 return Denied(f"{self.shown} does not accept the token (401){note}")
+            if self.withheld:
+                return Denied(
+                    f"{self.shown} wants a token (401). {TOKEN_VARIABLE} is not sent to a URL that a "
+                    "project's settings name; name the URL yourself, or add it to your own settings"
+                )
             return Denied(
                 f"{self.shown} wants a token (401): pass token=, or set the environment variable "
                 f"{TOKEN_VARIABLE}"

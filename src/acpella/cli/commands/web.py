@@ -139,14 +139,12 @@ def _agent(
     )
     settings = resolve_agent(settings, agent, yes=arguments.yes)
     target = agent or default_agent(settings)
-    token = os.environ.get("ACPELLA_TOKEN")
-    remote = find_endpoint(target, settings=settings, token=token) is not None
-    bearer = token if remote else None
+    remote = find_endpoint(target, settings=settings) is not None
 
     def opened() -> "Channel":
-        return open_target(target, settings=settings, cwd=None if remote else cwd, token=bearer)[1]
+        return open_target(target, settings=settings, cwd=None if remote else cwd)[1]
 
-    name, _ = open_target(target, settings=settings, token=bearer)  # says now what is wrong with it
+    name, _ = open_target(target, settings=settings)  # says now what is wrong with it
     command, environment = agent_command(target, settings)
     if command and not remote:
         need_program(command, cwd, path=environment.get("PATH"))

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import msgspec
 
 from acpella._plain_json import as_dict
+from acpella._redact import redact
 from acpella.errors import (
     AcpellaError,
     AuthRequired,
@@ -173,10 +174,15 @@ class KeptAgent:
             return ProcessChannel(
                 config.command, cwd=config.where, env=config.env or None, on_stderr=on_stderr
             )
-        from acpella.client.targets import open_target
+        from acpella.client.targets import open_endpoint, open_target
 
         if config.url:
-            return open_target(config.url, headers=config.headers)[1]
+            from acpella.transport.endpoint import Endpoint
+
+            return open_endpoint(
+                Endpoint.of(config.url, headers=config.headers, of_environment=not config.of_project),
+                identity=redact(config.url),
+            )
         _, channel = open_target(config.target, cwd=config.where, on_stderr=on_stderr)
         return channel
 

@@ -68,6 +68,8 @@ class Config(msgspec.Struct, kw_only=True):
     url: str = ""
     """Where an agent of the settings is, if it is a URL."""
     headers: dict[str, str] = {}
+    of_project: bool = False
+    """Whether a project's settings name that URL."""
     cwd: str
     where: str
     session_id: str = ""

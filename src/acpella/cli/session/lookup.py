@@ -240,6 +240,7 @@ def daemon_config(
         env=env,
         url=server.url if server is not None else "",
         headers=server.headers if server is not None else {},
+        of_project=server is not None and server.of_project,
         cwd=entry.cwd,
         where=entry.where or entry.cwd,
         session_id=entry.session_id,
