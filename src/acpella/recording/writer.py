@@ -58,7 +58,10 @@ def open_private(path: str | os.PathLike[str]) -> BinaryIO:
         status = os.fstat(file.fileno())
         if stat.S_ISREG(status.st_mode):
             if status.st_size and not _can_continue(path):
-                file.write(b"\n")  # after half a line of a recorder that was killed, or of a full disk
+                # after half a line of a recorder that was killed, or of a full disk; past the buffer, which
+                # a fork would double; a disk that is still full is told by who writes next
+                with suppress(OSError):
+                    os.write(file.fileno(), b"\n")
             if os.name == "posix" and status.st_mode & 0o077:
                 os.fchmod(file.fileno(), 0o600)
             if sys.platform != "win32":  # where a lock would keep readers out

@@ -71,6 +71,16 @@ def test_a_tap_tells_why_it_does_not_record_to_a_file(tmp_path: Path) -> None:
     assert path.read_text() == "precious\n" and not mark.exists()
 
 
+def test_a_tap_goes_on_after_half_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    record(path)
+    os.truncate(path, path.stat().st_size - 10)
+    before = path.read_bytes()
+    command = [sys.executable, "-m", "acpella", "record", "-o", str(path), "--", "cat"]
+    subprocess.run(command, input=b"{}\n", check=True, capture_output=True, timeout=60)
+    assert path.read_bytes().startswith(before + b'\n{"acpella":2,')
+
+
 def test_a_pipe_gets_a_recording_without_being_read(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
