@@ -194,6 +194,22 @@ SENT: dict[str, tuple[str, Change]] = {
 }  # fmt: skip
 
 
+ENUMS: dict[str, tuple[str, Change]] = {
+    # requirement, and the closed enumeration that gets a value which it does not have
+    "prompt.prompt-answer-schema of StopReason": ("answer session/prompt", put("result.stopReason", "done")),
+    "prompt.agent-message-chunk-schema of Role": ("update agent_message_chunk", put(U + "content.annotations", {"audience": ["bot"]})),
+    "prompt.plan-schema of PlanEntryPriority": ("update plan", put(U + "entries.0.priority", "urgent")),
+    "prompt.plan-schema of PlanEntryStatus": ("update plan", put(U + "entries.0.status", "later")),
+    "tools.tool-call-schema of ToolKind": ("update tool_call", put(U + "kind", "dance")),
+    "tools.tool-call-update-schema of ToolKind": ("update tool_call_update", put(U + "kind", "dance")),
+    "tools.tool-call-schema of ToolCallStatus": ("update tool_call", put(U + "status", "waiting")),
+    "tools.tool-call-update-schema of ToolCallStatus": ("final", put(U + "status", "done")),
+    "permission.request-schema of PermissionOptionKind": ("call session/request_permission", put("params.options.1.kind", "reject")),
+    "permission.request-schema of ToolCallStatus": ("call session/request_permission", put("params.toolCall.status", "waiting")),
+    "elicitation.create-schema of StringFormat": ("form", put("params.requestedSchema.properties.name.format", "hex")),
+}  # fmt: skip
+
+
 def _copy(message: Json) -> Json:
     import json
 
@@ -258,8 +274,8 @@ GARBAGE: dict[str, Callable[[bytes], bool]] = {
 
 def install(defect: str, agent: "SampleAgent", end: Endpoint) -> None:
     """Break one thing."""
-    if defect in SENT:
-        what, change = SENT[defect]
+    if defect in SENT or defect in ENUMS:
+        what, change = SENT.get(defect) or ENUMS[defect]
         end.break_ = lambda message, method: (
             change(_copy(message)) if selects(what, message, method) else message
         )

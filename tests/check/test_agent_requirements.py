@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from agent_defects import READ
+from agent_defects import ENUMS, READ
 from sample_agent import SampleAgent
 from sample_check import check_sample
 
@@ -79,6 +79,13 @@ async def test_each_defect_is_found_by_its_requirement_and_no_other_must(area: A
     ids = [r.id for r in area.requirements if r.id not in SPOKEN | PROCESS]
     found = await asyncio.gather(*(broken(id, slots) for id in ids))
     assert [problem for problem in found if problem is not None] == []
+
+
+@pytest.mark.parametrize("defect", ENUMS)
+async def test_a_value_that_a_closed_enumeration_lacks_is_found_by_the_schema(defect: str) -> None:
+    id = defect.partition(" ")[0]
+    found = {r.requirement.id: r for r in (await check_sample(defect, id, patience=10)).results}
+    assert found[id].outcome == "fail" and "Invalid enum value" in found[id].text, found
 
 
 async def run_process(defect: str) -> RequirementResult:

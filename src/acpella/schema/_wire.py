@@ -5,7 +5,8 @@ The flags say how a reader treats a malformed value; they mirror the annotations
 - a field with a default falls back to it ([e]), and a list with a default loses only its bad items ([s]),
   unless the field is `Strict`;
 - a required field is strict, unless it is `Lenient`: then the key must be there, its value may be broken;
-- `NullAsEmpty` reads null as the empty list or map ([n]) and is strict about everything else.
+- `NullAsEmpty` reads null as the empty list or map ([n]) and is strict about everything else;
+- an `Opened` enumeration is closed in the specification, and read with values that it does not have.
 """
 
 import functools
@@ -50,10 +51,12 @@ class Flag:
 STRICT = Flag("strict")
 LENIENT = Flag("lenient")
 NULL_AS_EMPTY = Flag("null as empty")
+OPENED = Flag("opened")
 
 Strict = Annotated[T, STRICT]
 Lenient = Annotated[T, LENIENT]
 NullAsEmpty = Annotated[T, NULL_AS_EMPTY]
+Opened = Annotated[T, OPENED]
 
 U16 = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
 U32 = Annotated[int, msgspec.Meta(ge=0, le=4_294_967_295)]

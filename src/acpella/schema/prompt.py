@@ -2,7 +2,7 @@
 
 from typing import Literal, TypeAlias
 
-from ._wire import U64, Meta, Wire, field
+from ._wire import U64, Meta, Opened, Wire, field
 from .content import ContentBlock
 from .protocol import SessionId
 
@@ -42,7 +42,7 @@ class Usage(Wire, frozen=True, kw_only=True):
 class PromptResponse(Wire, frozen=True, kw_only=True):
     """The turn is over."""
 
-    stop_reason: StopReason | str  # closed in v1, but a reason we do not know must not fail the turn
+    stop_reason: Opened[StopReason | str]  # a reason that we do not know must not fail the turn
     """Why the turn ended: the agent was done, reached a limit, refused, or was cancelled."""
     usage: Usage | None = None
     """The tokens that were spent (unstable). Absent means that the agent does not say."""

@@ -2,13 +2,13 @@
 
 import functools
 import types
-from typing import Annotated, Any, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
 
 from ._salvage import decode_hook
-from ._wire import Pick, native
+from ._wire import OPENED, Pick, flag_of, native
 
 __all__ = ["extra_fields", "schema_error"]
 
@@ -19,7 +19,24 @@ def schema_error(kind: Any, value: Any) -> str | None:
         msgspec.convert(value, native(kind), dec_hook=decode_hook)
     except (msgspec.ValidationError, ValueError) as error:
         return str(error).replace("`", "")
+    for name, values in _closed(kind).items():
+        if value.get(name) not in values:
+            return f"Invalid enum value {value.get(name)!r} - at $.{name}"
     return None
+
+
+@functools.cache
+def _closed(kind: Any) -> dict[str, tuple[Any, ...]]:
+    """The values of the fields that are read with more than the specification has."""
+    if not (isinstance(kind, type) and issubclass(kind, Struct)):
+        return {}
+    return {
+        info.encode_name: tuple(
+            value for part in get_args(info.type) if get_origin(part) is Literal for value in get_args(part)
+        )
+        for info in msgspec.structs.fields(kind)
+        if flag_of(kind, info.name) is OPENED
+    }
 
 
 def extra_fields(kind: Any, value: Any) -> list[str]:

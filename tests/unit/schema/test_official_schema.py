@@ -17,7 +17,8 @@ from msgspec import NODEFAULT, UNSET, Struct, UnsetType
 
 import acpella.schema as schema
 from acpella.schema import Wire, decode, encode, methods
-from acpella.schema._wire import LENIENT, NULL_AS_EMPTY, STRICT, Pick, Unknown, flag_of, native
+from acpella.schema._wire import LENIENT, NULL_AS_EMPTY, OPENED, STRICT, Pick, Unknown, flag_of, native
+from acpella.schema.strict import schema_error
 
 Json: TypeAlias = dict[str, Any]
 
@@ -108,7 +109,7 @@ LEGACY_FIELDS = {
 
 LEGACY_MEMBERS = {"AuthMethod": {"env_var"}}
 
-OPENED = {("PromptResponse", "stopReason")}
+OPENED_FIELDS = {("PromptResponse", "stopReason")}
 """Closed enums that we read openly: an unknown stop reason must not fail a prompt."""
 
 UNWRITTEN_DEFAULTS: dict[tuple[str, str], Any] = {
@@ -234,7 +235,7 @@ def fields_of(name: str, definition: Json) -> dict[str, Field]:
     found: dict[str, Field] = {}
     for key, node in cast("dict[str, Json]", definition.get("properties", {})).items():
         shape, nullable = official_shape(node)
-        if (name, key) in OPENED:
+        if (name, key) in OPENED_FIELDS:
             shape = Shape("enum", (shape.of[0], True))
         flags = {
             flag
@@ -614,3 +615,16 @@ def test_each_side_knows_the_methods_it_receives() -> None:
                 assert one.name == "mcp/message" or table[one.name] is one
     assert methods.CLIENT.stream is methods.UPDATE
     assert methods.AGENT.stream is None
+
+
+def test_a_judge_reads_as_closed_what_is_closed() -> None:
+    opened = {
+        (name, info.encode_name)
+        for name, kind in vars(schema).items()
+        if isinstance(kind, type) and issubclass(kind, Wire)
+        for info in msgspec.structs.fields(kind)
+        if flag_of(kind, info.name) is OPENED
+    }
+    assert opened == OPENED_FIELDS
+    assert schema_error(schema.PromptResponse, {"stopReason": "done"}) is not None
+    assert schema_error(schema.PromptResponse, {"stopReason": "refusal"}) is None
