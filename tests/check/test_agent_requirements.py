@@ -9,7 +9,16 @@ from agent_defects import ENUMS, READ
 from sample_agent import SampleAgent
 from sample_check import check_sample
 
-from acpella.check import AGENT_AREAS, AgentCheck, Area, Auditor, CheckSelection, RequirementResult
+from acpella.check import (
+    AGENT_AREAS,
+    FAKE_MODEL,
+    AgentCheck,
+    Area,
+    Auditor,
+    CheckSelection,
+    PromptProfile,
+    RequirementResult,
+)
 from acpella.client.targets import InProcess
 from acpella.testing import FaultyChannel, faults
 from acpella.transport import ProcessChannel
@@ -86,6 +95,44 @@ async def test_a_value_that_a_closed_enumeration_lacks_is_found_by_the_schema(de
     id = defect.partition(" ")[0]
     found = {r.requirement.id: r for r in (await check_sample(defect, id, patience=10)).results}
     assert found[id].outcome == "fail" and "Invalid enum value" in found[id].text, found
+
+
+UNSEEN = PromptProfile({**FAKE_MODEL, "ask": "!run true", "run": "!run true", "read": "!read /dev/null"})
+"""Prompts without placeholders: nothing of what the tools do can be looked for."""
+
+
+async def outcomes(defect: str, *only: str, profile: PromptProfile) -> dict[str, RequirementResult]:
+    report = await check_sample(defect, *only, patience=10, profile=profile)
+    return {r.requirement.id: r for r in report.results}
+
+
+async def test_a_right_agent_is_not_accused_for_a_command_that_its_prompt_never_named() -> None:
+    found = await outcomes("", "permission", profile=UNSEEN)
+    assert {id: r.text for id, r in found.items() if r.outcome not in ("pass", "not-applicable")} == {}
+
+
+@pytest.mark.parametrize("id", ["permission.reject", "permission.cancelled-outcome"])
+async def test_a_call_that_completes_after_a_refusal_is_found_without_a_command(id: str) -> None:
+    result = (await outcomes(id, id, profile=UNSEEN))[id]
+    assert result.outcome == "fail" and "reported as completed" in result.text
+    assert ['"method":"session/prompt"' in f for f in result.frames] == [False] * 4
+    question, answer, update, end = result.frames
+    assert question.startswith("< ") and "session/request_permission" in question
+    assert answer.startswith("> ") and '"outcome"' in answer
+    assert "completed" in update and "stopReason" in end
+
+
+async def test_a_tool_call_whose_end_is_not_told_proves_nothing() -> None:
+    found = await outcomes("tools.finished", "permission.allow", "permission.reject", profile=UNSEEN)
+    assert [(r.outcome, "{command}" in r.text) for r in found.values()] == [("unproved", True)] * 2
+
+
+async def test_what_a_prompt_does_not_name_is_not_looked_for() -> None:
+    found = await outcomes("files.missing", "files.missing", "sessions.cwd", profile=UNSEEN)
+    assert {id: (r.outcome, r.text.partition(",")[0]) for id, r in found.items()} == {
+        "files.missing": ("unproved", "the prompt 'read' of the profile does not name {file}"),
+        "sessions.cwd": ("unproved", "the prompt 'run' of the profile does not name {command}"),
+    }
 
 
 async def run_process(defect: str) -> RequirementResult:

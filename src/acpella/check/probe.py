@@ -204,6 +204,17 @@ class Probe:
             raise Unproved(f"no prompt makes this agent {need}; the profile has none for {need!r}")
         return self.profile.text(need, cwd=self.directory, **values)
 
+    def must_name(self, need: str, placeholder: str) -> None:
+        """Go on only if the prompt for a need has a placeholder, without which nothing is to be seen.
+
+        Raises:
+            Unproved: it has not.
+        """
+        if not self.profile.names(need, placeholder):
+            raise Unproved(
+                f"the prompt {need!r} of the profile does not name {{{placeholder}}}, so nothing can be seen"
+            )
+
     async def fence(self) -> CheckedFrame:
         """Call a method that does not exist: once it is answered, the agent has read all earlier messages."""
         return await self.link.call("_acpella.check/fence", {})

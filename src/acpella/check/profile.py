@@ -42,6 +42,10 @@ class PromptProfile:
     def has(self, need: str) -> bool:
         return need == "hello" or need in self.prompts
 
+    def names(self, need: str, placeholder: str) -> bool:
+        """Whether the prompt for a need names what a scenario looks for afterwards."""
+        return "{" + placeholder + "}" in self.prompts.get(need, "")
+
     def text(self, need: str, **values: str) -> str:
         """The prompt for a need."""
         text = self.prompts.get(need, "Hello")

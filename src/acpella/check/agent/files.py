@@ -64,4 +64,5 @@ def session_known(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
 @AREA.scenario("missing", rule="R-322", level="robust", needs=("read",))
 async def missing(probe: Probe) -> None:
     """A turn in which a file is missing still ends with a stop reason."""
+    probe.must_name("read", "file")
     await probe.provoke(await probe.new_session(), "read", file=str(probe.new_path()))

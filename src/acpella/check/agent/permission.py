@@ -1,5 +1,7 @@
 """Questions to the user: may I?"""
 
+from dataclasses import dataclass
+
 from acpella.check.conversation import CheckedConversation, CheckedFrame, as_list, as_object
 from acpella.check.link import Failed, Unproved
 from acpella.check.probe import Probe, ProbedTurn, exists
@@ -11,6 +13,7 @@ __all__ = ["AREA"]
 
 AREA = Area("permission", "agent", "Permission", page="tool-calls")
 ASK = ("call session/request_permission",)
+FINAL = ("completed", "failed")
 
 declare_call(AREA, "request", m.REQUEST_PERMISSION, rule="R-270", level="capability")
 
@@ -52,8 +55,21 @@ def in_turn(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
     return OK if session.prompt is not None else "a question was asked while no turn ran"
 
 
-async def _run_permission_turn(probe: Probe, answer: str) -> tuple[ProbedTurn, str, CheckedFrame]:
-    """Run a turn in which the agent asks before it creates a file; returns the turn, path and question."""
+@dataclass(frozen=True)
+class _Asked:
+    """A turn in which the agent asked, and what came of it."""
+
+    turn: ProbedTurn
+    ran: bool | None
+    """Whether the tool ran; None if that cannot be seen."""
+    how: str
+    """What that is known by."""
+    frames: tuple[CheckedFrame | None, ...]
+    """The question, the answer to it, what became of the tool call, and the end of the turn."""
+
+
+async def _run_permission_turn(probe: Probe, answer: str) -> _Asked:
+    """Run a turn in which the agent asks before it runs a command."""
     path = str(probe.new_path())
     probe.permission = answer
     try:
@@ -62,24 +78,49 @@ async def _run_permission_turn(probe: Probe, answer: str) -> tuple[ProbedTurn, s
         await turn.end()
     finally:
         probe.permission = "allow"
-    requests = [f for f in turn.frames if f.method == "session/request_permission"]
-    if not requests:
+    questions = [f for f in turn.frames if f.method == "session/request_permission"]
+    if not questions:
         raise Unproved("the agent did not ask")
-    return turn, path, requests[0]
+    question = questions[0]
+    answered = next((f for f in probe.link.sent if f.kind == "response" and f.request is question), None)
+    after = [f for f in turn.updates if answered is not None and f.number > answered.number]
+    call = as_object(question.params.get("toolCall")).get("toolCallId")
+    told = [f for f in after if f.update.get("toolCallId") == call and f.update.get("status") in FINAL]
+    status = told[-1].update["status"] if told else None
+    if probe.profile.names("ask", "command"):
+        ran, how = (
+            exists(path),
+            "the file that the command makes is " + ("there" if exists(path) else "missing"),
+        )
+    else:  # nothing is known of what the tool does, so the agent's word for it counts
+        ran, how = (
+            None if status is None else status == "completed",
+            f"the tool call was reported as {status}",
+        )
+    return _Asked(turn, ran, how, (question, answered, *told[-1:], turn.answer))
+
+
+def _unseen(asked: _Asked, what: str) -> Unproved:
+    how = "the end of the tool call was not reported" if asked.ran is None else asked.how
+    return Unproved(f"{how} {what}; a prompt for 'ask' with {{command}} in it shows whether the tool ran")
 
 
 async def _must_not_run(probe: Probe, answer: str, what: str) -> None:
-    turn, path, requests = await _run_permission_turn(probe, answer)
-    if exists(path):
-        raise Failed(f"the tool ran after {what}", requests, turn.answer)
+    asked = await _run_permission_turn(probe, answer)
+    if asked.ran is None:
+        raise _unseen(asked, f"after {what}")
+    if asked.ran:
+        raise Failed(f"the tool ran after {what}: {asked.how}", *asked.frames)
 
 
 @AREA.scenario("allow", rule="R-273", level="capability", needs=("ask",))
 async def allow(probe: Probe) -> None:
     """A tool that was allowed runs."""
-    turn, path, requests = await _run_permission_turn(probe, "allow")
-    if not exists(path):
-        raise Failed("the tool did not run after it was allowed", requests, turn.answer)
+    asked = await _run_permission_turn(probe, "allow")
+    if asked.ran is None or not (asked.ran or probe.profile.names("ask", "command")):
+        raise _unseen(asked, "after it was allowed")  # a tool that was allowed may fail for its own reasons
+    if not asked.ran:
+        raise Failed(f"the tool did not run after it was allowed: {asked.how}", *asked.frames)
 
 
 @AREA.scenario("reject", rule="R-273", level="capability", needs=("ask",))
@@ -109,6 +150,6 @@ async def failed_question(probe: Probe) -> None:
 @AREA.scenario("reject-goes-on", rule="R-202", level="capability", needs=("ask",))
 async def reject_goes_on(probe: Probe) -> None:
     """A turn whose tool was refused still ends with a stop reason."""
-    turn, _, requests = await _run_permission_turn(probe, "reject")
-    if turn.answer is None or turn.answer.is_error:
-        raise Failed("the turn failed after a tool was refused", requests, turn.answer)
+    asked = await _run_permission_turn(probe, "reject")
+    if asked.turn.answer is None or asked.turn.answer.is_error:
+        raise Failed("the turn failed after a tool was refused", *asked.frames)

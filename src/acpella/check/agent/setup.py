@@ -115,6 +115,7 @@ async def relative_directory(probe: Probe) -> None:
 @AREA.scenario("cwd", rule="R-146", level="capability", needs=("run",))
 async def cwd(probe: Probe) -> None:
     """Commands run in the working directory of the session, not in that of the agent's process."""
+    probe.must_name("run", "command")
     marker = f"check-{len(probe.link.heard)}-here.txt"
     directory = probe.new_directory()
     reply = await probe.link.call("session/new", {"cwd": directory, "mcpServers": []})

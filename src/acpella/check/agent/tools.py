@@ -151,6 +151,7 @@ async def reported(probe: Probe) -> None:
     path.write_text("papaya\n", encoding="utf-8")
     turn = await probe.provoke(await probe.new_session(), "read", file=str(path))
     if not [f for f in turn.updates if f.update_kind in ("tool_call", "tool_call_update")]:
+        probe.must_name("read", "file")
         if "papaya" not in turn.text:
             raise Unproved("the agent did not read the file")
         raise Failed("a file was read, and no tool call was reported", turn.request, turn.answer)
