@@ -210,6 +210,15 @@ ENUMS: dict[str, tuple[str, Change]] = {
 }  # fmt: skip
 
 
+def _ignore_unknown(line: bytes) -> bool:
+    return b'"id"' in line and (b'"_acpella' in line or b"005facpella" in line or b'"acpella/' in line)
+
+
+def _misspell(message: Json) -> Json:
+    result = message["result"]
+    return {**message, "result": {("session_id" if k == "sessionId" else k): v for k, v in result.items()}}
+
+
 def _copy(message: Json) -> Json:
     import json
 
@@ -279,6 +288,12 @@ def install(defect: str, agent: "SampleAgent", end: Endpoint) -> None:
         end.break_ = lambda message, method: (
             change(_copy(message)) if selects(what, message, method) else message
         )
+    if defect == "session_id":
+        end.break_ = lambda message, method: (
+            _misspell(message) if selects("answer session/new", message, method) else message
+        )
+    if defect == "silent about the unknown":
+        end.drop = _ignore_unknown
     if defect in READ:
         end.drop = lambda line: READ[defect] in line
     close = lambda: asyncio.get_running_loop().create_task(end.close())  # noqa: E731

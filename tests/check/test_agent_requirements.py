@@ -97,6 +97,27 @@ async def test_a_value_that_a_closed_enumeration_lacks_is_found_by_the_schema(de
     assert found[id].outcome == "fail" and "Invalid enum value" in found[id].text, found
 
 
+async def test_an_agent_that_leaves_unknown_requests_unanswered_is_accused_of_that_alone() -> None:
+    found = await check_sample("silent about the unknown", *MUSTS, "messages", "prompt", patience=2)
+    outcomes = {r.requirement.id: r.outcome for r in found.results}
+    assert {id for id, outcome in outcomes.items() if outcome in ("fail", "error")} == {
+        "messages.custom-request",
+        "messages.custom-request-code",
+        "messages.unknown-method",
+    }
+    assert {id for id in MUSTS if outcomes[id] == "unproved"} == {"robust.many-requests"}
+
+
+async def test_what_needs_a_session_is_unproved_for_an_agent_that_never_makes_one() -> None:
+    report = await check_sample("session_id", patience=2)
+    found = {r.requirement.id: r for r in report.results}
+    failed = {id for id, r in found.items() if r.outcome in ("fail", "error")}
+    assert failed == {"sessions.new", "sessions.new-answer-schema", "messages.extra-fields"}
+    for id in ("modes.set", "prompt.text", "robust.not-json"):
+        assert found[id].outcome == "unproved" and "see sessions.new" in found[id].text
+    assert "modes.set" not in {r.requirement.id for r in report.against()}
+
+
 UNSEEN = PromptProfile({**FAKE_MODEL, "ask": "!run true", "run": "!run true", "read": "!read /dev/null"})
 """Prompts without placeholders: nothing of what the tools do can be looked for."""
 

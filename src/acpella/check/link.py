@@ -16,7 +16,17 @@ from acpella.rpc.framing import Broken, Framer
 from .auditor import Auditor
 from .conversation import CheckedConversation, CheckedFrame, Way
 
-__all__ = ["Answer", "Failed", "Gone", "Link", "LinkRefusal", "NotOffered", "TimedOut", "Unproved"]
+__all__ = [
+    "Answer",
+    "Failed",
+    "Gone",
+    "Link",
+    "LinkRefusal",
+    "NoSession",
+    "NotOffered",
+    "TimedOut",
+    "Unproved",
+]
 
 MAX_FRAME = 128 * 1024 * 1024
 """The most bytes of a message. Without a limit, a peer that never ends its line fills the memory."""
@@ -57,6 +67,10 @@ class TimedOut(Failed):
 
 class Gone(Failed):
     """The peer has closed the connection or died."""
+
+
+class NoSession(Failed):
+    """No session was made, so that nothing could be tried in it."""
 
 
 class NotOffered(AcpellaError):

@@ -16,7 +16,7 @@ from acpella.rpc import Channel
 
 from .auditor import Auditor
 from .conversation import CheckedConversation, CheckedFrame, as_list, as_object
-from .link import Failed, Link, LinkRefusal, NotOffered, Unproved
+from .link import Failed, Link, LinkRefusal, NoSession, NotOffered, Unproved
 from .profile import PromptProfile
 
 if TYPE_CHECKING:
@@ -94,7 +94,10 @@ class Probe:
         patience: float,
         directory: str,
         misses: "Counter[str] | None" = None,
+        answers_unknown: bool = True,
     ) -> None:
+        self.answers_unknown = answers_unknown
+        """Whether the agent has answered a request that it cannot know."""
         self.link: Link = Link(channel, auditor, way="out", patience=patience, misses=misses)
         self.talk: CheckedConversation = auditor.talk
         self.profile = profile
@@ -135,22 +138,31 @@ class Probe:
         self, capabilities: dict[str, Any] | None = None, *, version: int = 1, within: float | None = None
     ) -> CheckedFrame:
         """Send `initialize`; returns the answer."""
+        return await self.link.reply_to(self.begin_initialize(capabilities, version=version), within=within)
+
+    def begin_initialize(
+        self, capabilities: dict[str, Any] | None = None, *, version: int = 1
+    ) -> CheckedFrame:
+        """Send `initialize` without waiting for the answer."""
         info = {"name": "acpella-check", "title": "acpella check", "version": __version__}
         params: dict[str, Any] = {"protocolVersion": version, "clientInfo": info}
         params["clientCapabilities"] = FULL if capabilities is None else capabilities
-        return await self.link.call("initialize", params, within=within)
+        return self.link.begin("initialize", params)
 
     async def new_session(self, **more: Any) -> str:
         """Open a session in the directory of this probe; returns its id."""
         params: dict[str, Any] = {"cwd": self.directory, "mcpServers": [], **more}
-        reply = await self.link.call("session/new", params)
+        try:
+            reply = await self.link.call("session/new", params)
+        except Failed as failure:
+            raise NoSession(failure.text, *failure.frames, timing=failure.timing) from None
         return self.session_id(reply)
 
     def session_id(self, reply: CheckedFrame) -> str:
         """The id in the answer to a request that makes a session."""
         id = as_object(reply.result).get("sessionId")
         if reply.is_error or not isinstance(id, str):
-            raise Failed("no session was made", reply.request, reply)
+            raise NoSession("no session was made", reply.request, reply)
         return id
 
     def begin(self, session: str, prompt: str | list[dict[str, Any]], **more: Any) -> ProbedTurn:
@@ -215,18 +227,29 @@ class Probe:
                 f"the prompt {need!r} of the profile does not name {{{placeholder}}}, so nothing can be seen"
             )
 
+    def harmless(self, word: str) -> dict[str, Any]:
+        """A request that changes nothing and that every agent must answer. An agent that leaves out what it
+        does not know fails one requirement for that; for the others, it is asked for a session instead."""
+        if self.answers_unknown:
+            return self.link.request_message(f"_acpella.check/{word}", {})
+        return self.link.request_message("session/new", {"cwd": self.directory, "mcpServers": []})
+
     async def fence(self) -> CheckedFrame:
-        """Call a method that does not exist: once it is answered, the agent has read all earlier messages."""
-        return await self.link.call("_acpella.check/fence", {})
+        """Send a harmless request: once it is answered, the agent has read all earlier messages."""
+        try:
+            return await self.link.reply_to(self.link.send(self.harmless("fence")))
+        except Failed as failure:
+            if self.answers_unknown:
+                raise
+            raise NoSession(failure.text, *failure.frames, timing=failure.timing) from None
 
     async def still_works(self, why: str) -> None:
         """Check that the connection still works."""
         try:
-            reply = await self.fence()
+            await self.fence()
         except Failed as failure:
-            raise Failed(f"{why}: {failure.text}", *failure.frames, timing=failure.timing) from None
-        if not reply.is_error:
-            return  # that is another requirement's business
+            kind = NoSession if isinstance(failure, NoSession) else Failed
+            raise kind(f"{why}: {failure.text}", *failure.frames, timing=failure.timing) from None
 
     async def busy(self, turn: ProbedTurn) -> None:
         """Wait until a turn shows a sign of work, at most `BUSY_TIME` seconds.

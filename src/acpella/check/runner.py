@@ -16,7 +16,7 @@ from acpella.rpc import Channel
 from .agent import AREAS
 from .auditor import Auditor
 from .conversation import as_object
-from .link import Failed, Gone, NotOffered, Unproved
+from .link import Failed, Gone, NoSession, NotOffered, Unproved
 from .probe import Probe
 from .profile import PromptProfile
 from .requirement import Area, Audit, Requirement, Scenario, Transport
@@ -37,6 +37,9 @@ AGAIN_SHARE = 2
 
 TOURED = ("hello", "think", "plan", "read", "write", "run", "ask", "elicit")
 """Needs whose prompts are sent once, so that the audits see what the agent sends."""
+
+NEW_SESSION = "sessions.new"
+"""The requirement that an agent breaks which never makes a session. What needs one is then unproved."""
 
 Progress = Callable[[int, int, str], None]
 """Called with the number done, the total, and what runs now."""
@@ -82,6 +85,9 @@ class AgentCheck:
         self._late_tours: list[dict[str, Any] | None] = []
         self._misses: Counter[str] = Counter()
         self._patience = self.patience
+        self._answers_unknown = True
+        self._sessionless: set[str] = set()
+        """The requirements whose scenarios failed because no session was made."""
         self._done = 0
         self._total = 0
         self._peer = ""
@@ -131,6 +137,7 @@ class AgentCheck:
             patience=self._patience,
             directory=directory,
             misses=self._misses,
+            answers_unknown=self._answers_unknown,
         )
         try:
             await probe.link.open()
@@ -165,9 +172,15 @@ class AgentCheck:
         except Failed as failure:
             raise TransportError(f"the agent does not answer initialize: {failure.text}") from None
         try:
-            self._peer = probe.talk.agent_name
-            if probe.talk.version != 1:
-                raise CannotJudge(f"the agent speaks version {probe.talk.version} of the protocol, not 1")
+            await self._look_at(probe)
+        finally:
+            await self._close(probe)
+
+    async def _look_at(self, probe: Probe) -> None:
+        self._peer = probe.talk.agent_name
+        if probe.talk.version != 1:
+            raise CannotJudge(f"the agent speaks version {probe.talk.version} of the protocol, not 1")
+        try:
             params: dict[str, Any] = {"cwd": probe.directory, "mcpServers": []}
             reply = await probe.link.call("session/new", params, within=self._start_time)
             if reply.code == -32000:
@@ -181,8 +194,10 @@ class AgentCheck:
             raise TransportError(f"the agent went away during the first session/new: {gone.text}") from None
         except Failed:
             pass  # the checks will report it
-        finally:
-            await self._close(probe)
+        try:
+            await probe.fence()
+        except Failed:
+            self._answers_unknown = False
 
     # -- scenarios -------------------------------------------------------------------------------
 
@@ -289,6 +304,9 @@ class AgentCheck:
         seconds: float = 0.0,
     ) -> None:
         frames = shown_frames(failure.frames) if failure is not None else ()
+        self._sessionless.discard(scenario.requirement.id)
+        if isinstance(failure, NoSession) and scenario.requirement.id != NEW_SESSION:
+            self._sessionless.add(scenario.requirement.id)
         if (failure is not None and failure.timing) or timing:
             self._late.append(scenario)
         self._results[scenario.requirement.id] = RequirementResult(
@@ -383,6 +401,10 @@ class AgentCheck:
     def _all_results(self) -> list[RequirementResult]:
         audits = audit_results(self._audits, self._auditors)
         by_id = {result.requirement.id: result for result in audits} | self._results
+        if not any(s.setup for auditor in self._auditors for s in auditor.talk.sessions.values()):
+            for id in self._sessionless:
+                text = f"no session was made; see {NEW_SESSION}"
+                by_id[id] = RequirementResult(by_id[id].requirement, "unproved", text)
         for scenario in self._elsewhere:
             where = " and ".join(scenario.requirement.transports)
             by_id[scenario.requirement.id] = RequirementResult(

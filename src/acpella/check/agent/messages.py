@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 
 from acpella.check.conversation import CheckedConversation, CheckedFrame
-from acpella.check.link import Failed, NotOffered
+from acpella.check.link import Failed, NotOffered, Unproved
 from acpella.check.probe import Probe
 from acpella.check.requirement import OK, Area, Verdict
 from acpella.check.shapes import declare_messages
@@ -133,6 +133,10 @@ async def stray_response(probe: Probe) -> None:
 @AREA.scenario("usable-after-error", rule="R-012", level="should", tck="ACP-JSONRPC-005")
 async def usable_after_error(probe: Probe) -> None:
     """After a request that failed, the connection works as before."""
+    if not probe.answers_unknown:
+        raise Unproved(
+            "the agent does not answer requests that it does not know; see messages.custom-request"
+        )
     await probe.link.call("acpella/does_not_exist", {})
     session = await probe.new_session()
     await probe.hello(session)
@@ -156,7 +160,7 @@ async def in_pieces(probe: Probe) -> None:
 @AREA.scenario("two-at-once", rule="R-002", level="must", transports=("stdio",), page="transports")
 async def two_at_once(probe: Probe) -> None:
     """Two messages that arrive in one piece are both read."""
-    both = [probe.link.request_message(f"_acpella.check/{word}", {}) for word in ("one", "two")]
+    both = [probe.harmless(word) for word in ("one", "two")]
     lines = [msgspec.json.encode(message) for message in both]
     requests = [probe.link.note(line) for line in lines]
     probe.link.write(b"\n".join(lines) + b"\n")
