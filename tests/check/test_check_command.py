@@ -7,6 +7,8 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import pytest
+
 from acpella.testing import ScriptedAgent, stall
 
 HERE = Path(__file__).parent
@@ -198,6 +200,49 @@ def test_an_agent_that_never_answers_did_not_start(tmp_path: Path) -> None:
     ran = check("--timeout", "0.5", "--", *silent.command, cwd=tmp_path)
     assert ran.returncode == 3
     assert "does not answer initialize" in ran.stderr and "within 5 seconds" in ran.stderr
+
+
+SAYS = "import sys, json; line = sys.stdin.readline(); m = json.loads(line); "
+ANSWER = "a = {'jsonrpc': '2.0', 'id': m['id'], 'result': {'protocolVersion': 1}}; "
+WAIT = "; sys.stdout.flush(); sys.stdin.read()"
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("a['id'] = '1'; print(json.dumps(a))", ['the id "1", and the request has 1', "messages.known-id"]),
+        ("a['id'] = 99; print(json.dumps(a))", ["the id 99, and the request has 1", "messages.known-id"]),
+        ("print(json.dumps(a, indent=1))", ["over 7 lines", "messages.json"]),
+        (r"d = json.dumps(a); print(f'Content-Length: {len(d)}\r\n\r\n{d}')", ["Content-Length header"]),
+        ("print(line)", ["sends back the request", "messages.method-known"]),
+        (r"print('y\n' * 2000)", ["1000 lines without an answer", "It wrote y and y and more"]),
+    ],
+    ids=["id-as-text", "other-id", "pretty", "framed", "echo", "flood"],
+)
+def test_what_an_agent_writes_instead_of_an_answer_is_named_at_once(
+    tmp_path: Path, lines: str, told: list[str]
+) -> None:
+    program = [sys.executable, "-c", SAYS + ANSWER + lines + WAIT]
+    ran = check("--timeout", "1000", "--", *program, cwd=tmp_path)  # it would wait for long
+    assert ran.returncode == 3 and "does not answer initialize" in ran.stderr
+    assert [part for part in told if part not in ran.stderr] == [], ran.stderr
+    assert "within" not in ran.stderr
+
+
+def test_what_came_before_an_agent_was_given_up_is_shown_without_what_a_terminal_obeys(
+    tmp_path: Path,
+) -> None:
+    for lines, told in (
+        (r"print('\x1b[2Jhi token=abcdefgh')", "; it wrote \ufffd[2Jhi token=***"),
+        ("sys.stdout.write(json.dumps(a))", "; it wrote a line without an end, {"),
+        ("0", "; it wrote nothing to its stdout"),
+    ):
+        program = [sys.executable, "-c", SAYS + ANSWER + lines + WAIT]
+        ran = check("--timeout", "0.5", "--", *program, cwd=tmp_path)
+        assert ran.returncode == 3 and told in ran.stderr, ran.stderr
+    refuses = "print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'error': {'code': -1, 'message': 'no'}}))"
+    ran = check("--", sys.executable, "-c", SAYS + refuses + WAIT, cwd=tmp_path)
+    assert ran.returncode == 3 and 'answered initialize with an error: {"jsonrpc"' in ran.stderr
 
 
 def test_an_agent_that_falls_silent_is_given_up(tmp_path: Path) -> None:

@@ -41,6 +41,9 @@ MISSED_SHARE = 5
 FIRST_SHARE = 3
 """The factor for the time of a peer's first answer: the peer has to start as well."""
 
+KEPT_START = 1024
+"""How many of the peer's first bytes are kept, to show what came of a peer that never ends its line."""
+
 WRITE_HIGH = 4 * 1024 * 1024
 
 Answer = Callable[[CheckedFrame], Awaitable[Any]]
@@ -115,6 +118,8 @@ class Link:
         self.heard: list[CheckedFrame] = []
         """What the peer sent, in order."""
         self.sent: list[CheckedFrame] = []
+        self.start: bytes = b""
+        """The first bytes of the peer, whatever they are."""
         self._way: Way = way
         self._framer = Framer(framing="lines", max_frame=MAX_FRAME)
         self._ids = itertools.count(1)
@@ -267,6 +272,8 @@ class Link:
     # -- the channel's receiver ----------------------------------------------------------------
 
     def received(self, data: bytes) -> None:
+        if len(self.start) < KEPT_START:
+            self.start = (self.start + data)[:KEPT_START]
         for block in self._framer.feed(data):
             self._take(block)
 

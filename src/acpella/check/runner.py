@@ -16,6 +16,7 @@ from acpella.rpc import Channel
 from .agent import AREAS
 from .auditor import Auditor
 from .conversation import as_object
+from .first_words import FirstWords
 from .link import Failed, Gone, NoSession, NotOffered, Unproved
 from .probe import Probe
 from .profile import PromptProfile
@@ -165,16 +166,35 @@ class AgentCheck:
             TransportError: the agent does not answer `initialize`, or goes away.
             CannotJudge: the agent wants a login, or speaks another version.
         """
+        probe = await self._open(raw=True)
         try:
-            probe = await self._open()
-        except Gone as gone:
-            raise TransportError(f"the agent went away before it answered initialize: {gone.text}") from None
-        except Failed as failure:
-            raise TransportError(f"the agent does not answer initialize: {failure.text}") from None
-        try:
+            await self._greet(probe)
             await self._look_at(probe)
         finally:
             await self._close(probe)
+
+    async def _greet(self, probe: Probe) -> None:
+        """Send the first `initialize`, and tell what came instead of an answer.
+
+        Raises:
+            TransportError: no answer came, or none is to be expected.
+        """
+        link, request = probe.link, probe.begin_initialize()
+        words = FirstWords(request)
+        what = f"an answer to initialize (id {request.id!r})"
+        try:
+            reply = await link.find(
+                lambda f: f.request is request or words.hear(f), what, within=self._start_time
+            )
+        except Failed as failure:
+            gone = "went away before it answered" if isinstance(failure, Gone) else "does not answer"
+            told = f"{failure.text}; {words.told(link.start)}"
+            raise TransportError(f"the agent {gone} initialize: {told}") from None
+        if words.mistake:
+            raise TransportError(f"the agent does not answer initialize: {words.mistake}")
+        if reply.is_error:
+            answer = shown_frames([reply])[0][2:]
+            raise TransportError(f"the agent answered initialize with an error: {answer}")
 
     async def _look_at(self, probe: Probe) -> None:
         self._peer = probe.talk.agent_name
