@@ -118,6 +118,26 @@ async def test_what_needs_a_session_is_unproved_for_an_agent_that_never_makes_on
     assert "modes.set" not in {r.requirement.id for r in report.against()}
 
 
+CANCELS = {f"cancel.{word}" for word in ("mid-turn", "no-error", "soon", "goes-on", "twice")}
+QUICK = PromptProfile({"hello": "!say hello"})
+LONG = PromptProfile({"hello": "!slow"})
+
+
+async def test_whether_a_quick_turn_was_cancelled_in_time_is_not_left_to_luck() -> None:
+    """It neither passes nor counts against the agent, and the line that proves it is told."""
+    late = "prompt.late-after-cancel"
+    found = await outcomes("", *CANCELS, late, profile=QUICK)
+    assert {(found[id].outcome, "slow = " in found[id].text) for id in CANCELS} == {("not-applicable", True)}
+    assert found[late].outcome == "pass"
+
+
+async def test_a_turn_that_takes_long_is_cancelled_without_a_prompt_for_slow() -> None:
+    ids = ("cancel.mid-turn", "cancel.no-error", "cancel.soon")
+    assert {r.outcome for r in (await outcomes("", *ids, profile=LONG)).values()} == {"pass"}
+    for id in ids[:2]:
+        assert (await outcomes(id, id, profile=LONG))[id].outcome == "fail"
+
+
 UNSEEN = PromptProfile({**FAKE_MODEL, "ask": "!run true", "run": "!run true", "read": "!read /dev/null"})
 """Prompts without placeholders: nothing of what the tools do can be looked for."""
 

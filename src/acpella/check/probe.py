@@ -22,7 +22,7 @@ from .profile import PromptProfile
 if TYPE_CHECKING:
     from acpella.local import LocalTerminal
 
-__all__ = ["CANCEL_TIMES", "FULL", "Probe", "ProbedTurn", "exists", "message_text"]
+__all__ = ["FULL", "Probe", "ProbedTurn", "exists", "message_text"]
 
 FULL: dict[str, Any] = {
     "fs": {"readTextFile": True, "writeTextFile": True},
@@ -37,9 +37,6 @@ FULL: dict[str, Any] = {
 
 BUSY_TIME = 2.0
 """Seconds to wait for a sign that the agent works. An agent that shows none is cancelled anyway."""
-
-CANCEL_TIMES = (0.0, 0.02, 0.3)
-"""Seconds between a prompt and its cancel, tried one after the other until the cancel comes in time."""
 
 
 class ProbedTurn:
@@ -180,20 +177,15 @@ class Probe:
             raise Failed("the prompt was answered with an error", turn.request, answer)
         return turn
 
-    async def begin_and_cancel(self, session: str, words: str, pause: float, times: int) -> ProbedTurn:
-        """Send a prompt, and cancel it `times` times after a pause. Without a pause, all is sent in one
-        write, so that even a quick turn is cancelled before it ends."""
+    def begin_and_cancel(self, session: str, words: str) -> ProbedTurn:
+        """Send a prompt, and its cancel in the same write."""
         prompt = {"sessionId": session, "prompt": [{"type": "text", "text": words}]}
         cancel = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}}
-        messages = [self.link.request_message("session/prompt", prompt), *[cancel] * times]
         mark = self.link.mark()
-        if pause:
-            turn = ProbedTurn(self, self.link.send(messages[0]), mark)
-            await asyncio.sleep(pause)
-            for message in messages[1:]:
-                self.link.send(message)
-            return turn
-        lines = [msgspec.json.encode(message) for message in messages]
+        lines = [
+            msgspec.json.encode(message)
+            for message in (self.link.request_message("session/prompt", prompt), cancel)
+        ]
         frames = [self.link.note(line) for line in lines]
         self.link.write(b"".join(line + b"\n" for line in lines))
         return ProbedTurn(self, frames[0], mark)

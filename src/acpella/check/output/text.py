@@ -24,8 +24,21 @@ def text(report: Report, areas: Sequence[Area], repeat: Sequence[str], *, verbos
     if unproved:
         lines += ["", "Unproved:"]
         lines += [f"  {r.requirement.id} ({r.requirement.level}): {r.text}" for r in unproved]
+    if not_judged := _not_judged(report):
+        lines += ["", "Not judged:", *not_judged]
     lines += ["", *report.notes, verdict(report)]
     return "\n".join(lines)
+
+
+def _not_judged(report: Report) -> list[str]:
+    """The musts that this agent gave no occasion for, by the reason: whoever reads on should know."""
+    ids: dict[str, list[str]] = {}
+    for result in report.results:
+        requirement = result.requirement
+        if (result.outcome, requirement.level) == ("not-applicable", "must"):
+            if report.transport in requirement.transports:
+                ids.setdefault(result.text, []).append(requirement.id)
+    return [f"  {', '.join(some)} (must): {why}" for why, some in ids.items()]
 
 
 def _heading(report: Report) -> str:
