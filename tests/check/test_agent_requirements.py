@@ -74,7 +74,7 @@ async def broken(defect: str, slots: asyncio.Semaphore) -> str | None:
     """What is wrong with how a defect was found."""
     async with slots:
         only = [defect] if defect in ALONE else [defect, *MUSTS]
-        report = await check_sample(defect, *only, patience=2 if defect in WAITS else 10)
+        report = await check_sample(defect, *only, patience=5 if defect in WAITS else 15)
     bad = {r.requirement.id: r for r in report.results if r.outcome in ("fail", "error")}
     if defect not in bad or bad[defect].outcome != "fail":
         return f"{defect} was not found: {[r for r in report.results if r.requirement.id == defect]}"

@@ -102,7 +102,7 @@ async def broken(defect: str, directory: Path, slots: asyncio.Semaphore) -> str 
             *MUSTS,
             bare=defect in BARE,
             prompt="prompt.cancel" if defect in USER else "all",
-            patience=2 if slow else 15,
+            patience=5 if slow else 15,
         )
     bad = {r.requirement.id for r in report.results if r.outcome in ("fail", "error")}
     if defect not in bad:
