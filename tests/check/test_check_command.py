@@ -63,9 +63,13 @@ def test_a_baseline_says_what_is_expected_and_goes_stale(tmp_path: Path) -> None
     broken = ["--only", "sessions.new", "--", *SAMPLE, "sessions.new"]
     assert check(*broken, cwd=tmp_path).returncode == 1
     wrote = check("--write-baseline", *broken, cwd=tmp_path)
+    assert "wrote 1 expected failure to" in wrote.stderr
     assert wrote.returncode == 0 and "sessions.new" in (tmp_path / "acp-check.toml").read_text()
     expected = check(*broken, cwd=tmp_path)
     assert expected.returncode == 0 and "as expected: sessions.new" in expected.stdout
+    assert expected.stdout.splitlines()[-1].startswith(
+        "as expected: 0 of 1 must holds; of what counts, 1 failed"
+    )
     stale = check("--only", "sessions.new", "--", *SAMPLE, cwd=tmp_path)
     assert stale.returncode == 1 and "stale: sessions.new is expected to fail" in stale.stdout
 
@@ -93,6 +97,24 @@ def test_the_other_exit_codes(tmp_path: Path) -> None:
     assert other.returncode == 4 and "version 2" in other.stderr
 
 
+def test_a_set_that_does_not_exist_is_told_before_the_agent_starts(tmp_path: Path) -> None:
+    agent = [sys.executable, "-c", f"open({str(tmp_path / 'started')!r}, 'w')"]
+    ran = check("--set", "v9", "--", *agent, cwd=tmp_path)
+    assert ran.returncode == 2 and "no set 'v9'" in ran.stderr
+    assert not (tmp_path / "started").exists()
+
+
+def test_a_recording_of_a_newer_format_is_a_wrong_file(tmp_path: Path) -> None:
+    (tmp_path / "future.jsonl").write_text('{"acpella": 999}\n')
+    ran = check("future.jsonl", cwd=tmp_path)
+    assert ran.returncode == 2 and "999" in ran.stderr
+
+
+def test_a_check_that_judged_nothing_does_not_say_that_the_agent_conforms(tmp_path: Path) -> None:
+    ran = check("--only", "elicitation.declined", "--", *SAMPLE, cwd=tmp_path)  # no prompt for it
+    assert ran.returncode == 0 and ran.stdout.endswith("nothing that counts was judged\n")
+
+
 def test_a_report_that_cannot_be_written_is_told_before_the_work(tmp_path: Path) -> None:
     marker = tmp_path / "started"
     agent = [sys.executable, "-c", f"open({str(marker)!r}, 'w')"]
@@ -107,7 +129,7 @@ def test_an_agent_is_named_as_for_a_run(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(program + 'if __name__ == "__main__":\n    acpella.run(reply)\n')
     for target in ("agent.py", "agent.py:reply"):
         ran = check("--only", "initialize.version-1", target, cwd=tmp_path)
-        assert ran.returncode == 0 and "1 of 1 musts" in ran.stdout, ran.stderr
+        assert ran.returncode == 0 and "1 of 1 must holds" in ran.stdout, ran.stderr
 
 
 def test_the_built_in_agent_passes_and_nothing_is_left_in_its_store(tmp_path: Path) -> None:

@@ -75,6 +75,8 @@ class Report:
     scored: frozenset[str] | None = None
     """The ids of a frozen set; None for all."""
     notes: list[str] = field(default_factory=list[str])
+    as_expected: bool = False
+    """Whether all that keeps the peer from conforming was expected."""
 
     def is_scored(self, requirement: Requirement) -> bool:
         """Whether a requirement belongs to the set that was asked for."""

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from acpella.check.requirement import Area
-from acpella.check.results import Outcome, Report, RequirementResult, counts
+from acpella.check.results import COUNTED, Outcome, Report, RequirementResult, counts
 
 __all__ = ["repeat_line", "text", "verdict"]
 
@@ -90,13 +90,20 @@ def verdict(report: Report) -> str:
     must = report.counts(["must"])
     judged = sum(must.values()) - must["not-applicable"]
     good = must["pass"] + must["unstable"]
+    hold = "must holds" if judged == 1 else "musts hold"
+    held = f"{good} of {judged} {hold}" if judged else "no must was judged"
     against = report.against()
     if not against:
-        return f"conforms: {good} of {judged} musts hold, and nothing that is offered fails"
+        seen = report.counts(COUNTED)
+        if not seen["pass"] + seen["unstable"]:
+            return "nothing that counts was judged"
+        return f"conforms: {held}, and nothing that is offered fails"
     failed = sum(1 for r in against if r.outcome != "unproved")
     unproved = len(against) - failed
-    held = f"{good} of {judged} musts hold"
+    parts = [f"{failed} failed"] if failed else []
+    parts += [f"{unproved} could not be proved"] if unproved else []
+    if report.as_expected:
+        return f"as expected: {held}; of what counts, {' and '.join(parts)}, and no more than is known"
     if not failed:
         return f"not proved to conform: {held} and nothing failed, but {unproved} could not be proved"
-    parts = [f"{failed} failed", *([f"{unproved} could not be proved"] if unproved else [])]
     return f"does not conform: {held}; of what counts, {' and '.join(parts)}"

@@ -138,7 +138,7 @@ def run(arguments: argparse.Namespace) -> int:
         return NOT_JUDGED
     except NewerFormat as error:
         say(str(error))
-        return NOT_JUDGED
+        return USAGE
     except (OSError, ValueError) as error:
         say(explain(error))
         return USAGE
@@ -156,6 +156,7 @@ def _run(arguments: argparse.Namespace) -> int:
         Baseline,
         ClientCheck,
         check_recording,
+        frozen_set,
         read_baseline,
     )
 
@@ -164,6 +165,8 @@ def _run(arguments: argparse.Namespace) -> int:
         return _list(arguments, areas)
     _check_ids(arguments, areas)
     _check_places(arguments)
+    if arguments.set_name:
+        frozen_set(arguments.set_name)  # before the work, not after it
     path = Path(arguments.baseline or "acp-check.toml")
     ids = [requirement.id for area in areas for requirement in area.requirements]
     baseline = Baseline()
@@ -339,6 +342,7 @@ def _finish(
     report.notes += [
         f"as expected: {r.requirement.id} ({baseline.expected[r.requirement.id]})" for r in judgement.expected
     ]
+    report.as_expected = judgement.good
     report.notes += [f"stale: {sentence}" for sentence in judgement.stale]
     repeat = _repeat(arguments)
     page = markdown(report, repeat)
@@ -361,10 +365,12 @@ def _finish(
         show(text(report, areas, repeat, verbose=arguments.verbose))
     if arguments.write_baseline:
         number = write_baseline(path, report, baseline)
-        say(f"wrote {number} expected failures to {path}; say why each of them is there")
+        failures = "failure" if number == 1 else "failures"
+        say(f"wrote {number} expected {failures} to {path}; say why each of them is there")
         return CONFORMS
     if judgement.good and (failing := _named_failures(arguments, report, baseline)):
-        say(f"{', '.join(failing)} fails. A recommendation counts when --only names it")
+        fail = "fails" if len(failing) == 1 else "fail"
+        say(f"{', '.join(failing)} {fail}. A recommendation counts when --only names it")
         return REGRESSION
     return CONFORMS if judgement.good else REGRESSION
 
