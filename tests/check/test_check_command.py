@@ -115,6 +115,14 @@ def test_a_check_that_judged_nothing_does_not_say_that_the_agent_conforms(tmp_pa
     assert ran.returncode == 0 and ran.stdout.endswith("nothing that counts was judged\n")
 
 
+def test_a_check_without_a_terminal_says_how_far_it_is(tmp_path: Path) -> None:
+    only = ["--only", "sessions.new,initialize.version-1", "--json", "--"]
+    ran = check(*only, *SAMPLE, cwd=tmp_path)
+    assert sorted(line.split()[2] for line in ran.stderr.splitlines()) == ["initialize", "sessions"]
+    assert ran.stderr.startswith("acpella: checks ") and " of 2)" in ran.stderr
+    assert json.loads(ran.stdout)["conforms"]
+
+
 def test_a_report_that_cannot_be_written_is_told_before_the_work(tmp_path: Path) -> None:
     marker = tmp_path / "started"
     agent = [sys.executable, "-c", f"open({str(marker)!r}, 'w')"]

@@ -133,7 +133,7 @@ def test_an_installed_agent_is_checked_by_its_name(shell: Shell, server: Loopbac
     assert refused.returncode == 3 and "`acpella registry install tiny`" in refused.stderr, refused.stderr
     install(shell, server)
     ran = shell("check", "tiny", "--only", "initialize.version-1")
-    assert ran.returncode == 0 and "1 of 1 musts" in ran.stdout, ran.stderr
+    assert ran.returncode == 0 and "1 of 1 must holds" in ran.stdout, ran.stderr
     server.pages["/tiny-1.0.0.tar.gz"] = Page(b"something else")
     assert shell("registry", "remove", "tiny").returncode == 0
     broken = shell("check", "--yes", "tiny")

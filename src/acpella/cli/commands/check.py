@@ -186,7 +186,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return max([_finish(arguments, r, a, baseline, path) for r, a in sides if r.results], default=0)
     with ExitStack() as stack:
         check = _agent_check(arguments, baseline, stack)
-        report = asyncio.run(check.run())
+        report = asyncio.run(_run_with_signs(check))
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr)  # noqa: T201 - the progress line
     return _finish(arguments, report, AGENT_AREAS, baseline, path)
@@ -248,7 +248,7 @@ def _agent_check(arguments: argparse.Namespace, baseline: "Baseline", stack: Exi
         patience=arguments.timeout,
         jobs=arguments.jobs,
         script=script,
-        progress=_progress if sys.stderr.isatty() else None,
+        progress=_progress if sys.stderr.isatty() else _SignsOfLife(),
     )
 
 
@@ -275,6 +275,41 @@ def _named(name: str, *, yes: bool) -> tuple[list[str], dict[str, str]]:
 
 def _absolute(word: str) -> str:
     return os.path.abspath(word) if word.endswith(".py") and os.path.isfile(word) else word
+
+
+SIGN_TIME = 30.0
+"""Seconds after which a check without a terminal says again what it waits for."""
+
+
+class _SignsOfLife:
+    """Progress without a terminal: a line for each topic, and one when nothing has been heard for long."""
+
+    def __init__(self) -> None:
+        self._topics: set[str] = set()
+        self._last = ""
+
+    def __call__(self, done: int, total: int, what: str) -> None:
+        self._last = f"{done} of {total}: {what}"
+        topic = what.partition(".")[0]
+        if topic not in self._topics:
+            self._topics.add(topic)
+            say(f"checks {topic} ({done} of {total})")
+
+    async def repeat(self) -> None:
+        """Say now and then what is waited for, until this is cancelled."""
+        while True:
+            await asyncio.sleep(SIGN_TIME)
+            say(f"waits at {self._last}" if self._last else "waits for the agent's answer to initialize")
+
+
+async def _run_with_signs(check: "AgentCheck") -> "Report":
+    if not isinstance(check.progress, _SignsOfLife):
+        return await check.run()
+    signs = asyncio.create_task(check.progress.repeat())
+    try:
+        return await check.run()
+    finally:
+        signs.cancel()
 
 
 def _progress(done: int, total: int, what: str) -> None:
