@@ -3,32 +3,40 @@
 import re
 from collections.abc import Callable
 
-__all__ = ["HINTS", "RULES", "SECRET_KEY", "VERSION", "redact"]
+__all__ = ["COMMAND_RULES", "HINTS", "RULES", "SECRET_KEY", "VERSION", "redact"]
 
-VERSION = 2
+VERSION = 3
 """Of the rules below, counted up when they change: a recording says which ones it was written with."""
 
 _WORDS = (
-    "api[_-]?key|access[_-]?key|private[_-]?key|proxy[_-]?key|token|secret|passw(?:or)?d|passphrase"
+    "(?:api|access|account|private|proxy)[_-]?key|token|secret|passw(?:or)?d|passphrase"
     "|authorization|cookie|credential"
 )
 _QUERY_WORDS = (
     "ticket|sig|signature|code|key|auth|pwd|session|jwt|assertion|x-(?:amz|goog)-(?:signature|credential)"
 )
 
-SECRET_KEY = re.compile(_WORDS, re.IGNORECASE)
-"""Names whose values are secrets, wherever they occur in a name."""
+_LAST_WORDS = "otp|totp|pin"
+
+SECRET_KEY = re.compile(rf"{_WORDS}|(?<![a-z])(?:{_LAST_WORDS})$", re.IGNORECASE)
+"""Names whose values are secrets: some wherever they occur in a name, short ones as its last word."""
 
 # Possessive repeats (`++`) never try again: a peer may print anything, and this must stay quick.
 _KEY = rf"(?=[\w.-]*?(?:{_WORDS}))[\w.-]++"
 _VALUE = r"""(?:'[^'\n]*+'?|"[^"\n]*+"?|[^\s,;&"']++)"""
+_NO_PLACE = r"(?![/~.$`\\])"  # a directory, or a variable
+_NO_PORT = r"(?!(?:[\d.]++:)*+\d{1,5}(?:/\w++)?(?!\w))"  # 8080, 127.0.0.1:8080:80/tcp
+_NO_SECRET = r"(?!\w*(?:PUBLIC|PRIMARY|FOREIGN|SORT|PARTITION|CACHE|HOT)_?KEY=)"
+_SAME_COMMAND = r"[^\n;|&`]{0,256}?(?<![\w.-])"
 _NOT_HIDDEN = r"(?!(?:(?:bearer|basic)\s++)?(?:<secret \d|\*\*\*))"
 
 # Works on pieces of JSON too: frames are shortened before they are redacted, so the end may be missing.
 _STRING = r'"(?:[^"\\]|\\.)*+(?:"|\\?$)'
 
+_CASED = ("variables", "shapes", "pem")
+
 RULES: dict[str, re.Pattern[str]] = {
-    name: re.compile(pattern, re.IGNORECASE if name not in ("shapes", "pem") else 0)
+    name: re.compile(pattern, re.IGNORECASE if name not in _CASED else 0)
     for name, pattern in {
         # "env": {...} and "headers": {...}: every value of the map
         "maps": rf'"(?:env|headers)"\s*+:\s*+\{{(?P<secret>(?:[^"}}]|{_STRING})++)',
@@ -36,10 +44,27 @@ RULES: dict[str, re.Pattern[str]] = {
         "pairs": rf'"name"\s*+:\s*+{_STRING}\s*+,\s*+"value"\s*+:\s*+(?P<secret>{_STRING})',
         "pairs, value first": rf'"value"\s*+:\s*+(?P<secret>{_STRING})\s*+,\s*+"name"\s*+:',
         # backslashes: JSON inside a string
-        "json": rf'"{_KEY}\\*+"\s*+:\s*+\\*+(?P<secret>{_STRING})',
+        "json": rf'"(?:{_KEY}|(?:[\w.-]*?[._-])?(?:{_LAST_WORDS}))\\*+"\s*+:\s*+\\*+(?P<secret>{_STRING})',
+        # [["X-Api-Key", "..."], ...]: headers as a list; a single list may be one of names
+        "pairs in a list": rf'[\[,]\s*+\[\s*+"{_KEY}"\s*+,\s*+(?P<secret>{_STRING})',
         "schemes": r"\b(?:Bearer|Basic)\s++(?P<secret>[\w.~+/=-]{4,})",
         "assignments": rf"(?<![\w.-]){_KEY}\s*+[=:]\s*+{_NOT_HIDDEN}(?P<secret>{_VALUE})",
         "options": rf"(?<![\w.-])--?{_KEY}\s++(?!-){_NOT_HIDDEN}(?P<secret>{_VALUE})",
+        "variables": rf"(?<![\w.-])(?=[A-Z]\w*?(?:_PASS|_PWD|KEY)=){_NO_SECRET}[A-Z][A-Z0-9_]++="
+        rf"{_NOT_HIDDEN}{_NO_PLACE}(?P<secret>{_VALUE})",
+        # Server=x;Pwd=...; but PWD=/home/me is a directory
+        "connection strings": rf";\s*+pwd={_NOT_HIDDEN}{_NO_PLACE}(?P<secret>[^\s;&\"']++)",
+        "one-time codes": rf"(?<![a-z])(?:{_LAST_WORDS})[=:] ?(?P<secret>\d{{4,8}})(?!\w)",
+        # curl -u me:...; but 1000:1000 and www:www are a user and a group
+        "users": rf"-(?<![\w.-]-)(?:u|-(?:proxy-)?user=?)(?: ++|(?<==)|\", ?)[\"']?(?!\d++:\d)"
+        rf"(?P<user>[\w.@+-]++):(?!(?P=user)(?![^\s\"'])){_NOT_HIDDEN}{_NO_PLACE}(?P<secret>[^\s\"']++)",
+        # docker login -p ...; but mkdir -p dir stays
+        "passwords of logins": rf"(?:\b(?:login|sshpass|mongo\w*+)|(?<![\w.-])--?{_KEY})\s{_SAME_COMMAND}"
+        rf"(?-i:-p)[ =]++(?!-){_NO_PORT}{_NOT_HIDDEN}{_NO_PLACE}(?P<secret>{_VALUE})",
+        # mysql -p...; but find /var/lib/mysql -print stays
+        "passwords of databases": rf"\b(?:mysql\w*+|mariadb[\w-]*+|sshpass)\s{_SAME_COMMAND}(?-i:-p)"
+        rf"(?!(?:ath|erm|rint0?|rune)\b|-){_NO_PORT}{_NOT_HIDDEN}(?P<secret>{_VALUE})",
+        "webhooks": r"/(?:api/webhooks/\d++|(?<=hooks\.slack\.com/)\w++)/(?P<secret>[\w/-]++)",
         "user information of a URL": r"://(?P<secret>[^\s/@\"'<*]++)@",
         # how a WebSocket or an event stream brings a token or ticket when it can set no header
         "subprotocols": r"\bacpella\.(?:token|ticket)\.(?P<secret>[^\s&\"',]++)",
@@ -53,10 +78,16 @@ RULES: dict[str, re.Pattern[str]] = {
 }
 """What a secret looks like in text; the group `secret` is what is hidden, the rest stays to be read."""
 
+COMMAND_RULES = ("users", "passwords of logins", "passwords of databases")
+"""Those whose secret is a word of its own, after others of the same command."""
+
 HINTS = (
     *("key", "token", "secret", "passw", "passphrase", "authorization", "cookie", "credential", "bearer"),
     *("basic", '"env', '"headers', '"value', "://", "-----begin", "\\u00"),
     *("ticket", "sig", "code=", "auth=", "pwd=", "session=", "jwt=", "assertion="),
+    *("_pass=", "otp", 'pin"', "pin\\", "pin=", "pin:", "-u ", '"-u', "--user", "proxy-user"),
+    *("login", "sshpass", "mongo"),
+    *("mysql", "mariadb", "hooks.slack", "api/webhooks"),
     *(
         "sk-",
         "sk_",

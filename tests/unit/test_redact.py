@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from acpella._redact import redact
+from acpella._redact import HINTS, redact
 
 SECRET = "hunter2-Zm9v"
 
@@ -42,9 +42,25 @@ SECRET = "hunter2-Zm9v"
         f"sec-websocket-protocol: acp, acpella.ticket.{SECRET}, acpella.token.{SECRET}",
         "sk-" + SECRET + "abcdefgh",
         "ghp_" + SECRET.replace("-", "") + "abcdefgh",
+        json.dumps({"h": [["X-Api-Key", SECRET], ["Authorization", SECRET]]}),
+        json.dumps({"otp": SECRET, "user_pin": SECRET}),
+        json.dumps({"text": json.dumps({"pin": SECRET})}),
+        json.dumps(["curl", "-u", f"me:{SECRET}"]),
+        f"curl -u me:{SECRET} https://example.org",
+        f"curl --user 'me:{SECRET}' https://example.org",
+        f"curl --proxy-user=me:{SECRET} https://example.org",
+        f"mysql -u root -p{SECRET} shop",
+        f"sshpass -p {SECRET} ssh host",
+        f"docker login -u me -p {SECRET} registry.example.org",
+        f"MYKEY={SECRET} DB_PASS={SECRET} DB_PWD={SECRET} tool",
+        f"Server=x;Uid=me;Pwd={SECRET};Database=y",
+        f"AccountName=x;AccountKey={SECRET};EndpointSuffix=y",
+        f"https://hooks.slack.com/services/T00000000/B00000000/{SECRET}",
+        f"https://discord.com/api/webhooks/12345/{SECRET}",
     ],
 )
 def test_a_secret_is_taken_out(text: str) -> None:
+    assert any(hint in text.lower() for hint in HINTS), "recordings and `record scan` would not look"
     hidden = redact(text)
     assert SECRET not in hidden
     assert SECRET.replace("-", "") not in hidden
@@ -70,6 +86,18 @@ def test_a_secret_cut_at_any_place_is_taken_out(template: object) -> None:
         "Traceback (most recent call last): File x.py",
         "user@example.org",
         "",
+        "mkdir -p dir && cd dir",
+        "ssh -p 2222 me@host; docker run -p 8080:80 -u 1000:1000 nginx",
+        "docker run --name mysql -p3306:3306 -d mysql; find /var/lib/mysql -print",
+        "docker login && tsc -p tsconfig.json",
+        "claude -p 'say hello'",
+        "docker run --user www-data:www-data --rm x; chown -R a:b .; git push -u origin main",
+        "rsync -u host:/data . && python -u main.py",
+        "pin the version; pin: 3; GPIO pin=17",
+        '{"spin": "left", "required": ["token", "otp", "pin"], "pinned": "yes"}',
+        "PWD=/home/me; OLDPWD=/tmp; cd x;pwd=$(pwd)",
+        "PRIMARY_KEY=id PUBLIC_KEY=abc KEY=VALUE BYPASS=yes",
+        "https://slack.com/services and hooks",
     ],
 )
 def test_ordinary_text_stays_as_it_is(text: str) -> None:
@@ -79,7 +107,8 @@ def test_ordinary_text_stays_as_it_is(text: str) -> None:
 @pytest.mark.parametrize(
     "piece",
     ["a.", "a-", "token-", "token", "secret.", "api_", '"', '"env":{', '"value":"x', '"name":"x",', "Bearer "]
-    + ["a://", "a://x@", "\\", '"token"', "=", "sk-", " ", "x", '"value":"\\'],
+    + ["a://", "a://x@", "\\", '"token"', "=", "sk-", " ", "x", '"value":"\\']
+    + ["mysql ", "login ", "--token ", "-p ", "-u a:", "A_", "pin_", '"a_', "[[", "mysql -", "AKEY", ";pwd="],
 )
 def test_no_text_takes_long(piece: str) -> None:
     """A peer may print anything; before, 16 KiB of `token-token-…` took minutes."""

@@ -1,13 +1,15 @@
 """Replaces secrets in messages before they are written: the same secret always by the same name."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
+from itertools import accumulate
 from math import log2
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 import msgspec
 
-from acpella._redact import HINTS, SECRET_KEY, VERSION, redact
+from acpella._redact import COMMAND_RULES, HINTS, RULES, SECRET_KEY, VERSION, redact
 
 __all__ = ["RULES_NAME", "Redactor", "entropy", "looks_random"]
 
@@ -32,6 +34,9 @@ def _any_of(words: Iterable[bytes]) -> bytes:
     parts = [re.escape(c) + (b"" if b"" in rest else _any_of(rest)) for c, rest in sorted(rests.items())]
     return b"(?:" + b"|".join(parts) + b")"
 
+
+_OPTION = re.compile(r"-(?:[up]|-user|-proxy-user)", re.IGNORECASE)
+"""How the words begin that the rules for commands look for."""
 
 _ANY_HINT = re.compile(_any_of(_HINTS))
 
@@ -88,16 +93,22 @@ class Redactor:
             items = cast("list[Any]", value)
             if not secret and all(isinstance(item, str) for item in items):
                 return self.words(items)  # arguments of a command, perhaps
-            return [self.message(item, key) for item in items]
+            return [
+                self._pair(item[0], item[1], key) if _is_pair(item) else self.message(item, key)
+                for item in items
+            ]
         if not isinstance(value, dict):
             return value
         table = cast("dict[str, Any]", value)
         if key in ("env", "headers"):  # a map, or one of a list of names and values (R-052)
             return self._variables(table)
+        args = self.words([table["command"], *table["args"]])[1:] if _is_command(table) else None
         is_media = "mimeType" in table  # its bytes are long and hold no words
         return {
             self.text(name): item
             if is_media and name in _BYTES
+            else args  # what they mean depends on the program
+            if args is not None and name == "args"
             else self.message(item, key if secret else name)
             for name, item in table.items()
         }
@@ -106,11 +117,33 @@ class Redactor:
         """Redact a command line, in which the word after `--token` is also a secret."""
         safe: list[str] = []
         before = ""
-        for word in words:
+        for word in self._of_commands(list(words)):
             option = before.startswith("-") and "=" not in before and SECRET_KEY.search(before)
             safe.append(self._hide(word) if option and not word.startswith("-") else self.text(word))
             before = word
         return safe
+
+    def _of_commands(self, words: list[str]) -> list[str]:
+        """Redact the words that are a secret because of others before them."""
+        if any(_OPTION.match(word) for word in words):
+            line = " ".join(words)
+            ends = list(accumulate(len(word) + 1 for word in words))
+            for rule in COMMAND_RULES:
+                for match in RULES[rule].finditer(line):
+                    start = match.start("secret")
+                    at = bisect_right(ends, start)
+                    secret = line[start : ends[at] - 1]  # the rest of the word, blanks included
+                    if at != bisect_right(ends, match.start()) and words[at].endswith(secret):
+                        words[at] = words[at].removesuffix(secret) + self._hide(secret)
+        return words
+
+    def _pair(self, name: str, value: str, key: str) -> list[str]:
+        """Redact one of a list of names and values, such as headers."""
+        if key in ("env", "headers"):
+            return [name, self._variable(name, value)]
+        if name.startswith("-") or " " in name:
+            return self.words([name, value])
+        return [name, self.message(value, name)]
 
     def _json(self, text: str) -> str:
         """Redact JSON text by the rules for messages; unchanged if they find nothing."""
@@ -150,6 +183,19 @@ class Redactor:
                 self.hidden += text.count(secret)
                 text = text.replace(secret, self._names[secret])
         return text
+
+
+def _is_pair(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and [type(item) for item in cast("list[object]", value)] == [str, str]
+
+
+def _is_command(table: dict[str, Any]) -> bool:
+    args = table.get("args")
+    return (
+        isinstance(args, list)
+        and isinstance(table.get("command"), str)
+        and all(isinstance(arg, str) for arg in cast("list[object]", args))
+    )
 
 
 def _is_hinted(text: bytes) -> bool:

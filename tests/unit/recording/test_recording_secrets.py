@@ -75,6 +75,19 @@ PARAMS = [
     update(f"AIza{TOKEN}{TOKEN}"),
     update(f"eyJhbGciOiJIUzI1NiJ9.{TOKEN}.{TOKEN}"),
     {"terminal_output": {"data": f"token={SECRET}"}},
+    {"headers": [["X-Any", SECRET], ["Authorization", SECRET]]},
+    {"pairs": [["X-Api-Key", SECRET], ["accept", "*/*"]]},
+    {"otp": SECRET, "user_pin": SECRET},
+    server(command="npx", args=["x", f"MYKEY={SECRET}"], env=[]),
+    server(command="mysql", args=["-u", "root", f"-p{SECRET}"], env=[]),
+    {"args": ["--token", "x", "-p", SECRET]},
+    {"args": ["curl", "-u", f"me:{SECRET}", "https://x.example"]},
+    {"args": ["docker", "login", "-p", f"two words {SECRET}"]},
+    update(f"curl -u me:{SECRET} https://x.example"),
+    update(f"mysql -p{SECRET} shop"),
+    update(f"docker login -u me -p {SECRET} registry.example"),
+    update(f"Server=x;Pwd={SECRET};AccountKey={SECRET}=="),
+    update(f"https://hooks.slack.com/services/T00000000/B00000000/{SECRET}"),
     {f"token={SECRET}": "a name of a field"},
 ]
 TEXTS = [
@@ -88,6 +101,29 @@ TEXTS = [
 def hidden_in(text: str) -> bool:
     encoded = base64.b64encode(SECRET.encode()).decode()
     return SECRET not in text and TOKEN not in text and encoded not in text
+
+
+@pytest.mark.parametrize("sample", [*PARAMS, *TEXTS], ids=lambda sample: str(sample)[:60])
+def test_every_secret_is_beside_a_hint(sample: Any) -> None:
+    """A line without one is taken as it is."""
+    assert Redactor().may_hold_secrets(sample if isinstance(sample, bytes) else json.dumps(sample).encode())
+
+
+def test_ordinary_arguments_stay() -> None:
+    for words in (
+        ["mkdir", "-p", "dir"],
+        ["docker", "run", "-u", "1000:1000", "-p", "8080:80", "nginx"],
+        ["--token", "<secret 1>", "-p", "8080"],
+        ["sh", "-c", "docker login; tsc -p tsconfig.json"],
+        ["token", "otp", "pin"],
+    ):
+        assert Redactor().message({"args": words}) == {"args": words}
+        assert Redactor().message({"command": words[0], "args": words[1:]})["args"] == words[1:]
+
+
+def test_what_comes_after_a_secret_in_a_command_line_stays() -> None:
+    words = ["sh", "-c", f"curl -u me:{SECRET} https://x.example/a | tee log"]
+    assert Redactor().words(words) == ["sh", "-c", "curl -u me:<secret 1> https://x.example/a | tee log"]
 
 
 def test_there_are_forty_shapes() -> None:
