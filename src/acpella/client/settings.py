@@ -90,8 +90,8 @@ class ClientSettings:
         from .trust import is_project, project_file, read_trusted
 
         if path is not None:
-            named = Path(path)
-            return cls.parse(read_trusted(named), named) if is_project(named) else cls.load(named)
+            file = Path(path)
+            return cls.parse(read_trusted(file), file) if is_project(file) else cls.load(file)
         project = project_file(cwd)
         settings: list[ClientSettings] = []
         if project is not None:
