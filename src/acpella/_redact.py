@@ -45,6 +45,20 @@ RULES: dict[str, re.Pattern[str]] = {
         "pairs, value first": rf'"value"\s*+:\s*+(?P<secret>{_STRING})\s*+,\s*+"name"\s*+:',
         # backslashes: JSON inside a string
         "json": rf'"(?:{_KEY}|(?:[\w.-]*?[._-])?(?:{_LAST_WORDS}))\\*+"\s*+:\s*+\\*+(?P<secret>{_STRING})',
+        # {'api_key': '...'}: how Python shows it in logs and tracebacks
+        "single quotes": rf"'{_KEY}'\s*+:\s*+(?P<secret>'[^'\n]*+'?)",
+        # a password or code may be a number; a number of tokens is none
+        "numbers": rf'"(?:[\w.-]*?(?:passw(?:or)?d|passphrase|secret)|(?:[\w.-]*?[._-])?(?:{_LAST_WORDS}))'
+        r'\\*+"'
+        r"\s*+:\s*+(?P<secret>\d{4,})",
+        "elements": rf"<{_KEY}>(?P<secret>[^<\n]++)",
+        "netrc": r"\blogin\s++\S++\s++password\s++(?P<secret>\S++)",
+        # Cookie: a=b; sid=...: all of them, to the end of the line
+        "cookies": rf"\bcookie\d?:\s*+{_NOT_HIDDEN}(?P<secret>[^\s\"'][^\n\"']*+)",
+        # a login for a registry, as docker keeps it
+        "logins": r'"auth\\*+"\s*+:\s*+\\*+"(?P<secret>[A-Za-z0-9+/=_-]{8,})',
+        "encoded": rf"%22(?:[\w.-]*?(?:{_WORDS}))[\w.-]*?%22(?:%20)?%3A(?:%20)?%22(?P<secret>[^%\s]++)",
+        "errors about keys": r"\b(?:API|access)[ -]key(?: \w++){0,2}: ?(?P<secret>[\w.~+/=-]{8,})",
         # [["X-Api-Key", "..."], ...]: headers as a list; a single list may be one of names
         "pairs in a list": rf'[\[,]\s*+\[\s*+"{_KEY}"\s*+,\s*+(?P<secret>{_STRING})',
         "schemes": r"\b(?:Bearer|Basic)\s++(?P<secret>[\w.~+/=-]{4,})",
@@ -70,10 +84,12 @@ RULES: dict[str, re.Pattern[str]] = {
         "subprotocols": r"\bacpella\.(?:token|ticket)\.(?P<secret>[^\s&\"',]++)",
         "queries": rf"[?&](?:{_QUERY_WORDS})={_NOT_HIDDEN}(?P<secret>[^\s&\"'#]++)",
         "pem": r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<secret>[^-]*+)",
-        "shapes": r"(?<![A-Za-z0-9])(?P<secret>(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat"
+        "shapes": r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-F]{2}))(?P<secret>"
+        r"(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat"
         r"|xox[abeoprs]|npm|hf|gsk|xai|dop_v1|pypi|shpat|tvly|r8|nvapi|whsec|fw|pplx|lin_api)[-_][\w-]{12,}"
         r"|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{30,}|ya29\.[\w-]{12,}|SG\.[\w-]{10,}\.[\w-]{10,}"
-        r"|eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*+)?|AGE-SECRET-KEY-1[0-9A-Z]{20,})",
+        r"|eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*+)?|AGE-SECRET-KEY-1[0-9A-Z]{20,}"
+        r"|dapi[0-9a-f]{32}|hv[sb]\.[\w-]{20,}|ATATT3[\w=-]{20,}|ntn_\w{20,}|\d{8,10}:AA[\w-]{30,})",
     }.items()
 }
 """What a secret looks like in text; the group `secret` is what is hidden, the rest stays to be read."""
@@ -120,6 +136,7 @@ HINTS = (
         "r8-",
         "nvapi",
     ),
+    *('"auth', "%22", "dapi", "hvs.", "hvb.", "atatt3", "ntn_", ":aa"),
     *("whsec", "fw_", "fw-", "pplx", "lin_api", "akia", "asia", "aiza", "ya29.", "sg.", "eyj"),
 )
 """Lower-case text without any of these holds nothing that a rule would find. Looking for them is quick."""

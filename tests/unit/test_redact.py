@@ -57,6 +57,13 @@ SECRET = "hunter2-Zm9v"
         f"AccountName=x;AccountKey={SECRET};EndpointSuffix=y",
         f"https://hooks.slack.com/services/T00000000/B00000000/{SECRET}",
         f"https://discord.com/api/webhooks/12345/{SECRET}",
+        f"Cookie: theme=dark; sid={SECRET}",
+        f"{{'api_key': '{SECRET}'}}",
+        f"<password>{SECRET}</password>",
+        f"machine example.org login me password {SECRET}",
+        f"q=%7B%22access_token%22%3A%22{SECRET}%22%7D",
+        f"Incorrect API key provided: {SECRET}.",
+        json.dumps({"auths": {"r.example.org": {"auth": SECRET.replace("-", "")}}}),
     ],
 )
 def test_a_secret_is_taken_out(text: str) -> None:
@@ -98,6 +105,9 @@ def test_a_secret_cut_at_any_place_is_taken_out(template: object) -> None:
         "PWD=/home/me; OLDPWD=/tmp; cd x;pwd=$(pwd)",
         "PRIMARY_KEY=id PUBLIC_KEY=abc KEY=VALUE BYPASS=yes",
         "https://slack.com/services and hooks",
+        '{"inputTokens": 12345, "max_tokens": 4096, "auth": "none"}',
+        "the API key is missing: name it",
+        "%22ghost%22 and <key>",
     ],
 )
 def test_ordinary_text_stays_as_it_is(text: str) -> None:

@@ -38,6 +38,17 @@ def _any_of(words: Iterable[bytes]) -> bytes:
 _OPTION = re.compile(r"-(?:[up]|-user|-proxy-user)", re.IGNORECASE)
 """How the words begin that the rules for commands look for."""
 
+_NUMBERS = re.compile(
+    r"[\w.-]*?(?:passw(?:or)?d|passphrase|secret|(?<![a-z])(?:otp|totp|pin))", re.IGNORECASE
+)
+"""Names of secrets that may be numbers; a number of tokens is none."""
+
+_LOGIN = re.compile(r"[A-Za-z0-9+/=_-]{8,}")
+"""How docker keeps the login for a registry, in a field `auth`."""
+
+LEAST_NUMBER = 1000
+"""What is smaller counts something."""
+
 _ANY_HINT = re.compile(_any_of(_HINTS))
 
 PLAIN_SIZE = 64
@@ -88,7 +99,10 @@ class Redactor:
         """The same JSON without secrets."""
         secret = bool(key) and SECRET_KEY.search(key) is not None
         if isinstance(value, str):
-            return self._hide(value) if secret else self.text(value)
+            is_login = key == "auth" and _LOGIN.fullmatch(value)
+            return self._hide(value) if secret or is_login else self.text(value)
+        if type(value) is int and value >= LEAST_NUMBER and secret and _NUMBERS.fullmatch(key):
+            return self._hide(str(value))
         if isinstance(value, list):
             items = cast("list[Any]", value)
             if not secret and all(isinstance(item, str) for item in items):
@@ -102,6 +116,8 @@ class Redactor:
         table = cast("dict[str, Any]", value)
         if key in ("env", "headers"):  # a map, or one of a list of names and values (R-052)
             return self._variables(table)
+        if isinstance(option := table.get("configId"), str) and isinstance(choice := table.get("value"), str):
+            table = {**table, "value": self.message(choice, option)}
         args = self.words([table["command"], *table["args"]])[1:] if _is_command(table) else None
         is_media = "mimeType" in table  # its bytes are long and hold no words
         return {

@@ -77,6 +77,16 @@ PARAMS = [
     {"terminal_output": {"data": f"token={SECRET}"}},
     {"headers": [["X-Any", SECRET], ["Authorization", SECRET]]},
     {"pairs": [["X-Api-Key", SECRET], ["accept", "*/*"]]},
+    {"sessionId": "s", "configId": "apiKey", "value": SECRET},
+    {"auths": {"r.example.org": {"auth": SECRET}}},
+    update(f"Cookie: theme=dark; sid={SECRET}"),
+    update(f"{{'api_key': '{SECRET}'}}"),
+    update(f"<password>{SECRET}</password>"),
+    update(f"machine h.example login me password {SECRET}"),
+    update(f"Incorrect API key provided: {SECRET}."),
+    update(f"q=%7B%22access_token%22%3A%22{SECRET}%22%7D"),
+    update(f"%22ghp_{TOKEN}%22"),
+    update(f"hvs.{TOKEN}, ntn_{TOKEN}, ATATT3{TOKEN}, 123456789:AA{TOKEN}abcdefgh"),
     {"otp": SECRET, "user_pin": SECRET},
     server(command="npx", args=["x", f"MYKEY={SECRET}"], env=[]),
     server(command="mysql", args=["-u", "root", f"-p{SECRET}"], env=[]),
@@ -252,3 +262,14 @@ def test_the_place_of_the_interpreter_and_the_program_is_left_out(tmp_path: Path
         "--acp",
     ]
     assert stderr["text"] == 'File "<program>/lib/python3.11/site-packages/x.py"'
+
+
+def test_a_password_may_be_a_number_and_a_number_of_tokens_is_none() -> None:
+    message = {"password": 833588982571, "user_pin": 4711, "inputTokens": 4096, "secret": True, "otp": 7}
+    hidden = Redactor().message(message)
+    assert "833588982571" not in str(hidden) and "4711" not in str(hidden)
+    assert {name: hidden[name] for name in ("inputTokens", "secret", "otp")} == {
+        "inputTokens": 4096,
+        "secret": True,
+        "otp": 7,
+    }
