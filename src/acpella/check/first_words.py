@@ -32,7 +32,7 @@ class FirstWords:
         self._count = 0
         self._pretty = b""
         """Lines that may be one JSON object, which begins in the first of them."""
-        self.mistake = ""
+        self.mistake: str = ""
         """Why no answer is to be expected, with the requirement that it breaks; empty as long as one is."""
 
     def hear(self, frame: CheckedFrame) -> bool:
