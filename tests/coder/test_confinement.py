@@ -158,7 +158,7 @@ def test_a_confined_command_cannot_connect_to_an_owner_behind_a_link(
         "OLD_PWD_OF_DB=s3cret",
         "JDBC_URL=jdbc:postgresql://h/db?user=x&password=s3cret",
         "AZURE_STORAGE_CONNECTION_STRING=AccountName=a;AccountKey=s3cret==",
-        "SLACK_WEBHOOK_URL=https://hooks.slack.com/services/T0/B0/s3cret",
+        "SLACK_WEBHOOK_URL=https://hooks.slack.com/services/team/app/s3cret",
         "OTEL_EXPORTER_OTLP_HEADERS=api-key=s3cret",
         "NPM_CONFIG_HEADERS=Authorization: Bearer s3cret",
         "HTTP_BEARER=s3cret",

@@ -22,7 +22,7 @@ __all__ = [
     "Gone",
     "Link",
     "LinkRefusal",
-    "NoSession",
+    "NoSessionMade",
     "NotOffered",
     "TimedOut",
     "Unproved",
@@ -72,7 +72,7 @@ class Gone(Failed):
     """The peer has closed the connection or died."""
 
 
-class NoSession(Failed):
+class NoSessionMade(Failed):
     """No session was made, so that nothing could be tried in it."""
 
 

@@ -16,7 +16,7 @@ from acpella.rpc import Channel
 
 from .auditor import Auditor
 from .conversation import CheckedConversation, CheckedFrame, as_list, as_object
-from .link import Failed, Link, LinkRefusal, NoSession, NotOffered, Unproved
+from .link import Failed, Link, LinkRefusal, NoSessionMade, NotOffered, Unproved
 from .profile import PromptProfile
 
 if TYPE_CHECKING:
@@ -152,14 +152,14 @@ class Probe:
         try:
             reply = await self.link.call("session/new", params)
         except Failed as failure:
-            raise NoSession(failure.text, *failure.frames, timing=failure.timing) from None
+            raise NoSessionMade(failure.text, *failure.frames, timing=failure.timing) from None
         return self.session_id(reply)
 
     def session_id(self, reply: CheckedFrame) -> str:
         """The id in the answer to a request that makes a session."""
         id = as_object(reply.result).get("sessionId")
         if reply.is_error or not isinstance(id, str):
-            raise NoSession("no session was made", reply.request, reply)
+            raise NoSessionMade("no session was made", reply.request, reply)
         return id
 
     def begin(self, session: str, prompt: str | list[dict[str, Any]], **more: Any) -> ProbedTurn:
@@ -233,14 +233,14 @@ class Probe:
         except Failed as failure:
             if self.answers_unknown:
                 raise
-            raise NoSession(failure.text, *failure.frames, timing=failure.timing) from None
+            raise NoSessionMade(failure.text, *failure.frames, timing=failure.timing) from None
 
     async def still_works(self, why: str) -> None:
         """Check that the connection still works."""
         try:
             await self.fence()
         except Failed as failure:
-            kind = NoSession if isinstance(failure, NoSession) else Failed
+            kind = NoSessionMade if isinstance(failure, NoSessionMade) else Failed
             raise kind(f"{why}: {failure.text}", *failure.frames, timing=failure.timing) from None
 
     async def busy(self, turn: ProbedTurn) -> None:

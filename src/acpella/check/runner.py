@@ -17,7 +17,7 @@ from .agent import AREAS
 from .auditor import Auditor
 from .conversation import as_object
 from .first_words import FirstWords
-from .link import Failed, Gone, NoSession, NotOffered, Unproved
+from .link import Failed, Gone, NoSessionMade, NotOffered, Unproved
 from .probe import Probe
 from .profile import PromptProfile
 from .requirement import Area, Audit, Requirement, Scenario, Transport
@@ -187,9 +187,9 @@ class AgentCheck:
                 lambda f: f.request is request or words.hear(f), what, within=self._start_time
             )
         except Failed as failure:
-            gone = "went away before it answered" if isinstance(failure, Gone) else "does not answer"
-            told = f"{failure.text}; {words.told(link.start)}"
-            raise TransportError(f"the agent {gone} initialize: {told}") from None
+            failing = "went away before it answered" if isinstance(failure, Gone) else "does not answer"
+            reason = f"{failure.text}; {words.told(link.start)}"
+            raise TransportError(f"the agent {failing} initialize: {reason}") from None
         if words.mistake:
             raise TransportError(f"the agent does not answer initialize: {words.mistake}")
         if reply.is_error:
@@ -325,7 +325,7 @@ class AgentCheck:
     ) -> None:
         frames = shown_frames(failure.frames) if failure is not None else ()
         self._sessionless.discard(scenario.requirement.id)
-        if isinstance(failure, NoSession) and scenario.requirement.id != NEW_SESSION:
+        if isinstance(failure, NoSessionMade) and scenario.requirement.id != NEW_SESSION:
             self._sessionless.add(scenario.requirement.id)
         if (failure is not None and failure.timing) or timing:
             self._late.append(scenario)

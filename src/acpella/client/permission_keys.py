@@ -75,14 +75,14 @@ def input_beside(call: ToolCallUpdate, *, prose: bool = False) -> dict[str, Any]
     table = cast("dict[str, Any]", raw)
     if not command_in(call):
         return dict(table)  # in any other call, a description may be what it writes
-    told = {"command"} if prose else {"command"} | _PROSE
+    elsewhere = {"command"} if prose else {"command"} | _PROSE
     if place := _directory(table):
-        told.add(place)
+        elsewhere.add(place)
     if not (args := table.get("args")) or _words(args):
-        told.add("args")
+        elsewhere.add("args")
     if not (env := table.get("env")) or isinstance(env, Mapping):
-        told.add("env")
-    return {name: value for name, value in table.items() if name not in told}
+        elsewhere.add("env")
+    return {name: value for name, value in table.items() if name not in elsewhere}
 
 
 def _directory(table: Mapping[str, Any]) -> str:

@@ -239,18 +239,21 @@ class Loop:
                 call.fail(why)
             return _failed(use, why)
         announced = tool.announce(use.arguments, self._turn.session.cwd)
-        shown = use.arguments
+        arguments = use.arguments
         if sandboxed := self._is_sandboxed(tool):
-            announced, shown = in_sandbox(announced), {**shown, "sandbox": True}
-        elif is_confined(tool) and "sandbox" in shown:
-            shown = {**shown, "sandbox": False}  # the model's own word for it; clients remember what they see
+            announced, arguments = in_sandbox(announced), {**arguments, "sandbox": True}
+        elif is_confined(tool) and "sandbox" in arguments:
+            arguments = {
+                **arguments,
+                "sandbox": False,
+            }  # the model's own word for it; clients remember what they see
         asking = asks(self._turn.session.mode, tool)
         run = self._turn.tool(
             announced.title,
             kind=tool.kind,
             name=use.name,
             locations=announced.locations,
-            input=shown,
+            input=arguments,
             pending=asking,
         )
         async with run as call:

@@ -90,8 +90,8 @@ def as_test(path: str | os.PathLike[str], *, connection: int = 1, last: int = 0)
     Raises as `as_program`.
     """
     talk = _talk(path, connection, last)
-    named = 'pytestconfig.getoption("--acp-agent")'
-    agent = f"{named} or {talk.command!r}" if talk.command else named
+    option = 'pytestconfig.getoption("--acp-agent")'
+    agent = f"{option} or {talk.command!r}" if talk.command else option
     lines = [
         f'"""The conversation of {_harmless(os.path.basename(path))}, as a test. Run it with pytest."""',
         *(["", "import acpella"] if talk.answers else []),

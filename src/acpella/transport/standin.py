@@ -204,10 +204,10 @@ class StandIn:
                 if not events:
                     continue
             if self._told in events:
-                told = os.read(self._told, 16)
-                if _ENDED in told:
+                news = os.read(self._told, 16)
+                if _ENDED in news:
                     return
-                if _GONE not in told:
+                if _GONE not in news:
                     del events[self._told]
                     if not events:
                         continue

@@ -85,8 +85,8 @@ async def _run_permission_turn(probe: Probe, answer: str) -> _Asked:
     answered = next((f for f in probe.link.sent if f.kind == "response" and f.request is question), None)
     after = [f for f in turn.updates if answered is not None and f.number > answered.number]
     call = as_object(question.params.get("toolCall")).get("toolCallId")
-    told = [f for f in after if f.update.get("toolCallId") == call and f.update.get("status") in FINAL]
-    status = told[-1].update["status"] if told else None
+    ends = [f for f in after if f.update.get("toolCallId") == call and f.update.get("status") in FINAL]
+    status = ends[-1].update["status"] if ends else None
     if probe.profile.names("ask", "command"):
         ran, how = (
             exists(path),
@@ -97,7 +97,7 @@ async def _run_permission_turn(probe: Probe, answer: str) -> _Asked:
             None if status is None else status == "completed",
             f"the tool call was reported as {status}",
         )
-    return _Asked(turn, ran, how, (question, answered, *told[-1:], turn.answer))
+    return _Asked(turn, ran, how, (question, answered, *ends[-1:], turn.answer))
 
 
 def _unseen(asked: _Asked, what: str) -> Unproved:

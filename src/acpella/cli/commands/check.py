@@ -144,8 +144,8 @@ def run(arguments: argparse.Namespace) -> int:
         return USAGE
     except AcpellaError as error:  # it cannot be reached, started or installed
         say(str(error))
-        told = str(error).replace("&", "&amp;").replace("<", "&lt;")  # it holds words of the agent
-        _summarize(f"## ACP: the agent did not start\n\n{told}\n")
+        reason = str(error).replace("&", "&amp;").replace("<", "&lt;")  # it holds words of the agent
+        _summarize(f"## ACP: the agent did not start\n\n{reason}\n")
         return NOT_STARTED
 
 

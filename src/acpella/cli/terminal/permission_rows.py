@@ -117,19 +117,21 @@ def untold(call: ToolCallUpdate, fields: Mapping[str, Any], cwd: str) -> dict[st
     """
     diffs = [item for item in call.content or [] if isinstance(item, Diff)]
     paths = {one.path for one in [*(call.locations or []), *diffs] if one.path}
-    told = {text for diff in diffs for text in (diff.old_text, diff.new_text) if text}
+    texts = {text for diff in diffs for text in (diff.old_text, diff.new_text) if text}
     if len(paths) == 1:  # of several, only the name of a field says which is which
-        told |= paths | {relative_path(path, cwd) for path in paths}
-    told.discard("")
+        texts |= paths | {relative_path(path, cwd) for path in paths}
+    texts.discard("")
     pieces = {name for pair in _PIECES if _is_replaced(fields, pair, diffs) for name in pair}
-    return {name: value for name, value in fields.items() if name not in pieces and not _is_told(value, told)}
+    return {
+        name: value for name, value in fields.items() if name not in pieces and not _is_told(value, texts)
+    }
 
 
-def _is_told(value: Any, told: Set[str]) -> bool:
+def _is_told(value: Any, texts: Set[str]) -> bool:
     if isinstance(value, list):
         values = cast("list[Any]", value)
-        return bool(values) and all(isinstance(each, str) and each in told for each in values)
-    return isinstance(value, str) and value in told
+        return bool(values) and all(isinstance(each, str) and each in texts for each in values)
+    return isinstance(value, str) and value in texts
 
 
 def _is_replaced(fields: Mapping[str, Any], pair: tuple[str, str], diffs: Sequence[Diff]) -> bool:
