@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from msgspec import UNSET
+
 from acpella.schema import Diff, ToolCallUpdate
 
 __all__ = ["READS", "is_read_inside"]
@@ -29,12 +31,14 @@ def is_read_inside(call: ToolCallUpdate, roots: Sequence[str | Path]) -> bool:
     if call.kind not in READS or not roots or any(isinstance(item, Diff) for item in call.content or []):
         return False
     raw: Any = call.raw_input
-    table = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
-    if any(table.get(name) for name in _ACTS):
-        return False
+    if not (raw is None or raw is UNSET or isinstance(raw, dict)):
+        return False  # text or a list: it may be a command
     paths = [place.path for place in call.locations or []]
-    for name, value in table.items():
-        paths += [text for text in _texts(value) if name in _PATHS or _may_lead_out(text)]
+    for name, text in _texts(raw, ""):
+        if name in _ACTS and text:
+            return False
+        if name in _PATHS or _may_lead_out(text):
+            paths.append(text)
     if any("://" in path for path in paths) or (call.kind == "read" and not paths):
         return False
     from acpella.local import Jail, JailError  # few runs come so far
@@ -48,15 +52,17 @@ def is_read_inside(call: ToolCallUpdate, roots: Sequence[str | Path]) -> bool:
     return True
 
 
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in cast("dict[str, Any]", value).values():
-            yield from _texts(item)
-    elif isinstance(value, list):
-        for item in cast("list[Any]", value):
-            yield from _texts(item)
+def _texts(value: Any, name: str) -> Iterator[tuple[str, str]]:
+    """All texts in an input, each with the field that it stands in, however deep."""
+    pending: list[tuple[str, Any]] = [(name, value)]
+    while pending:
+        field, part = pending.pop()
+        if isinstance(part, str):
+            yield field, part
+        elif isinstance(part, dict):
+            pending += cast("dict[str, Any]", part).items()
+        elif isinstance(part, list):
+            pending += [(field, item) for item in cast("list[Any]", part)]
 
 
 def _may_lead_out(text: str) -> bool:
