@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from hypothesis import settings
 from postgres import PostgresServer, running_server
 
 pytest_plugins = ("leftovers", "skips", "hang_watch")
+
+# Tests start thousands of programs: none of them should compile the package again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 settings.register_profile("acpella", deadline=None)  # a busy machine is no failure
 settings.load_profile("acpella")
