@@ -23,10 +23,10 @@ SCHEMA = "test_slow_reader_nodes"
 COUNT, SIZE = 1200, 8000
 """Updates, and bytes of each: far more than may wait anywhere."""
 
-MOST_BYTES = 6 * 1024 * 1024
+MAX_BYTES = 6 * 1024 * 1024
 """What may be kept for a client that does not read: a window, and what sockets hold."""
 
-MOST_MEMORY = 16 * 1024 * 1024
+MAX_MEMORY = 16 * 1024 * 1024
 
 SMALL = [(socket.SOL_SOCKET, socket.SO_RCVBUF, 262144)]
 
@@ -133,9 +133,9 @@ async def test_slow_reader_rss(cluster: Cluster, postgres_server: PostgresServer
             before = [memory(node) for node in (home, other)]
             async with client.stream(other, session=session, after=0) as response:
                 await prompt(client, other, session)
-                assert await Stored(postgres_server, client).until_still() < MOST_BYTES
+                assert await Stored(postgres_server, client).until_still() < MAX_BYTES
                 grown = [memory(node) - b for node, b in zip((home, other), before, strict=True)]
-                assert max(grown) < MOST_MEMORY, grown
+                assert max(grown) < MAX_MEMORY, grown
                 await blobs.read(other, response)
         assert blobs.numbers == list(range(COUNT))
 

@@ -50,7 +50,7 @@ class Choices:
         self._mode = mode_id
 
     def choose(self, option_id: str, value: Any) -> Any:
-        """Set an option; gives the value as it is kept. Raises `ValueError` for what was not declared."""
+        """Set an option; returns the value as it is kept. Raises `ValueError` for what was not declared."""
         option = next((option for option in self._options if option.id == option_id), None)
         if option is None:
             option_ids = ", ".join(option.id for option in self._options) or "none"

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 __all__ = ["DaemonThreads"]
 
-MOST = 32
+MAX_THREADS = 32
 """Threads at once, as many as Python's own pool has at most. Without it, a burst of calls starts hundreds."""
 
 P = ParamSpec("P")
@@ -20,7 +20,7 @@ class DaemonThreads(ThreadPoolExecutor):  # the event loop takes no other execut
     """Python's own pool waits at exit for calls that may never return; this one leaves them behind."""
 
     def __init__(self) -> None:
-        super().__init__(max_workers=MOST)
+        super().__init__(max_workers=MAX_THREADS)
         self._jobs: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
         self._guard = threading.Lock()
         self._all: set[threading.Thread] = set()
@@ -36,7 +36,7 @@ class DaemonThreads(ThreadPoolExecutor):  # the event loop takes no other execut
         future: Future[T] = Future()
         with self._guard:
             self._jobs.put((future, partial(fn, *args, **kwargs)))
-            if len(self._waiting) < self._jobs.qsize() and len(self._all) < MOST:
+            if len(self._waiting) < self._jobs.qsize() and len(self._all) < MAX_THREADS:
                 name = f"acpella worker {len(self._all) + 1}"
                 thread = threading.Thread(target=self._work, name=name, daemon=True)
                 self._all.add(thread)

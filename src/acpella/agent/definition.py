@@ -110,7 +110,7 @@ class Definition:
         return self.prompt_handler, None, ""
 
     async def call_hook(self, name: str, *args: Any) -> Any:
-        """Call the author's hooks of this name; gives what the last one says, None if there is none."""
+        """Call the author's hooks of this name; returns what the last one says, None if there is none."""
         result: Any = None
         for hook in self.hooks.get(name, ()):
             result = hook(*args)

@@ -68,7 +68,7 @@ def run_program(
 
 
 async def _end_tasks() -> set[asyncio.Task[object]]:
-    """Cancel what still runs on the loop; gives those that ignore it."""
+    """Cancel what still runs on the loop; returns those that ignore it."""
     tasks: set[asyncio.Task[object]] = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()

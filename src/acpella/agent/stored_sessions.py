@@ -41,7 +41,7 @@ class StoredSessions:
         return export_session(record, events)
 
     async def import_session(self, document: Any, principal: str) -> str:
-        """Add a session from such a document; gives its new id."""
+        """Add a session from such a document; returns its new id."""
         imported, events = import_session(document)
         check_history(imported.cwd, [body for kind, body in events if kind == "update"])
         await self.check_room(principal)

@@ -209,7 +209,7 @@ class Turn:
         return await elicit_page(self._core, message, url, elicitation_id=elicitation_id)
 
     async def extension(self, method: str, params: Any = None, *, timeout: float | None = None) -> Any:
-        """Call an extension method of the editor, whose name begins with `_`; gives its result.
+        """Call an extension method of the editor, whose name begins with `_`; returns its result.
 
         `timeout` in seconds; `Settings.editor_timeout` by default, 0 for none.
 

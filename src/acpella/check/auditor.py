@@ -13,7 +13,7 @@ __all__ = ["Auditor", "BothSides", "Finding", "Tally"]
 DRAFT = 2
 """A protocol version that these audits do not cover. Agents asked for a newer one may choose it."""
 
-MOST_KINDS = 500
+MAX_KINDS = 500
 """How many kinds of frames have their audits cached. A peer can make up as many methods as it likes."""
 
 LONG_NAME = 200
@@ -93,7 +93,7 @@ class Auditor:
                 audit.requirement.id: audit for key in frame.keys() for audit in self._by_key.get(key, ())
             }
             audits = [(audit, self.tallies[id]) for id, audit in wanted.items()]
-            if len(self._chosen) < MOST_KINDS and len(frame.method) + len(frame.update_kind) < LONG_NAME:
+            if len(self._chosen) < MAX_KINDS and len(frame.method) + len(frame.update_kind) < LONG_NAME:
                 self._chosen[kind] = audits
         return audits
 

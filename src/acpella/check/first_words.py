@@ -9,10 +9,10 @@ from .conversation import CheckedFrame, as_object
 
 __all__ = ["FirstWords"]
 
-MOST_LINES = 1000
+MAX_LINES = 1000
 """Lines that are no messages after which no answer is expected. Some agents print a page of text first."""
 
-MOST_JSON = 64 * 1024
+MAX_JSON = 64 * 1024
 """Bytes of JSON over several lines that are put together to see what they are."""
 
 SHOWN = 160
@@ -62,13 +62,13 @@ class FirstWords:
             return (
                 f"it writes one message over {lines} lines (messages.json, R-003). It wrote {self._words()}"
             )
-        if self._count >= MOST_LINES:
+        if self._count >= MAX_LINES:
             return f"it wrote {self._count} lines without an answer among them. It wrote {self._words()}"
         return ""
 
     def _lines_of_json(self, raw: bytes) -> int:
         """Over how many lines a JSON object was written that ends here; 0 if none does."""
-        if not self._pretty and not raw.lstrip().startswith(b"{") or len(self._pretty) > MOST_JSON:
+        if not self._pretty and not raw.lstrip().startswith(b"{") or len(self._pretty) > MAX_JSON:
             return 0
         self._pretty += raw + b"\n"
         if not raw.rstrip().endswith(b"}"):

@@ -112,7 +112,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line; gives the exit code."""
+    """Run a command line; returns the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     gc.set_threshold(20_000, 10, 10)  # importing makes no garbage; collecting it took a tenth of the start
     if words and words[0] in COMMANDS:

@@ -60,7 +60,7 @@ def without_stderr(error: AcpellaError) -> AcpellaError | TimeoutError:
 
 
 def guarded(work: Callable[[], Coroutine[Any, Any, int]]) -> int:
-    """Run a command that talks to an agent; gives the exit code."""
+    """Run a command that talks to an agent; returns the exit code."""
 
     async def watched() -> int:
         from .terminal.alerts import alerts_to

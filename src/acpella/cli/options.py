@@ -49,7 +49,7 @@ class OptionGroups:
 
 
 def declare_conversation(parser: argparse.ArgumentParser) -> OptionGroups:
-    """Add what every conversation with an agent takes; gives the groups, for more of them."""
+    """Add what every conversation with an agent takes; returns the groups, for more of them."""
     agent = parser.add_argument_group("agent")
     session = parser.add_argument_group("session")
     answers = parser.add_argument_group("what the agent may do")

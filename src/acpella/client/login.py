@@ -19,7 +19,7 @@ from acpella.schema import AuthMethod, AuthMethodEnvVar, AuthMethodTerminal, Ini
 __all__ = ["RunLogin", "TerminalCommand", "methods_in", "missing_variables", "run_here", "terminal_command"]
 
 RunLogin: TypeAlias = "Callable[[TerminalCommand], Awaitable[int | None]]"
-"""Shows a program to the user in a terminal and waits; gives its exit code, None for no clean end."""
+"""Shows a program to the user in a terminal and waits; returns its exit code, None for no clean end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ Ask: TypeAlias = Callable[[RequestPermissionRequest], Awaitable[Choice] | Choice
 A plain function will do, but everything waits while it runs.
 """
 
-MOST_SESSIONS = 1000
+MAX_SESSIONS = 1000
 """Sessions whose answers are kept; those of the oldest go first."""
 
 OnRemembered: TypeAlias = Callable[[RequestPermissionRequest, Literal["allow", "deny"], str], None]
@@ -102,7 +102,7 @@ class Permissions:
         ]
 
     def revoke(self, agent: str, what: str | None = None) -> int:
-        """Forget an answer of `list_remembered`, or all of an agent's; gives how many there were."""
+        """Forget an answer of `list_remembered`, or all of an agent's; returns how many there were."""
         if self._remembered is None:
             return 0
         keys = list(self._remembered.all(agent)) if what is None else [what]
@@ -149,7 +149,7 @@ class Permissions:
             self._remembered.remember(agent, key, decision)
             return
         self._in_session.setdefault((agent, request.session_id), {})[key] = decision
-        while len(self._in_session) > MOST_SESSIONS:
+        while len(self._in_session) > MAX_SESSIONS:
             del self._in_session[next(iter(self._in_session))]
 
     @property

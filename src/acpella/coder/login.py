@@ -31,7 +31,7 @@ def offer_login(agent: Agent) -> None:
 
 
 def ask_for_key() -> int:
-    """Ask which provider and which key, and store it; gives the exit code."""
+    """Ask which provider and which key, and store it; returns the exit code."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         _say("the login asks for a key, and needs a terminal for that")
         return 2

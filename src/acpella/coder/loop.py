@@ -113,7 +113,7 @@ class Loop:
         """The text of the model's last answer."""
 
     async def run(self) -> StopReason:
-        """Go on until the model is done; gives the reason to stop.
+        """Go on until the model is done; returns the reason to stop.
 
         Raises:
             ModelError: the model cannot go on; the history holds all that happened before.

@@ -24,7 +24,7 @@ __all__ = ["MAX_ROWS", "RecordingLog"]
 MAX_ROWS = 400_000
 """Rows that are kept for a page. A browser cannot scroll over more, and `inspect --rows` has no limit."""
 
-FEW = 2000
+ROWS_READ_SINGLY = 2000
 """Rows whose lines are read one by one rather than the whole file."""
 
 
@@ -129,7 +129,7 @@ class RecordingLog:
         words = sorted(wanted.text_words, key=lambda each: (each[0], len(each[1])), reverse=True)
         if words:
             with self.path.open("rb") as file:
-                while words and len(rows) > FEW:
+                while words and len(rows) > ROWS_READ_SINGLY:
                     positive, word = words.pop(0)
                     hits = rows_with(file, offsets, end, word, after=after)
                     rows = rows & hits if positive else rows - hits

@@ -90,7 +90,7 @@ class StdioServer:
 
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[tuple[Any, Any]]:
-        """Start the process; gives the streams of messages from it and to it.
+        """Start the process; returns the streams of messages from it and to it.
 
         Raises:
             TransportError: it cannot be started.

@@ -45,7 +45,7 @@ PIPE_SIZE = 1024 * 1024
 HANDED_OVER = 256
 """Items in one write to the recorder, each in two pieces. Systems accept about 1000 pieces."""
 
-MOST_DESCRIPTORS = 65536
+MAX_DESCRIPTORS = 65536
 """One more than the highest file descriptor that the recorder may have inherited."""
 
 
@@ -146,7 +146,7 @@ def _be_alone(descriptors: set[int]) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
-    bounds = [2, *sorted(descriptors), MOST_DESCRIPTORS]
+    bounds = [2, *sorted(descriptors), MAX_DESCRIPTORS]
     for below, above in pairwise(bounds):
         os.closerange(below + 1, above)
     with suppress(OSError):

@@ -21,7 +21,7 @@ __all__ = ["archive_format", "find_program", "program_path", "unpack"]
 LARGEST_TREE = 2 * 1024 * 1024 * 1024
 """Bytes of all files together; a bomb would fill the disk."""
 
-MOST_FILES = 100_000
+MAX_FILES = 100_000
 LARGEST_RATIO = 200
 """How many times larger than its archive a tree may be; real programs are three to six times as large."""
 
@@ -165,8 +165,8 @@ class _Tree:
 
     def _count(self) -> None:
         self._members += 1
-        if self._members > MOST_FILES:
-            raise UnsafeArchive(f"the archive has more than {MOST_FILES} files")
+        if self._members > MAX_FILES:
+            raise UnsafeArchive(f"the archive has more than {MAX_FILES} files")
         self.take(64)  # empty files fill a disk, too
 
     def _claim(self, path: str, name: str) -> None:
@@ -285,7 +285,7 @@ class _Bounded:
         return self._stream.read(size)
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        if offset > LARGEST_TREE + MOST_FILES * 1024:  # a seek decompresses everything up to there
+        if offset > LARGEST_TREE + MAX_FILES * 1024:  # a seek decompresses everything up to there
             raise UnsafeArchive("the archive has a member without end: it is a bomb")
         return self._stream.seek(offset, whence)
 

@@ -159,7 +159,7 @@ class Side:
         self._write(data)
 
     def forward(self, request: Frame, reply: Reply, *, sender: object = None) -> RequestId:
-        """Pass a request on; gives the id that the peer knows it by."""
+        """Pass a request on; returns the id that the peer knows it by."""
         assert request.id is not None
         if not self._own_ids:
             self.expect(request, reply, sender=sender, session=request.session)

@@ -29,7 +29,7 @@ __all__ = ["Runner", "serve"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
-MOST_SILENT = 32_767.0
+MAX_SILENT = 32_767.0
 """Seconds that TCP takes for a time between questions."""
 
 
@@ -226,14 +226,14 @@ def _notice_silence(sock: socket.socket, settings: ServerSettings) -> None:
 
     A client that vanished without a word (no FIN, no RST) would otherwise keep its stream open for hours.
     """
-    seconds = min(settings.silent_seconds, MOST_SILENT)
+    seconds = min(settings.silent_seconds, MAX_SILENT)
     if not seconds:
         return
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     # systems differ in which of these they have, and in the name of the first
     idle = getattr(socket, "TCP_KEEPIDLE", getattr(socket, "TCP_KEEPALIVE", None))
     # stall_seconds decides about a client that is there but reads nothing, so do not give up earlier
-    given_up = max(seconds, min(settings.stall_seconds, MOST_SILENT)) * 1000
+    given_up = max(seconds, min(settings.stall_seconds, MAX_SILENT)) * 1000
     for option, value in (
         (idle, seconds / 2),
         (getattr(socket, "TCP_KEEPINTVL", None), seconds / 6),

@@ -124,7 +124,7 @@ _STEPS: dict[int, tuple[str, ...]] = {
 
 
 async def prepare(connection: "AnyConnection", address: PostgresAddress) -> int:
-    """Make the tables if there are none, and bring older ones up to date; gives the layout that was there.
+    """Make the tables if there are none, and bring older ones up to date; returns the layout that was there.
 
     Raises `StoreError`.
     """

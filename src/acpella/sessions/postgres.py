@@ -48,7 +48,7 @@ __all__ = ["PostgresStore"]
 
 _T = TypeVar("_T")
 
-FEWEST_CONNECTIONS = 3
+MIN_CONNECTIONS = 3
 """One for the heartbeat and hints, one for appends, and one for everything else."""
 
 
@@ -75,8 +75,8 @@ class PostgresStore:
         The tables are in `schema`, "acpella" by default, also given as "?schema=NAME". `node_name` is how
         other nodes and people call this one; two that are alive cannot have the same.
         """
-        if max_connections < FEWEST_CONNECTIONS:
-            raise ValueError(f"max_connections must be at least {FEWEST_CONNECTIONS}, not {max_connections}")
+        if max_connections < MIN_CONNECTIONS:
+            raise ValueError(f"max_connections must be at least {MIN_CONNECTIONS}, not {max_connections}")
         self._address = PostgresAddress(dsn, schema=schema)
         self.node_name = node_name
         """The name of this node. Like `lease_seconds`, it may be set until the store is opened."""

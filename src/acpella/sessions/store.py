@@ -173,7 +173,7 @@ class Store(Protocol):
         events: Sequence[tuple[EventKind, bytes]],
         changes: SessionChanges | None = None,
     ) -> int:
-        """Add events after `expected_seq`, all or none, durable on return; gives the new last number.
+        """Add events after `expected_seq`, all or none, durable on return; returns the new last number.
 
         Sets `updated_at`. Repeating an append that had succeeded changes nothing. Raises `Fenced`, or
         `StoreError` when it cannot be written (a full disk): then nothing was, and it may be tried again.

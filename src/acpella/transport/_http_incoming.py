@@ -89,7 +89,7 @@ class Incoming:
         return session in self._streams
 
     async def stream_status(self, session: str | None) -> int:
-        """Open a stream unless it is open; gives the status of its answer."""
+        """Open a stream unless it is open; returns the status of its answer."""
         stream = self._streams.get(session)
         if stream is None:
             stream = self._open_stream(session)

@@ -73,7 +73,7 @@ class StandIn:
         self._woken, self._wake = os.pipe()
 
     def start(self) -> int:
-        """Start the program; gives its process id, which is also its group.
+        """Start the program; returns its process id, which is also its group.
 
         Raises:
             TransportError: it is missing or not executable.
@@ -93,7 +93,7 @@ class StandIn:
         return self._process.pid
 
     def run(self) -> int:
-        """Pass everything on until the program has ended; gives its exit code, or minus its signal."""
+        """Pass everything on until the program has ended; returns its exit code, or minus its signal."""
         process = self._process
         assert process.stdin and process.stdout and process.stderr
         # A signal that comes just before a wait begins does not end it: Python only notes it. This does.

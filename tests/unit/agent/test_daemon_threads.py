@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from acpella.agent.daemon_threads import MOST, DaemonThreads
+from acpella.agent.daemon_threads import MAX_THREADS, DaemonThreads
 
 SOON = 10
 
@@ -26,11 +26,11 @@ def test_no_more_threads_than_calls_and_a_bound_on_both() -> None:
         names.add(threading.current_thread().name)
         go.wait(SOON)
 
-    calls = [threads.submit(call) for _ in range(MOST * 2)]
+    calls = [threads.submit(call) for _ in range(MAX_THREADS * 2)]
     go.set()
     for running in calls:
         running.result(SOON)
-    assert len(names) <= MOST
+    assert len(names) <= MAX_THREADS
     assert all(name.startswith("acpella worker ") for name in names)
     threads.shutdown()
 

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from acpella.server.cluster.records import FEW, SMALL, Frames, encode
+from acpella.server.cluster.records import MAX_AVERAGE, MIN_PACKED, Frames, encode
 
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"text":"%d"}}}'
 
@@ -12,9 +12,9 @@ UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1"
     ("messages", "is_packed"),
     [
         pytest.param([UPDATE % n for n in range(100)], True, id="many small ones"),
-        pytest.param([UPDATE % n for n in range(FEW)], True, id="some"),
-        pytest.param([UPDATE % n for n in range(FEW - 1)], False, id="few"),
-        pytest.param([b"x" * 2 * SMALL for _ in range(FEW)], False, id="large ones"),
+        pytest.param([UPDATE % n for n in range(MIN_PACKED)], True, id="some"),
+        pytest.param([UPDATE % n for n in range(MIN_PACKED - 1)], False, id="few"),
+        pytest.param([b"x" * 2 * MAX_AVERAGE for _ in range(MIN_PACKED)], False, id="large ones"),
         pytest.param([], False, id="none"),
     ],
 )

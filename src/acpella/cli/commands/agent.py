@@ -89,7 +89,7 @@ def _count(text: str) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; gives the exit code."""
+    """Run the command; returns the exit code."""
     return _run_built_in(arguments) if arguments.target is None else _run_target(arguments)
 
 

@@ -24,7 +24,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; gives the exit code."""
+    """Run the command; returns the exit code."""
     try:
         entry = _running(arguments) if arguments.session is None else _named(arguments)
     except NoSession as error:

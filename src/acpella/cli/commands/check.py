@@ -122,7 +122,7 @@ def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Nam
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; gives the exit code."""
+    """Run the command; returns the exit code."""
     from acpella.check import CannotJudge, NewerFormat
     from acpella.errors import AcpellaError
 
@@ -367,7 +367,7 @@ def _list(arguments: argparse.Namespace, areas: "Sequence[Area]") -> int:
 def _finish(
     arguments: argparse.Namespace, report: "Report", areas: "Sequence[Area]", baseline: "Baseline", path: Path
 ) -> int:
-    """Write the report wherever it is wanted; gives the exit code."""
+    """Write the report wherever it is wanted; returns the exit code."""
     from acpella.check import frozen_set, judge, write_baseline
     from acpella.check.output import badge, json_report, junit, markdown, text
 

@@ -57,7 +57,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; gives the exit code."""
+    """Run the command; returns the exit code."""
     from acpella.errors import AcpellaError
 
     directory = Path(tempfile.mkdtemp(prefix="acpella-demo-"))

@@ -30,7 +30,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; gives the exit code."""
+    """Run the command; returns the exit code."""
     path = paths.permissions()
     try:
         remembered: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -184,7 +184,7 @@ def _port(text: str) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; gives the exit code."""
+    """Run the command; returns the exit code."""
     from acpella.errors import AcpellaError
     from acpella.sessions import StoreError
 

@@ -37,7 +37,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; gives the exit code."""
+    """Run the command; returns the exit code."""
     catalogue = Catalogue()
     sweep()
     root = None if arguments.all else str(paths.repository(arguments.cwd))

@@ -43,7 +43,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; gives the exit code."""
+    """Run the command; returns the exit code."""
     from acpella.sessions import StoreError
 
     work = {"migrate": _migrate, "copy": _copy, "check": _check}[arguments.action]

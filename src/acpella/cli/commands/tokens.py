@@ -72,7 +72,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; gives the exit code."""
+    """Run the command; returns the exit code."""
     work = {"add": _add, "list": _list, "remove": _remove, "hash": _hash}[arguments.action]
     try:
         return work(arguments)

@@ -20,7 +20,7 @@ __all__ = ["declare", "run"]
 
 MODEL_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY")
 WELL_KNOWN = ("claude", "codex", "gemini", "opencode")
-MOST_OTHERS = 6
+MAX_OTHERS = 6
 """Agents that the page names beside the one that runs: more would be a list to read."""
 
 
@@ -58,7 +58,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; gives the exit code."""
+    """Run the command; returns the exit code."""
     from acpella.errors import AcpellaError
 
     if arguments.agent and arguments.target:
@@ -118,7 +118,7 @@ def _others(name: str, settings: "ClientSettings") -> "list[OtherAgent]":
             others.append(OtherAgent(known, "missing" if find_by_name(known) is None else "installed"))
         except TransportError:  # what runs it is gone
             others.append(OtherAgent(known, "missing"))
-    return others[:MOST_OTHERS]
+    return others[:MAX_OTHERS]
 
 
 def _agent(

@@ -177,7 +177,7 @@ def _wait_for(
 
 
 def _start(config: Config) -> str:
-    """Start a daemon that outlives this process; gives what it said."""
+    """Start a daemon that outlives this process; returns what it said."""
     try:
         log = paths.private(paths.daemons()) / f"{config.key}.log"
         if log.exists() and log.stat().st_size > MAX_LOG:

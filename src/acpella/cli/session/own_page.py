@@ -33,7 +33,7 @@ async def serve_own_page(
     opens: bool = True,
     verbose: bool = False,
 ) -> int:
-    """Serve until Ctrl-C; gives the exit code. `path` is the page that is opened, `name` what is there.
+    """Serve until Ctrl-C; returns the exit code. `path` is the page that is opened, `name` what is there.
 
     Raises:
         OSError: the port is taken.

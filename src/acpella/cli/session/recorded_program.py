@@ -27,7 +27,7 @@ def run_recorded(
     raw: bool = False,
     interceptor: "Interceptor | None" = None,
 ) -> int:
-    """Run the agent; gives its exit code. On a terminal, the file is named at the end.
+    """Run the agent; returns its exit code. On a terminal, the file is named at the end.
 
     `interceptor` may hold and change what passes.
     """

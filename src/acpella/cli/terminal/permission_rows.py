@@ -20,7 +20,7 @@ from acpella.schema import (
 from .diffs import whole_diff_rows
 from .facts import describe, unfenced
 from .permission_kinds import kind_note
-from .reveal import CUT, MOST_ROWS, reveal, whole_rows
+from .reveal import CUT, MAX_ROWS, reveal, whole_rows
 from .rows import Row, terminal_width
 from .shown_paths import relative_path
 
@@ -52,10 +52,10 @@ def call_rows(call: ToolCallUpdate, cwd: str) -> list[Row]:
     rows: list[Row] = []
     paths = list(dict.fromkeys(relative_path(place.path, cwd) for place in call.locations or []))
     words = title.split()
-    for path in paths[:MOST_ROWS]:
+    for path in paths[:MAX_ROWS]:
         if words[-1:] != [path] or len(words) > 2:  # the title is more than a verb and this path
             rows += whole_rows(path, [("    ", "")], "dim", lines=False)
-    if len(paths) > MOST_ROWS:
+    if len(paths) > MAX_ROWS:
         rows.append([("    ", ""), (f"… not all of {len(paths)} paths are shown", CUT)])
     command = command_in(call, cwd)
     if command and command != title:
@@ -63,7 +63,7 @@ def call_rows(call: ToolCallUpdate, cwd: str) -> list[Row]:
     beneath: list[Row] = []
     for item in call.content or []:
         if isinstance(item, Diff):
-            beneath += whole_diff_rows(item, terminal_width(), cwd=cwd, limit=MOST_ROWS)
+            beneath += whole_diff_rows(item, terminal_width(), cwd=cwd, limit=MAX_ROWS)
         elif isinstance(item, Content) and (text := _text_of(item.content)):
             if command and unfenced(text).strip() == command.strip():
                 continue  # the command again, for editors that do not show what goes into a call

@@ -7,7 +7,7 @@ from itertools import groupby, islice
 
 from .rows import Row, cell_len, plain, terminal_width
 
-__all__ = ["CUT", "HIDDEN", "MOST_ROWS", "is_cut", "is_hidden", "reveal", "reveal_rows", "whole_rows"]
+__all__ = ["CUT", "HIDDEN", "MAX_ROWS", "is_cut", "is_hidden", "reveal", "reveal_rows", "whole_rows"]
 
 HIDDEN = "reverse"
 """The style of characters that stand for others, which cannot be seen."""
@@ -15,13 +15,13 @@ HIDDEN = "reverse"
 CUT = "bold red"
 """The style of a line that says that something is not shown."""
 
-MOST_ROWS = 5000
+MAX_ROWS = 5000
 """Rows of one text; a text of megabytes would run for minutes."""
 
 LONGEST_GAP = 40
 """Blanks in a row that are shown as they are. More of them push what follows out of sight."""
 
-MOST_BLANK_LINES = 4
+MAX_BLANK_LINES = 4
 """Empty lines in a row that are shown as they are."""
 
 _INVISIBLE = re.compile(
@@ -45,7 +45,7 @@ _JOINERS = re.compile(
 )
 """Marks that draw nothing but join what is beside them: those, and such of scripts hardly written now."""
 
-MOST_MARKS = 4
+MAX_MARKS = 4
 """Marks on one letter; more of them paint over other lines."""
 
 _JOINER, _EMOJI_STYLE = "\u200d", "\ufe0f"
@@ -64,7 +64,7 @@ def reveal_rows(
     style: str = "",
     lines: bool = True,
     indent: int | None = None,
-    limit: int = MOST_ROWS,
+    limit: int = MAX_ROWS,
 ) -> list[Row]:
     """All of a text in rows of at most `width` columns; what stands for others has the style `HIDDEN`.
 
@@ -120,7 +120,7 @@ def is_cut(rows: Iterable[Row]) -> bool:
     return any(style == CUT for row in rows for _, style in row)
 
 
-_GAPS = re.compile(rf"(?P<blanks>[ \t]{{{LONGEST_GAP},}})|(?P<rows>\n(?:[ \t]*\n){{{MOST_BLANK_LINES},}})")
+_GAPS = re.compile(rf"(?P<blanks>[ \t]{{{LONGEST_GAP},}})|(?P<rows>\n(?:[ \t]*\n){{{MAX_BLANK_LINES},}})")
 
 
 def _units(text: str, *, lines: bool) -> Iterator[tuple[str, bool]]:
@@ -147,7 +147,7 @@ def _characters(text: str, start: int, stop: int, *, lines: bool) -> Iterator[tu
         marks = marks + 1 if char > "\u02ff" and unicodedata.category(char) == "Mn" else 0
         if lines and char in "\n\t":
             yield ("\n" if char == "\n" else "    "), False
-        elif char.isprintable() and marks <= MOST_MARKS and not _draws_nothing(text, index):
+        elif char.isprintable() and marks <= MAX_MARKS and not _draws_nothing(text, index):
             yield char, False
         elif _belongs_to_emoji(text, index):
             yield char, False

@@ -198,7 +198,7 @@ class ModelServer:
     # -- one attempt ------------------------------------------------------------------------------
 
     async def events(self, body: dict[str, Any]) -> AsyncGenerator[tuple[str, dict[str, Any]], None]:
-        """Send the request; gives the stream's events as (name, JSON object).
+        """Send the request; returns the stream's events as (name, JSON object).
 
         An answer that is JSON instead of a stream comes as ("json", object). Whether a stream was complete
         is for the caller to see.

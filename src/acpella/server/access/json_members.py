@@ -9,9 +9,9 @@ import msgspec
 
 from acpella.rpc.message import UNREADABLE
 
-__all__ = ["MOST", "Doubtful", "items", "members", "near", "value"]
+__all__ = ["MAX_MEMBERS", "Doubtful", "items", "members", "near", "value"]
 
-MOST = 1000
+MAX_MEMBERS = 1000
 """Members of an object, or items of a list, that are looked at. Without it, one message could keep the server
 busy for seconds."""
 
@@ -42,8 +42,8 @@ def members(data: bytes) -> dict[str, msgspec.Raw]:
         raise Doubtful("this is not an object") from None
     if not by_name:
         return by_name
-    if len(by_name) > MOST:
-        raise Doubtful(f"an object has more than {MOST} members")
+    if len(by_name) > MAX_MEMBERS:
+        raise Doubtful(f"an object has more than {MAX_MEMBERS} members")
     seen = 0
     at = data.index(b"{") + 1
     while True:

@@ -14,7 +14,7 @@ from acpella.rpc.message import UNREADABLE, mend_surrogates
 from acpella.server.settings import ServerSettings
 
 from .credentials import Scope
-from .json_members import MOST, Doubtful, items, members, near, value
+from .json_members import MAX_MEMBERS, Doubtful, items, members, near, value
 
 __all__ = [
     "REOPENING",
@@ -176,8 +176,8 @@ def _raw_servers(params: dict[str, msgspec.Raw]) -> list[bytes]:
     """The objects that tell of MCP servers; other values are refused elsewhere."""
     many = bytes(params.get("mcpServers", b""))
     servers = items(many) if many.startswith(b"[") else []
-    if len(servers) > MOST:
-        raise Violation(-32602, f"mcpServers may have at most {MOST} entries")
+    if len(servers) > MAX_MEMBERS:
+        raise Violation(-32602, f"mcpServers may have at most {MAX_MEMBERS} entries")
     return [one for one in (*servers, bytes(params.get("server", b""))) if one.startswith(b"{")]
 
 
@@ -346,8 +346,8 @@ def _list(name: str, value: object) -> list[Any]:
     if not isinstance(value, list):
         raise Violation(-32602, f"{name} must be a list")
     entries = cast("list[Any]", value)
-    if len(entries) > MOST:  # each costs a look at the disk
-        raise Violation(-32602, f"{name} may have at most {MOST} entries")
+    if len(entries) > MAX_MEMBERS:  # each costs a look at the disk
+        raise Violation(-32602, f"{name} may have at most {MAX_MEMBERS} entries")
     return entries
 
 

@@ -8,7 +8,7 @@ __all__ = ["Proxies", "was_forwarded"]
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-MOST_HOPS = 32
+MAX_HOPS = 32
 """Entries of `X-Forwarded-For` that are looked at. No chain of proxies is longer."""
 
 
@@ -46,7 +46,7 @@ class Proxies:
         if not self.trusts(peer):
             return peer
         client = peer
-        for entry in reversed(headers.get("x-forwarded-for", "").split(",")[-MOST_HOPS:]):
+        for entry in reversed(headers.get("x-forwarded-for", "").split(",")[-MAX_HOPS:]):
             address = _parsed(entry)
             if address is None:
                 return client  # nonsense: whoever passed it on answers for it

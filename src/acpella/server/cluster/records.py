@@ -26,10 +26,10 @@ __all__ = [
 PROFILES: dict[str, Profile] = {profile.name: profile for profile in (HTTP, WEBSOCKET)}
 """The ways to connect whose connections any node can serve."""
 
-FEW = 4
+MIN_PACKED = 4
 """The fewest messages of an entry that is packed: with fewer, packing costs more than it saves."""
 
-SMALL = 4096
+MAX_AVERAGE = 4096
 """Bytes of a message on average in an entry that is packed. Without it, an image would hold up all others."""
 
 _PACKED = b"\x78"
@@ -91,7 +91,7 @@ class Frames(msgspec.Struct, array_like=True):
         """The body of the entry. Small messages resemble each other: many of them shrink to a tenth."""
         body = encode(self)
         count = len(self.messages)
-        return zlib.compress(body, 1) if FEW <= count and len(body) < count * SMALL else body
+        return zlib.compress(body, 1) if MIN_PACKED <= count and len(body) < count * MAX_AVERAGE else body
 
     @classmethod
     def unpack(cls, body: bytes) -> "Frames":

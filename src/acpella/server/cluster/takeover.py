@@ -63,7 +63,7 @@ def _know_messages(home: ClusterHome, names: list[str]) -> None:
 
 
 async def _restore_streams(cluster: Cluster, home: ClusterHome, lease: Lease) -> set[bytes]:
-    """Fill the outboxes with what is kept; gives the ids of the requests that were answered."""
+    """Fill the outboxes with what is kept; returns the ids of the requests that were answered."""
     frames_by_stream: dict[str | None, tuple[int, list[bytes]]] = {}
     entries: list[tuple[int, int, str | None, int]] = []
     answered: set[bytes] = set()

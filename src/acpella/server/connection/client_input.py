@@ -144,7 +144,7 @@ class ClientInput:
         self._on_refusal(self._answer(message, reply, verdict.error))
 
     def _answer(self, message: Message, reply: Reply, error: RpcError) -> int:
-        """Answer a request with an error; gives the size of the answer, 0 if nobody waits for one."""
+        """Answer a request with an error; returns the size of the answer, 0 if nobody waits for one."""
         if not message.is_request or message.id is None:
             return 0
         line = write_error(message.id, error.code, error.message, error.data)

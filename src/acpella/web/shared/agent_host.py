@@ -183,7 +183,7 @@ class AgentHost:
             self._agent.channel.write(data + b"\n")
 
     async def call(self, method: str, params: Any) -> Any:
-        """Ask the agent on our own behalf; gives its result. Raises `RpcError`."""
+        """Ask the agent on our own behalf; returns its result. Raises `RpcError`."""
         if self._agent is None:
             raise RpcError(GONE, code=-32603)
         future: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()

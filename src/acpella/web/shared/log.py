@@ -39,13 +39,13 @@ class SessionLog:
         self._events, self._size, self._dropped = list(other._events), other._size, other._dropped
 
     def add_raw(self, kind: bytes, name: bytes, value: bytes) -> int:
-        """An event with one value that is JSON already; gives its number."""
+        """An event with one value that is JSON already; returns its number."""
         number = self.last + 1
         event = b'{"n":%d,"t":%d,"k":"%b","%b":%b}' % (number, now() * 1000, kind, name, value)
         return self._keep(event)
 
     def add(self, kind: str, **values: Any) -> int:
-        """An event; gives its number."""
+        """An event; returns its number."""
         number = self.last + 1
         return self._keep(msgspec.json.encode({"n": number, "t": int(now() * 1000), "k": kind, **values}))
 

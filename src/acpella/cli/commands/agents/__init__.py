@@ -100,7 +100,7 @@ def parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespa
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; gives the exit code."""
+    """Run the command; returns the exit code."""
     work = {"list": _list, "add": _add, "remove": _remove, "trust": _trust, "doctor": _doctor}[
         arguments.action
     ]

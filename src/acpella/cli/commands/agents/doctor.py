@@ -29,7 +29,7 @@ COMMANDS_WITHIN = 1.0
 
 
 async def examine(target: str, settings: ClientSettings, *, timeout: float = 30.0) -> int:
-    """Report what works; gives the exit code."""
+    """Report what works; returns the exit code."""
     noise: list[Noise] = []
     began = time.monotonic()
     step = "start"

@@ -130,7 +130,7 @@ def _joined(options: Sequence[str]) -> list[str]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; gives the exit code."""
+    """Run the command; returns the exit code."""
     what: str | None = arguments.what
     if arguments.chat:
         return _shown(lambda: _talk(arguments))
@@ -202,7 +202,7 @@ def _talk(arguments: argparse.Namespace) -> int:
 
 
 def _shown(serve: Callable[[], int]) -> int:
-    """Serve a page; gives the exit code."""
+    """Serve a page; returns the exit code."""
     try:
         return serve()
     except KeyboardInterrupt:

@@ -13,7 +13,7 @@ __all__ = ["talk_and_look"]
 
 
 def talk_and_look(arguments: argparse.Namespace) -> int:
-    """Serve both pages until Ctrl-C; gives the exit code. Raises OSError and ValueError.
+    """Serve both pages until Ctrl-C; returns the exit code. Raises OSError and ValueError.
 
     The agent runs behind `acpella inspect -- COMMAND`, as it would for an editor, so messages can be held.
     """

@@ -17,7 +17,7 @@ __all__ = ["stand_between"]
 
 
 def stand_between(arguments: argparse.Namespace) -> int:
-    """Run the agent in this program's place; gives its exit code."""
+    """Run the agent in this program's place; returns its exit code."""
     from acpella.inspector.taps import TappedProgram, registered
 
     from ...session.recorded_program import place_for, run_recorded, started_as

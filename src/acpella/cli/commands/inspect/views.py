@@ -20,12 +20,12 @@ __all__ = ["show_view"]
 
 FOUND = 1
 
-MOST_NAMED = 20
+MAX_NAMED = 20
 """Lines that are named when they cannot be read. Of a file that is no recording, none can."""
 
 
 def show_view(arguments: argparse.Namespace, path: Path) -> int:
-    """Show a view of a recording; gives the exit code."""
+    """Show a view of a recording; returns the exit code."""
     views = {"rows": _rows, "stats": _stats, "times": _times, "findings": _findings}
     views |= {"python": _python, "pytest": _pytest}
     try:
@@ -63,10 +63,10 @@ def _lines(path: Path) -> "Iterator[tuple[Row, Item]]":
         lines += 1
         if isinstance(item, Damaged):
             damaged += 1
-            if damaged <= MOST_NAMED:
+            if damaged <= MAX_NAMED:
                 say(f"{path.name}, line {item.line} is left out: {one_line(item.reason, 200)}")
         yield rows.take(item), item
-    if damaged > MOST_NAMED:
+    if damaged > MAX_NAMED:
         say(f"{counted(damaged, 'line')} of {path.name} are left out")
     if damaged == lines:
         raise ValueError(f"{path.name} holds no conversation; {RECORDING}")

@@ -64,7 +64,7 @@ def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Nam
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; gives the exit code."""
+    """Run the command; returns the exit code."""
     action = importlib.import_module(f".{arguments.action or 'tap'}", __name__)
     code: int = action.run(arguments)
     return code

@@ -50,7 +50,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; gives the exit code."""
+    """Run the command; returns the exit code."""
     import os
 
     from acpella.recording.convert import guess, reader_of, writer_of

@@ -32,7 +32,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; gives the exit code."""
+    """Run the command; returns the exit code."""
     from acpella.recording.comparing import compare
     from acpella.recording.convert import guess, reader_of
     from acpella.recording.reader import read_connection

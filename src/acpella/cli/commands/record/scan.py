@@ -21,7 +21,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; gives the exit code."""
+    """Run the command; returns the exit code."""
     from acpella.recording.scan import scan
 
     findings: list[dict[str, object]] = []

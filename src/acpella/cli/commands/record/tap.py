@@ -10,7 +10,7 @@ __all__ = ["run"]
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the agent; gives its exit code."""
+    """Run the agent; returns its exit code."""
     from ...session.recorded_program import place_for, run_recorded, started_as
 
     command = started_as(arguments.command)

@@ -77,7 +77,7 @@ def parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespa
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; gives the exit code."""
+    """Run the command; returns the exit code."""
     from acpella.errors import AcpellaError
 
     from ...session.lookup import find_settings, named_session

@@ -97,7 +97,7 @@ class OwnAgent:
         return await agent.load_session(options.resume, options.cwd, mcp_servers=servers)
 
     async def _remember(self, session: "ClientSession", solo: Solo, agent_pid: int | None) -> str:
-        """Let other shells find the session; gives its key in the catalogue, empty if it is not kept."""
+        """Let other shells find the session; returns its key in the catalogue, empty if it is not kept."""
         if not self._prompt:
             return ""  # there is nothing to go on with
         key = ""

@@ -137,7 +137,7 @@ class PromptRun:
             _pass_stderr(data)
 
     async def use(self, session: "ClientSession", prompt: Prompt) -> int:
-        """Do with the session what the command is for; gives the exit code."""
+        """Do with the session what the command is for; returns the exit code."""
         if self.options.save_session:
             Path(self.options.save_session).write_text(session.id + "\n", encoding="utf-8")  # noqa: ASYNC240 - once
         if self.options.list_commands:
