@@ -25,7 +25,7 @@ from acpella.transport import ProcessChannel
 from ..state.agents import startup_of
 from .client import Config
 from .history import ReplayHistory
-from .links import AgentLink
+from .links import AgentLink, request_id
 
 __all__ = ["START_ERRORS", "AgentListener", "KeptAgent"]
 
@@ -145,10 +145,17 @@ class KeptAgent:
         """
         listener = self._listener
         channel = self._channel()
+
+        def on_request(frame: Frame) -> None:
+            if self.link is link:
+                listener.on_request(frame)
+            else:  # it is being started: nobody has the session yet
+                link.decline(request_id(frame), frame.method)
+
         link = AgentLink(
             channel,
             on_update=self._update,
-            on_request=listener.on_request,
+            on_request=on_request,
             on_notification=listener.on_notification,
             on_noise=listener.on_noise,
             on_lost=lambda reason: self._lost(link, reason),

@@ -272,19 +272,24 @@ def agent_pid_of(key: str) -> int | None:
 
 def stop(key: str, *, within: float = 10.0) -> bool:
     """End the daemon of a session and its agent; False if there was none."""
-    address = paths.daemons() / f"{key}.json"
+    path = paths.daemons() / f"{key}.json"
+    address = DaemonAddress.read(path)
     reply = query(key, "_daemon/stop")
-    if reply is None:
+    if reply is None or address is None:
         sweep()
         return False
+
+    def is_there() -> bool:  # the next one may have taken the session by now
+        current = DaemonAddress.read(path)
+        return current is not None and (current.pid, current.ticks) == (address.pid, address.ticks)
+
     deadline = time.monotonic() + (0 if reply.get("stuck") else within)
-    while address.exists() and time.monotonic() < deadline:
+    while is_there() and time.monotonic() < deadline:
         time.sleep(0.02)
-    if address.exists():  # stuck: its agent is ended by `sweep`
-        recorded = DaemonAddress.read(address)
-        if recorded is not None and recorded.ticks and started_ticks(recorded.pid) == recorded.ticks:
-            kill_tree(recorded.pid)
-            while started_ticks(recorded.pid) == recorded.ticks and time.monotonic() < deadline + within:
+    if is_there():  # stuck: its agent is ended by `sweep`
+        if address.ticks and started_ticks(address.pid) == address.ticks:
+            kill_tree(address.pid)
+            while started_ticks(address.pid) == address.ticks and time.monotonic() < deadline + within:
                 time.sleep(0.02)
         sweep()
     return True

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from acpella._processes import HANGUP, on_signals
-from acpella.errors import ConnectionClosed, InternalError, InvalidRequest, TransportError, Unsupported
+from acpella.errors import ConnectionClosed, InvalidRequest, TransportError, Unsupported
 from acpella.rpc.message import RequestId
 from acpella.rpc.relay import Frame
 from acpella.transport import UnixChannel, memory_pair
@@ -288,7 +288,7 @@ class Daemon:
         job = self._jobs.running
         question = frame.method in ("session/request_permission", "elicitation/create")
         if job is None or job.client is None or (job.cancelled and question):  # R-208
-            self._refuse(request_id(frame), frame.method)
+            self._decline(request_id(frame), frame.method)
         else:
             job.client.side.forward(frame, self._answer_agent)
 
@@ -311,19 +311,11 @@ class Daemon:
     def _refuse_pending(self, client: ClientLink) -> None:
         """The agent gets answers to what a client leaves open."""
         for pending in client.side.drain().values():
-            self._refuse(pending.id, pending.method)
+            self._decline(pending.id, pending.method)
 
-    def _refuse(self, request_id: RequestId, method: str) -> None:
-        """Nobody is there to answer the agent."""
-        if self._agent.link is None:
-            return
-        side = self._agent.link.side
-        if method == "session/request_permission":
-            side.answer(request_id, {"outcome": {"outcome": "cancelled"}})
-        elif method == "elicitation/create":
-            side.answer(request_id, {"action": "cancel"})
-        else:
-            side.refuse(request_id, InternalError("the client has gone"))
+    def _decline(self, request_id: RequestId, method: str) -> None:
+        if self._agent.link is not None:
+            self._agent.link.decline(request_id, method)
 
     def _resume(self, client: ClientLink, request: Frame) -> None:
         if self._agent.refusal is not None:

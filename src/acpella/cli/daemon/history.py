@@ -1,11 +1,10 @@
 """What a daemon has heard of its session, to tell it again without the agent."""
 
 from collections import deque
-from typing import Any
 
 import msgspec
 
-from acpella._plain_json import as_dict
+from acpella._plain_json import as_dict, as_list
 from acpella.rpc.message import write_notification
 
 __all__ = ["ReplayHistory"]
@@ -47,11 +46,10 @@ class ReplayHistory:
         """What a user said: agents do not repeat it."""
         try:
             request = as_dict(msgspec.json.decode(params))
-            blocks: list[Any] = request["prompt"]
-        except (msgspec.DecodeError, KeyError):
-            return  # the agent will complain
+        except msgspec.DecodeError:
+            return  # the agent will complain, as of a prompt that is no list
         self._prompts += 1
-        for block in blocks:
+        for block in as_list(request.get("prompt")):
             update = {"sessionUpdate": "user_message_chunk", "content": block}
             update["messageId"] = f"acpella-{self._prompts}"  # tells it from the prompt before
             notice = {"sessionId": request.get("sessionId"), "update": update}

@@ -9,7 +9,7 @@ import msgspec
 
 from acpella._plain_json import as_dict
 from acpella._redact import redact
-from acpella.errors import ConnectionClosed, ParseError, RpcError
+from acpella.errors import ConnectionClosed, InternalError, ParseError, RpcError
 from acpella.rpc import Channel
 from acpella.rpc.framing import Broken, Framer
 from acpella.rpc.message import ABSENT, RequestId
@@ -143,6 +143,19 @@ class AgentLink(DaemonLink):
         self._pass_noise = on_noise
         self._on_lost = on_lost
         self._lost: ConnectionClosed | None = None
+
+    async def close(self) -> None:
+        await super().close()
+        self.side.fail(to_wire(ConnectionClosed("the agent was ended before it answered")))
+
+    def decline(self, request_id: RequestId, method: str) -> None:
+        """Answer the agent, since nobody is there who could."""
+        if method == "session/request_permission":
+            self.side.answer(request_id, {"outcome": {"outcome": "cancelled"}})
+        elif method == "elicitation/create":
+            self.side.answer(request_id, {"action": "cancel"})
+        else:
+            self.side.refuse(request_id, InternalError("no client is there to answer"))
 
     def check_alive(self) -> None:
         """Raises `ConnectionClosed` if the agent has ended; nobody else may have heard of it yet."""
