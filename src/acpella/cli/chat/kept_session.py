@@ -17,6 +17,7 @@ from acpella.rpc import ChannelInfo
 from acpella.transport import UnixChannel
 
 from ..daemon import client as daemon
+from ..daemon import methods
 from ..daemon.errors import from_wire
 from ..options import ConversationOptions
 from ..session.lookup import daemon_config
@@ -82,9 +83,9 @@ async def attach(
             on_elicit=asker.elicitation,
             record=options.record,
             notifications={
-                "_daemon/queued": wait,
-                "_daemon/stderr": hear,
-                "_daemon/noise": daemon.tell_noise,
+                methods.QUEUED: wait,
+                methods.STDERR: hear,
+                methods.NOISE: daemon.tell_noise,
             },
             **allowed,
         )
@@ -133,14 +134,14 @@ async def stop(entry: SessionEntry) -> None:
 
 def is_busy(entry: SessionEntry) -> bool:
     """Whether a prompt is running in the session."""
-    return (daemon.query(entry.key, "_daemon/status") or {}).get("running") is not None
+    return (daemon.status(entry.key) or {}).get("running") is not None
 
 
 def daemon_session(agent: ConnectedAgent, entry: SessionEntry) -> str:
     """The id of the one session that a daemon has; "new" if the agent has not made it yet."""
     status = as_dict(as_dict(agent.hello.meta).get("acpella.daemon"))
     if not status.get("sessionId"):  # perhaps it was made since, after a login
-        status = daemon.query(entry.key, "_daemon/status") or {}
+        status = daemon.status(entry.key) or {}
     return str(status.get("sessionId") or "new")
 
 

@@ -4,6 +4,7 @@ import argparse
 
 from .. import exits
 from ..daemon import client as daemon
+from ..daemon import methods
 from ..session.lookup import NoSession, resolve
 from ..state import paths
 from ..state.catalogue import Catalogue, SessionEntry
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     if entry is None:
         say("nothing runs in this repository")
         return exits.DONE
-    reply = daemon.query(entry.key, "_daemon/cancel", {"all": arguments.all})
+    reply = daemon.query(entry.key, methods.CANCEL, {"all": arguments.all})
     if reply is not None and reply.get("stuck"):
         say(
             f"{entry.label} does not answer: process {daemon.pid_of(entry.key)} may be stopped "
@@ -58,7 +59,7 @@ def _named(arguments: argparse.Namespace) -> SessionEntry:
 def _running(arguments: argparse.Namespace) -> SessionEntry | None:
     """The one session of this repository in which something runs. Raises `NoSession` if there are more."""
     entries = Catalogue().entries(root=paths.repository(arguments.cwd))
-    states = [(entry, daemon.query(entry.key, "_daemon/status") or {}) for entry in entries]
+    states = [(entry, daemon.status(entry.key) or {}) for entry in entries]
     busy = [entry for entry, state in states if state.get("running")] or [
         entry for entry, state in states if state.get("stuck")
     ]

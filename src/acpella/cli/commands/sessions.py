@@ -164,7 +164,7 @@ def _row(entry: SessionEntry) -> dict[str, Any]:
         "cwd": entry.cwd,
         "root": entry.root,
         "updatedAt": entry.updated_at,
-        "alive": daemon.query(entry.key, "_daemon/status") is not None,
+        "alive": daemon.status(entry.key) is not None,
     }
 
 

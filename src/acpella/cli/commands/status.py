@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _describe(entry: SessionEntry) -> dict[str, Any]:
-    state = daemon.query(entry.key, "_daemon/status")
+    state = daemon.status(entry.key)
     return {
         "name": entry.name or None,
         "sessionId": entry.session_id,

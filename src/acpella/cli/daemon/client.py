@@ -18,6 +18,7 @@ from acpella._processes import kill_tree
 from acpella.errors import TransportError
 
 from ..state import paths
+from . import methods
 from .address import DaemonAddress, started_ticks, sweep, unix_socket
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "pid_of",
     "query",
     "reach",
+    "status",
     "stop",
     "tell_noise",
 ]
@@ -131,13 +133,13 @@ def reach(
     while True:
         connected = find(config.key)
         if connected is not None:
-            status = query(config.key, "_daemon/status") or {}
-            if "alone" in status:
+            state = status(config.key) or {}
+            if "alone" in state:
                 with connected:
-                    _wait_for(status, connected, on_wait, until, prompt)
+                    _wait_for(state, connected, on_wait, until, prompt)
                 deadline = time.monotonic() + START_WITHIN
                 continue
-            if status.get("stuck"):
+            if state.get("stuck"):
                 connected.close()
                 raise TransportError(
                     "the session's background process does not answer; `acpella status --stop` ends it"
@@ -156,14 +158,14 @@ def reach(
 
 
 def _wait_for(
-    status: dict[str, Any],
+    state: dict[str, Any],
     connected: socket.socket,
     on_wait: Callable[[str], None] | None,
     until: float | None,
     prompt: str,
 ) -> None:
     """Wait until the command that has the session to itself has ended."""
-    text = f"the session is open in `{status['alone']}` (process {status.get('pid')})"
+    text = f"the session is open in `{state['alone']}` (process {state.get('pid')})"
     if on_wait is None:
         raise InUse(f"{text}; close that first")
     on_wait(text)
@@ -171,7 +173,7 @@ def _wait_for(
     from acpella.rpc.message import write_request
 
     with contextlib.suppress(ConnectionError):
-        connected.sendall(write_request(b"0", "_daemon/wait", {"prompt": prompt}) + b"\n")
+        connected.sendall(write_request(b"0", methods.WAIT, {"prompt": prompt}) + b"\n")
         if connected.recv(1):  # an answer, before the end
             raise NotWanted
 
@@ -256,6 +258,11 @@ def query(key: str, method: str, params: dict[str, Any] | None = None) -> dict[s
     return as_dict(msgspec.json.decode(response.envelope.result))
 
 
+def status(key: str) -> dict[str, Any] | None:
+    """What a daemon says of itself; None if there is none."""
+    return query(key, methods.STATUS)
+
+
 def pid_of(key: str) -> int | None:
     """The process id of a session's process, which may hang; None if no process has the session."""
     address = DaemonAddress.read(paths.daemons() / f"{key}.json")
@@ -274,7 +281,7 @@ def stop(key: str, *, within: float = 10.0) -> bool:
     """End the daemon of a session and its agent; False if there was none."""
     path = paths.daemons() / f"{key}.json"
     address = DaemonAddress.read(path)
-    reply = query(key, "_daemon/stop")
+    reply = query(key, methods.STOP)
     if reply is None or address is None:
         sweep()
         return False

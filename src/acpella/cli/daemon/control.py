@@ -11,6 +11,7 @@ from acpella._plain_json import as_dict
 from acpella.errors import InvalidRequest
 from acpella.rpc.relay import Frame
 
+from . import methods
 from .agent import KeptAgent
 from .client import Config
 from .errors import to_wire
@@ -47,10 +48,10 @@ class DaemonControl:
         self._end = end
         self._unattended: set[asyncio.Task[None]] = set()
         self._methods: dict[str, Callable[[ClientLink, Frame], None]] = {
-            "_daemon/status": self._status,
-            "_daemon/cancel": self._cancel,
-            "_daemon/stop": self._stop,
-            "_daemon/queue": self._queue,
+            methods.STATUS: self._status,
+            methods.CANCEL: self._cancel,
+            methods.STOP: self._stop,
+            methods.QUEUE: self._queue,
         }
 
     def serves(self, method: str) -> bool:

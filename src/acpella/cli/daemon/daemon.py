@@ -21,6 +21,7 @@ from acpella.rpc.relay import Frame
 from acpella.transport import UnixChannel, memory_pair
 
 from ..state.catalogue import Catalogue
+from . import methods
 from .agent import START_ERRORS, KeptAgent
 from .client import Config
 from .control import DaemonControl
@@ -228,7 +229,7 @@ class Daemon:
         client.greeting = params
         client.side.answer(request_id(request), self._agent.hello())
         while self._unheard:
-            client.side.notify("_daemon/noise", {"text": self._unheard.popleft()})
+            client.side.notify(methods.NOISE, {"text": self._unheard.popleft()})
 
     def on_agent_lost(self, reason: ConnectionClosed) -> None:
         """The agent died. If prompts wait and a new one can open the session, only the running one fails."""
@@ -256,12 +257,12 @@ class Daemon:
             if not hearers:
                 self._unheard.append(text)
         for client in hearers:
-            client.side.notify("_daemon/noise", {"text": text})
+            client.side.notify(methods.NOISE, {"text": text})
 
     def on_stderr(self, data: bytes) -> None:
         job = self._jobs.running
         if job is not None and job.client is not None and not job.background:
-            job.client.side.notify("_daemon/stderr", {"text": data.decode("utf-8", "replace")})
+            job.client.side.notify(methods.STDERR, {"text": data.decode("utf-8", "replace")})
 
     def on_full(self, full: bool) -> None:
         for client in self._clients:

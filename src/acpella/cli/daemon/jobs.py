@@ -13,6 +13,7 @@ from acpella.errors import ConnectionClosed, Overloaded, TransportError
 from acpella.rpc.relay import Frame
 
 from ..state.catalogue import now
+from . import methods
 from .agent import START_ERRORS, KeptAgent
 from .errors import to_wire
 from .history import ReplayHistory
@@ -101,7 +102,7 @@ class Jobs:
         before = len(self.waiting) + (self.running is not None)
         self.waiting.append(job)
         if before or job.background:
-            job.client.side.notify("_daemon/queued", {"before": before})
+            job.client.side.notify(methods.QUEUED, {"before": before})
         self._next()
 
     def _next(self) -> None:
@@ -168,7 +169,7 @@ class Jobs:
                 job.client.side.send(response.data)
             elif cancelled:
                 if not job.cancelled:  # a running one was told when it was cancelled
-                    job.client.side.notify("_daemon/cancelled", {})
+                    job.client.side.notify(methods.CANCELLED, {})
                 job.client.side.answer(request_id(job.request), {"stopReason": "cancelled"})
             else:
                 error = error or TransportError("the session's background process has ended")
@@ -194,7 +195,7 @@ class Jobs:
             return
         job.cancelled = True
         if job.client is not None:
-            job.client.side.notify("_daemon/cancelled", {})
+            job.client.side.notify(methods.CANCELLED, {})
         if self._agent.link is None:
             return  # being started; the job ends when it is
         self._agent.note_descendants()

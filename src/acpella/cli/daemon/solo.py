@@ -14,6 +14,7 @@ from acpella.rpc.message import RequestId
 from acpella.rpc.relay import Frame, Side, read_frame
 
 from ..state.catalogue import now
+from . import methods
 from .lock import MAX_CLIENTS, SessionLock
 
 __all__ = ["Solo"]
@@ -126,7 +127,7 @@ class Solo:
             return
         params = as_dict(msgspec.json.decode(bytes(request.envelope.params) or b"{}"))
         own = self._OWN.get(request.method)
-        if request.method == "_daemon/wait":  # answered when it is cancelled; else the end is the answer
+        if request.method == methods.WAIT:  # answered when it is cancelled; else the end is the answer
             self._waiting[writer] = _Waiting(side, request.id, str(params.get("prompt", "")), now())
         elif own is None:
             text = f"the session is open in `{self._command}` (process {os.getpid()})"
@@ -164,4 +165,4 @@ class Solo:
         asyncio.get_running_loop().call_soon(self._stop)  # after the answer
         return {}
 
-    _OWN = {"_daemon/status": _status, "_daemon/cancel": _cancel_turn, "_daemon/stop": _stop_soon}
+    _OWN = {methods.STATUS: _status, methods.CANCEL: _cancel_turn, methods.STOP: _stop_soon}

@@ -8,6 +8,7 @@ import msgspec
 
 from ..state import paths
 from ..state.catalogue import now
+from .methods import QUEUED
 
 if TYPE_CHECKING:
     from acpella.rpc import Channel
@@ -66,7 +67,7 @@ class UnattendedClient:
             agent = connect(
                 channel,
                 settings=ClientSettings(),
-                notifications={"_daemon/queued": self._told},
+                notifications={QUEUED: self._told},
                 **offers(write=self._queued.write, yolo=self._queued.yolo),
             )
             agent.name = self._config.agent

@@ -24,7 +24,7 @@ __all__ = ["reached", "started"]
 async def reached(entry: "SessionEntry", *, agent: str | None = None) -> AsyncGenerator[ConnectedAgent, None]:
     """The agent of a session. `agent` is its command, should that not be remembered."""
     connected = daemon.find(entry.key)
-    if connected is not None and (alone := (daemon.query(entry.key, "_daemon/status") or {}).get("alone")):
+    if connected is not None and (alone := (daemon.status(entry.key) or {}).get("alone")):
         connected.close()
         raise daemon.InUse(f"the session is open in `{alone}`; close that first")
     if connected is None:

@@ -87,7 +87,7 @@ def named_session(
     """
     if options.resume:
         entries = [entry for entry in catalogue.entries() if entry.session_id == options.resume]
-        return next((e for e in entries if daemon.query(e.key, "_daemon/status") is not None), None)
+        return next((e for e in entries if daemon.status(e.key) is not None), None)
     if options.session is None and not options.last:
         return None
     try:
@@ -225,7 +225,7 @@ def daemon_config(
         NoSession: the agent's command was not kept, and is not named now.
     """
     target: str | list[str] = agent if agent and not entry.target else entry.target
-    if not target and daemon.query(entry.key, "_daemon/status") is None:
+    if not target and daemon.status(entry.key) is None:
         raise NoSession(
             f"the command of {entry.agent} held secrets, which are not kept; name it again with --agent"
         )

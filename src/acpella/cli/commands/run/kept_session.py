@@ -11,6 +11,7 @@ from acpella.transport import UnixChannel
 
 from ... import exits
 from ...daemon import client as daemon
+from ...daemon import methods
 from ...session.lookup import daemon_config
 from ...session.mcp_servers import all_servers
 from ...state.catalogue import Catalogue, SessionEntry
@@ -46,7 +47,7 @@ class KeptSession:
         options, key = self._options, self._entry.key
         servers = all_servers(options.mcp, self._settings)
         config = daemon_config(self._entry, self._settings, agent=options.agent, mcp_servers=servers)
-        if options.mcp and daemon.query(key, "_daemon/status") is not None:
+        if options.mcp and daemon.status(key) is not None:
             say("--mcp has no effect: the session is open already; `acpella sessions close` ends it")
         began = time.monotonic()
         for _ in range(daemon.ATTACH_TRIES):
@@ -79,10 +80,10 @@ class KeptSession:
             entry.agent,
             entry.agent,
             notifications={
-                "_daemon/queued": self._tell_queue,
-                "_daemon/cancelled": lambda _: run.interrupts.note_cancelled(),
-                "_daemon/noise": daemon.tell_noise,
-                "_daemon/stderr": lambda params: run.on_stderr(str(params["text"]).encode()),
+                methods.QUEUED: self._tell_queue,
+                methods.CANCELLED: lambda _: run.interrupts.note_cancelled(),
+                methods.NOISE: daemon.tell_noise,
+                methods.STDERR: lambda params: run.on_stderr(str(params["text"]).encode()),
             },
             startup=daemon.READY_WITHIN,
         )
@@ -121,7 +122,7 @@ class KeptSession:
         blocks = to_blocks(self._prompt, agent.capabilities.prompt_capabilities)
         request = PromptRequest(session_id=session.id, prompt=blocks)
         queued = await agent.extension(
-            "_daemon/queue",
+            methods.QUEUE,
             {"request": request, "write": self._options.write, "yolo": self._options.yolo},
         )
         before = queued.get("before", 0)
