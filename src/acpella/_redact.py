@@ -1,9 +1,10 @@
 """Takes secrets out of text before it is logged, kept or shown in an error."""
 
+import functools
 import re
 from collections.abc import Callable
 
-__all__ = ["COMMAND_RULES", "HINTS", "RULES", "SECRET_KEY", "VERSION", "redact"]
+__all__ = ["COMMAND_RULES", "HINTS", "SECRET_KEY", "VERSION", "redact", "rules"]
 
 VERSION = 3
 """Of the rules below, counted up when they change: a recording says which ones it was written with."""
@@ -35,64 +36,72 @@ _STRING = r'"(?:[^"\\]|\\.)*+(?:"|\\?$)'
 
 _CASED = ("variables", "shapes", "pem")
 
-RULES: dict[str, re.Pattern[str]] = {
-    name: re.compile(pattern, re.IGNORECASE if name not in _CASED else 0)
-    for name, pattern in {
-        # "env": {...} and "headers": {...}: every value of the map
-        "maps": rf'"(?:env|headers)"\s*+:\s*+\{{(?P<secret>(?:[^"}}]|{_STRING})++)',
-        # {"name": "...", "value": "..."}: variables and headers of MCP servers and terminals (R-052)
-        "pairs": rf'"name"\s*+:\s*+{_STRING}\s*+,\s*+"value"\s*+:\s*+(?P<secret>{_STRING})',
-        "pairs, value first": rf'"value"\s*+:\s*+(?P<secret>{_STRING})\s*+,\s*+"name"\s*+:',
-        # backslashes: JSON inside a string
-        "json": rf'"(?:{_KEY}|(?:[\w.-]*?[._-])?(?:{_LAST_WORDS}))\\*+"\s*+:\s*+\\*+(?P<secret>{_STRING})',
-        # {'api_key': '...'}: how Python shows it in logs and tracebacks
-        "single quotes": rf"'{_KEY}'\s*+:\s*+(?P<secret>'[^'\n]*+'?)",
-        # a password or code may be a number; a number of tokens is none
-        "numbers": rf'"(?:[\w.-]*?(?:passw(?:or)?d|passphrase|secret)|(?:[\w.-]*?[._-])?(?:{_LAST_WORDS}))'
-        r'\\*+"'
-        r"\s*+:\s*+(?P<secret>\d{4,})",
-        "elements": rf"<{_KEY}>(?P<secret>[^<\n]++)",
-        "netrc": r"\blogin\s++\S++\s++password\s++(?P<secret>\S++)",
-        # Cookie: a=b; sid=...: all of them, to the end of the line
-        "cookies": rf"\bcookie\d?:\s*+{_NOT_HIDDEN}(?P<secret>[^\s\"'][^\n\"']*+)",
-        # a login for a registry, as docker keeps it
-        "logins": r'"auth\\*+"\s*+:\s*+\\*+"(?P<secret>[A-Za-z0-9+/=_-]{8,})',
-        "encoded": rf"%22(?:[\w.-]*?(?:{_WORDS}))[\w.-]*?%22(?:%20)?%3A(?:%20)?%22(?P<secret>[^%\s]++)",
-        "errors about keys": r"\b(?:API|access)[ -]key(?: \w++){0,2}: ?(?P<secret>[\w.~+/=-]{8,})",
-        # [["X-Api-Key", "..."], ...]: headers as a list; a single list may be one of names
-        "pairs in a list": rf'[\[,]\s*+\[\s*+"{_KEY}"\s*+,\s*+(?P<secret>{_STRING})',
-        "schemes": r"\b(?:Bearer|Basic)\s++(?P<secret>[\w.~+/=-]{4,})",
-        "assignments": rf"(?<![\w.-]){_KEY}\s*+[=:]\s*+{_NOT_HIDDEN}(?P<secret>{_VALUE})",
-        "options": rf"(?<![\w.-])--?{_KEY}\s++(?!-){_NOT_HIDDEN}(?P<secret>{_VALUE})",
-        "variables": rf"(?<![\w.-])(?=[A-Z]\w*?(?:_PASS|_PWD|KEY)=){_NO_SECRET}[A-Z][A-Z0-9_]++="
-        rf"{_NOT_HIDDEN}{_NO_PLACE}(?P<secret>{_VALUE})",
-        # Server=x;Pwd=...; but PWD=/home/me is a directory
-        "connection strings": rf";\s*+pwd={_NOT_HIDDEN}{_NO_PLACE}(?P<secret>[^\s;&\"']++)",
-        "one-time codes": rf"(?<![a-z])(?:{_LAST_WORDS})[=:] ?(?P<secret>\d{{4,8}})(?!\w)",
-        # curl -u me:...; but 1000:1000 and www:www are a user and a group
-        "users": rf"-(?<![\w.-]-)(?:u|-(?:proxy-)?user=?)(?: ++|(?<==)|\", ?)[\"']?(?!\d++:\d)"
-        rf"(?P<user>[\w.@+-]++):(?!(?P=user)(?![^\s\"'])){_NOT_HIDDEN}{_NO_PLACE}(?P<secret>[^\s\"']++)",
-        # docker login -p ...; but mkdir -p dir stays
-        "passwords of logins": rf"(?:\b(?:login|sshpass|mongo\w*+)|(?<![\w.-])--?{_KEY})\s{_SAME_COMMAND}"
-        rf"(?-i:-p)[ =]++(?!-){_NO_PORT}{_NOT_HIDDEN}{_NO_PLACE}(?P<secret>{_VALUE})",
-        # mysql -p...; but find /var/lib/mysql -print stays
-        "passwords of databases": rf"\b(?:mysql\w*+|mariadb[\w-]*+|sshpass)\s{_SAME_COMMAND}(?-i:-p)"
-        rf"(?!(?:ath|erm|rint0?|rune)\b|-){_NO_PORT}{_NOT_HIDDEN}(?P<secret>{_VALUE})",
-        "webhooks": r"/(?:api/webhooks/\d++|(?<=hooks\.slack\.com/)\w++)/(?P<secret>[\w/-]++)",
-        "user information of a URL": r"://(?P<secret>[^\s/@\"'<*]++)@",
-        # how a WebSocket or an event stream brings a token or ticket when it can set no header
-        "subprotocols": r"\bacpella\.(?:token|ticket)\.(?P<secret>[^\s&\"',]++)",
-        "queries": rf"[?&](?:{_QUERY_WORDS})={_NOT_HIDDEN}(?P<secret>[^\s&\"'#]++)",
-        "pem": r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<secret>[^-]*+)",
-        "shapes": r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-F]{2}))(?P<secret>"
-        r"(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat"
-        r"|xox[abeoprs]|npm|hf|gsk|xai|dop_v1|pypi|shpat|tvly|r8|nvapi|whsec|fw|pplx|lin_api)[-_][\w-]{12,}"
-        r"|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{30,}|ya29\.[\w-]{12,}|SG\.[\w-]{10,}\.[\w-]{10,}"
-        r"|eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*+)?|AGE-SECRET-KEY-1[0-9A-Z]{20,}"
-        r"|dapi[0-9a-f]{32}|hv[sb]\.[\w-]{20,}|ATATT3[\w=-]{20,}|ntn_\w{20,}|\d{8,10}:AA[\w-]{30,})",
-    }.items()
+_RULES = {
+    # "env": {...} and "headers": {...}: every value of the map
+    "maps": rf'"(?:env|headers)"\s*+:\s*+\{{(?P<secret>(?:[^"}}]|{_STRING})++)',
+    # {"name": "...", "value": "..."}: variables and headers of MCP servers and terminals (R-052)
+    "pairs": rf'"name"\s*+:\s*+{_STRING}\s*+,\s*+"value"\s*+:\s*+(?P<secret>{_STRING})',
+    "pairs, value first": rf'"value"\s*+:\s*+(?P<secret>{_STRING})\s*+,\s*+"name"\s*+:',
+    # backslashes: JSON inside a string
+    "json": rf'"(?:{_KEY}|(?:[\w.-]*?[._-])?(?:{_LAST_WORDS}))\\*+"\s*+:\s*+\\*+(?P<secret>{_STRING})',
+    # {'api_key': '...'}: how Python shows it in logs and tracebacks
+    "single quotes": rf"'{_KEY}'\s*+:\s*+(?P<secret>'[^'\n]*+'?)",
+    # a password or code may be a number; a number of tokens is none
+    "numbers": rf'"(?:[\w.-]*?(?:passw(?:or)?d|passphrase|secret)|(?:[\w.-]*?[._-])?(?:{_LAST_WORDS}))'
+    r'\\*+"'
+    r"\s*+:\s*+(?P<secret>\d{4,})",
+    "elements": rf"<{_KEY}>(?P<secret>[^<\n]++)",
+    "netrc": r"\blogin\s++\S++\s++password\s++(?P<secret>\S++)",
+    # Cookie: a=b; sid=...: all of them, to the end of the line
+    "cookies": rf"\bcookie\d?:\s*+{_NOT_HIDDEN}(?P<secret>[^\s\"'][^\n\"']*+)",
+    # a login for a registry, as docker keeps it
+    "logins": r'"auth\\*+"\s*+:\s*+\\*+"(?P<secret>[A-Za-z0-9+/=_-]{8,})',
+    "encoded": rf"%22(?:[\w.-]*?(?:{_WORDS}))[\w.-]*?%22(?:%20)?%3A(?:%20)?%22(?P<secret>[^%\s]++)",
+    "errors about keys": r"\b(?:API|access)[ -]key(?: \w++){0,2}: ?(?P<secret>[\w.~+/=-]{8,})",
+    # [["X-Api-Key", "..."], ...]: headers as a list; a single list may be one of names
+    "pairs in a list": rf'[\[,]\s*+\[\s*+"{_KEY}"\s*+,\s*+(?P<secret>{_STRING})',
+    "schemes": r"\b(?:Bearer|Basic)\s++(?P<secret>[\w.~+/=-]{4,})",
+    "assignments": rf"(?<![\w.-]){_KEY}\s*+[=:]\s*+{_NOT_HIDDEN}(?P<secret>{_VALUE})",
+    "options": rf"(?<![\w.-])--?{_KEY}\s++(?!-){_NOT_HIDDEN}(?P<secret>{_VALUE})",
+    "variables": rf"(?<![\w.-])(?=[A-Z]\w*?(?:_PASS|_PWD|KEY)=){_NO_SECRET}[A-Z][A-Z0-9_]++="
+    rf"{_NOT_HIDDEN}{_NO_PLACE}(?P<secret>{_VALUE})",
+    # Server=x;Pwd=...; but PWD=/home/me is a directory
+    "connection strings": rf";\s*+pwd={_NOT_HIDDEN}{_NO_PLACE}(?P<secret>[^\s;&\"']++)",
+    "one-time codes": rf"(?<![a-z])(?:{_LAST_WORDS})[=:] ?(?P<secret>\d{{4,8}})(?!\w)",
+    # curl -u me:...; but 1000:1000 and www:www are a user and a group
+    "users": rf"-(?<![\w.-]-)(?:u|-(?:proxy-)?user=?)(?: ++|(?<==)|\", ?)[\"']?(?!\d++:\d)"
+    rf"(?P<user>[\w.@+-]++):(?!(?P=user)(?![^\s\"'])){_NOT_HIDDEN}{_NO_PLACE}(?P<secret>[^\s\"']++)",
+    # docker login -p ...; but mkdir -p dir stays
+    "passwords of logins": rf"(?:\b(?:login|sshpass|mongo\w*+)|(?<![\w.-])--?{_KEY})\s{_SAME_COMMAND}"
+    rf"(?-i:-p)[ =]++(?!-){_NO_PORT}{_NOT_HIDDEN}{_NO_PLACE}(?P<secret>{_VALUE})",
+    # mysql -p...; but find /var/lib/mysql -print stays
+    "passwords of databases": rf"\b(?:mysql\w*+|mariadb[\w-]*+|sshpass)\s{_SAME_COMMAND}(?-i:-p)"
+    rf"(?!(?:ath|erm|rint0?|rune)\b|-){_NO_PORT}{_NOT_HIDDEN}(?P<secret>{_VALUE})",
+    "webhooks": r"/(?:api/webhooks/\d++|(?<=hooks\.slack\.com/)\w++)/(?P<secret>[\w/-]++)",
+    "user information of a URL": r"://(?P<secret>[^\s/@\"'<*]++)@",
+    # how a WebSocket or an event stream brings a token or ticket when it can set no header
+    "subprotocols": r"\bacpella\.(?:token|ticket)\.(?P<secret>[^\s&\"',]++)",
+    "queries": rf"[?&](?:{_QUERY_WORDS})={_NOT_HIDDEN}(?P<secret>[^\s&\"'#]++)",
+    "pem": r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<secret>[^-]*+)",
+    "shapes": r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-F]{2}))(?P<secret>"
+    r"(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat"
+    r"|xox[abeoprs]|npm|hf|gsk|xai|dop_v1|pypi|shpat|tvly|r8|nvapi|whsec|fw|pplx|lin_api)[-_][\w-]{12,}"
+    r"|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{30,}|ya29\.[\w-]{12,}|SG\.[\w-]{10,}\.[\w-]{10,}"
+    r"|eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*+)?|AGE-SECRET-KEY-1[0-9A-Z]{20,}"
+    r"|dapi[0-9a-f]{32}|hv[sb]\.[\w-]{20,}|ATATT3[\w=-]{20,}|ntn_\w{20,}|\d{8,10}:AA[\w-]{30,})",
 }
-"""What a secret looks like in text; the group `secret` is what is hidden, the rest stays to be read."""
+
+
+@functools.cache
+def rules() -> dict[str, re.Pattern[str]]:
+    """What a secret looks like in text; the group `secret` is what is hidden, the rest stays to be read.
+
+    Compiled when a text may hold a secret for the first time: that takes longer than most imports.
+    """
+    return {
+        name: re.compile(pattern, 0 if name in _CASED else re.IGNORECASE) for name, pattern in _RULES.items()
+    }
+
 
 COMMAND_RULES = ("users", "passwords of logins", "passwords of databases")
 """Those whose secret is a word of its own, after others of the same command."""
@@ -152,6 +161,9 @@ def redact(text: str, hide: Callable[[str], str] = lambda secret: "***") -> str:
         inner = secret[len(quote) :].removesuffix(quote) if quote else secret
         return text[match.start() : start] + quote + hide(inner) + quote + text[end : match.end()]
 
-    for pattern in RULES.values():
+    lower = text.lower()
+    if not any(hint in lower for hint in HINTS):
+        return text
+    for pattern in rules().values():
         text = pattern.sub(replace, text)
     return text

@@ -325,6 +325,21 @@ async def test_a_silent_turn_is_cancelled(tmp_path: Path) -> None:
         assert result.stop_reason == "cancelled"
 
 
+async def test_a_silent_turn_may_take_its_time_to_stop(tmp_path: Path) -> None:
+    """Zero means no limit; the agent was killed at once."""
+
+    async def reply(turn: Any) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.2)
+
+    timeouts = Timeouts(idle_turn=0.2, cancel=0)
+    async with asyncio.timeout(60), connect(agent_that(reply), timeouts=timeouts) as agent:
+        result = await (await agent.new_session(tmp_path)).prompt("hi")
+        assert result.stop_reason == "cancelled"
+
+
 @pytest.mark.parametrize("overflow, all_arrive", [("block", True), ("drop_oldest", False)])
 async def test_a_slow_consumer_gets_what_the_policy_says(
     tmp_path: Path, overflow: Any, all_arrive: bool

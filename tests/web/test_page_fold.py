@@ -72,10 +72,29 @@ def python_fold(updates: list[Any]) -> dict[str, Any]:
     }
 
 
+PLANS: list[dict[str, Any]] = [
+    {
+        "sessionUpdate": "plan_update",
+        "plan": {
+            "type": "items",
+            "planId": "p",
+            "entries": [
+                {"content": "look", "priority": "high", "status": "completed"},
+                {"content": "mend", "priority": "low", "status": "pending"},
+            ],
+        },
+    },
+    {"sessionUpdate": "plan_update", "plan": {"type": "markdown", "planId": "q", "content": "# later"}},
+    {"sessionUpdate": "plan_removed", "planId": "p"},
+]
+
+
 def test_both_folds_agree_on_every_turn(tmp_path: Path) -> None:
     files = [*sorted(OWN.glob("*.jsonl")), *sorted(REAL.glob("*.jsonl"))]
     every = [turn for path in files for turn in turns(path)]
     assert every
+    every += [PLANS[:2], PLANS]
+    assert python_fold(PLANS[:2])["plan"] == [["look", "completed"], ["mend", "pending"]]
     file = tmp_path / "turns.json"
     file.write_text(json.dumps(every), encoding="utf-8")
     command = [node(), str(HERE / "fold_peer.mjs"), str(WEB), str(file)]

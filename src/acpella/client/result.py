@@ -13,6 +13,9 @@ from acpella.schema import (
     Content,
     Plan,
     PlanEntry,
+    PlanItems,
+    PlanRemoved,
+    PlanUpdate,
     PromptResponse,
     SessionUpdate,
     TextContent,
@@ -26,7 +29,7 @@ from acpella.schema import (
     UsageUpdate,
 )
 
-__all__ = ["Messages", "Result", "ToolCallState", "command_in"]
+__all__ = ["Messages", "Result", "ToolCallState", "command_in", "plan_entries"]
 
 OUTPUT_KEPT = 1024 * 1024
 """Characters of a terminal's output that are kept. Without it, an agent that runs `yes` fills the memory."""
@@ -200,8 +203,8 @@ class Result:
                 self._thoughts.append(update.content.text)
         elif isinstance(update, ToolCall | ToolCallUpdate):
             self.fold_tool_call(update)
-        elif isinstance(update, Plan):
-            self.plan = list(update.entries)
+        elif (entries := plan_entries(update)) is not None:
+            self.plan = entries
         elif isinstance(update, UsageUpdate):
             self.context = update
         elif isinstance(update, AvailableCommandsUpdate):
@@ -251,3 +254,12 @@ class Result:
         self.stop_reason = response.stop_reason
         self.usage = response.usage
         self.close_tool_calls("cancelled" if response.stop_reason == "cancelled" else "unfinished")
+
+
+def plan_entries(update: object) -> list[PlanEntry] | None:
+    """The steps of the plan as they are after an update; None if it is not about a plan of steps."""
+    if isinstance(update, Plan):
+        return list(update.entries)
+    if isinstance(update, PlanUpdate) and isinstance(update.plan, PlanItems):
+        return list(update.plan.entries)
+    return [] if isinstance(update, PlanRemoved) else None

@@ -125,6 +125,8 @@ class PromptTurnCore:
             await asyncio.sleep(left)
             left = limit if session.is_serving else session.last_sign + limit - loop.time()
         await self._tell_cancel()
+        if not self._agent.timeouts.cancel:
+            return
         await asyncio.sleep(self._agent.timeouts.cancel)
         self._gave_up = f"{self._agent.name} was silent for {limit:g} s, did not stop, and was ended"
         await self._agent.kill(self._gave_up)

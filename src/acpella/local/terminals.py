@@ -118,6 +118,8 @@ class LocalTerminal:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._kept = bytearray()  # UTF-8, but for a character cut at its start
         self._truncated = False
+        self.characters: int = 0
+        """How much was written so far, whether it is kept or not."""
         self.on_growth: Callable[[], None] | None = None
         """Called when more output is kept, for whoever keeps an eye on many terminals."""
         self._exited = asyncio.Event()
@@ -229,6 +231,7 @@ class LocalTerminal:
     def _take(self, text: str) -> None:
         if not text:
             return
+        self.characters += len(text)
         self._kept += text.encode("utf-8")
         if len(self._kept) > self._limit:
             self.drop_oldest(len(self._kept) - self._limit)

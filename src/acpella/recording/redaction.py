@@ -9,7 +9,7 @@ from typing import Any, TypeGuard, cast
 
 import msgspec
 
-from acpella._redact import COMMAND_RULES, HINTS, RULES, SECRET_KEY, VERSION, redact
+from acpella._redact import COMMAND_RULES, HINTS, SECRET_KEY, VERSION, redact, rules
 
 __all__ = ["RULES_NAME", "Redactor", "entropy", "looks_random"]
 
@@ -145,7 +145,7 @@ class Redactor:
             line = " ".join(words)
             ends = list(accumulate(len(word) + 1 for word in words))
             for rule in COMMAND_RULES:
-                for match in RULES[rule].finditer(line):
+                for match in rules()[rule].finditer(line):
                     start = match.start("secret")
                     at = bisect_right(ends, start)
                     secret = line[start : ends[at] - 1]  # the rest of the word, blanks included

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 
 from acpella._plain_json import as_dict
-from acpella._redact import HINTS, redact
+from acpella._redact import redact
 
 from .format import Damaged, RecordedFrame
 from .reader import read_any
@@ -127,9 +127,7 @@ def _look(line: int, value: Any, path: str) -> Iterator[SecretFinding]:
 
 def _secrets(text: str) -> Iterator[tuple[str, str]]:
     secrets: list[str] = []
-    lower = text.lower()
-    if any(hint in lower for hint in HINTS):
-        redact(text, lambda secret: secrets.append(secret) or secret)
+    redact(text, lambda secret: secrets.append(secret) or secret)
     for secret in secrets:
         if not _HIDDEN.search(secret):
             yield "looks like a secret", secret

@@ -212,10 +212,7 @@ class Side:
 
     def cancel(self, notification: Frame, *, sender: object = None) -> bool:
         """Pass a `$/cancel_request` on, with the id that the peer knows; False if nothing waits under it."""
-        try:
-            cancelled_id = id_of(_read_cancel.decode(notification.envelope.params).request_id)
-        except UNREADABLE:
-            return False
+        cancelled_id = cancelled_request(notification)
         if cancelled_id is None:
             return False
         for request_id, pending in self._pending.items():
@@ -258,6 +255,14 @@ class Side:
         """A sender is gone: what it asked for is nobody's."""
         for key in [key for key, pending in self._pending.items() if pending.sender is sender]:
             del self._pending[key]
+
+
+def cancelled_request(notification: Frame) -> RequestId | None:
+    """The request that a `$/cancel_request` is about."""
+    try:
+        return id_of(_read_cancel.decode(notification.envelope.params).request_id)
+    except UNREADABLE:
+        return None
 
 
 def with_id(response: Frame, request_id: RequestId) -> Frame:

@@ -32,6 +32,9 @@ POLL_SECONDS = 1.0
 SWEEP_SECONDS = 3600.0
 """How often what nobody needs any more is cleared away."""
 
+SWEPT_AT_ONCE = 10_000
+"""Rows that one statement deletes, so that it does not take long."""
+
 KEPT = "1 day"
 """How long commands are remembered: those that are done, and all that are for sessions."""
 
@@ -172,23 +175,20 @@ class PostgresCluster(PostgresStreams, PostgresCommands, PostgresNotes):
                     self._hints.wake(inbox_of(stream))
             except StoreError as exc:
                 log.info("could not look for changes: %s", exc)
-                self._hints.heard("")  # those who wait shall find out themselves
+                self._hints.heard("")  # those who wait will find out
 
     async def _sweep(self) -> None:
         """Clear away what nobody can want any more, a little at a time."""
 
         async def sweep(connection: "AnyConnection", again: bool) -> None:
-            await connection.execute(
-                "DELETE FROM commands WHERE ctid IN (SELECT ctid FROM commands WHERE state = 'done'"
-                f" AND submitted_at < clock_timestamp() - interval '{KEPT}' LIMIT 10000)"
-            )
             # Those of sessions are for whoever runs a turn right now; later they mean nothing.
-            await connection.execute(
-                "DELETE FROM commands WHERE ctid IN (SELECT ctid FROM commands WHERE state <> 'done'"
-                " AND target NOT LIKE 'c:%'"
-                f" AND submitted_at < clock_timestamp() - interval '{KEPT}' LIMIT 10000)"
-            )
-
+            for over in ("state = 'done'", "state <> 'done' AND target NOT LIKE 'c:%'"):
+                batch = (
+                    f"DELETE FROM commands WHERE ctid IN (SELECT ctid FROM commands WHERE {over}"
+                    f" AND submitted_at < clock_timestamp() - interval '{KEPT}' LIMIT {SWEPT_AT_ONCE})"
+                )
+                while await connection.execute(batch) == f"DELETE {SWEPT_AT_ONCE}":
+                    pass
             await sweep_notes(connection)
 
         while True:

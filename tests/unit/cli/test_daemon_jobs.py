@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from acpella.cli.daemon.history import ReplayHistory
 from acpella.cli.daemon.jobs import Job, Jobs
 from acpella.cli.daemon.links import ClientLink
 from acpella.cli.daemon.tasks import Tasks
-from acpella.rpc.relay import read_frame
+from acpella.errors import ConnectionClosed
+from acpella.rpc.relay import Side, read_frame
 from acpella.transport import memory_pair
 
 pytestmark = pytest.mark.anyio
@@ -43,3 +45,64 @@ async def test_a_client_that_leaves_before_the_agent_is_started_does_not_block_t
     async with asyncio.timeout(60):
         await fewer.wait()
     assert jobs.running is None and not jobs.waiting
+
+
+LOAD = b'{"jsonrpc":"2.0","id":2,"method":"session/load","params":{"sessionId":"s"}}'
+
+
+class RunningAgent:
+    """As much of a `KeptAgent` as the queue needs of one that answers nothing."""
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+        self.link = self
+        self.channel = self
+        self.side = Side(self.sent.append, own_ids=True)
+        self.refusal = None
+        self.session_id = "s"
+        self.history = ReplayHistory()
+        self.history.begin()
+        self.history.add(b"{}")
+
+    def must_hear(self, greeting: bytes) -> bool:
+        return False
+
+    def note_descendants(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+
+async def loading() -> tuple[Any, Jobs, ClientLink]:
+    """A load that the agent is carrying out."""
+    agent: Any = RunningAgent()
+    jobs = Jobs(agent, tasks=Tasks(), remember=lambda: None, on_fewer=lambda: None, on_hopeless=lambda: None)
+    here, there = memory_pair()
+    client = ClientLink(here, on_frame=lambda *_: None, on_lost=lambda _: None)
+    await client.open()
+    await ClientLink(there, on_frame=lambda *_: None, on_lost=lambda _: None).open()
+    jobs.add(Job(client, read_frame(LOAD)))
+    agent.history.add(b'{"half": "of it"}')
+    return agent, jobs, client
+
+
+async def test_what_a_failed_load_told_again_is_not_taken_for_the_conversation() -> None:
+    agent, jobs, _ = await loading()
+    assert jobs.running is not None
+    jobs.finish(jobs.running, error=ConnectionClosed("it died"))
+    assert agent.history.frames() == [b"{}"]
+
+
+async def test_a_client_that_leaves_during_a_load_does_not_end_the_agent() -> None:
+    """It was cancelled like a prompt, and an agent that replays for more than ten seconds was killed."""
+    agent, jobs, client = await loading()
+    jobs.drop(client)
+    assert jobs.running is not None and not jobs.running.cancelled
+    assert [read_frame(data).method for data in agent.sent] == ["session/load"]
+
+
+async def test_a_request_of_a_client_can_be_cancelled_by_its_id() -> None:
+    """The prompt was kept under another sender, so that the cancellation was never passed on."""
+    agent, _, client = await loading()
+    cancel = b'{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":2}}'
+    assert agent.side.cancel(read_frame(cancel), sender=client)
+    assert read_frame(agent.sent[-1]).method == "$/cancel_request"

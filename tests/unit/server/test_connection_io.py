@@ -185,3 +185,33 @@ def test_what_is_confirmed_is_not_kept() -> None:
     joined.input.acknowledge(ack, joined._reply, now=0)
     assert joined.streaming.on(None) == [b"b"]
     assert joined.replies == [{"jsonrpc": "2.0", "id": 5, "result": {}}], "who gives an id waits"
+
+
+def test_a_question_that_is_too_long_is_answered_to_the_agent() -> None:
+    """It was dropped, so the agent waited for ever."""
+    joined = Joined(max_message=1000)
+    text = "x" * 5000
+    joined.output.feed(
+        lines(write_request(b'"w"', "fs/write_text_file", {"sessionId": "s", "content": text}))
+    )
+    answer = json.loads(joined.to_agent[0])
+    assert (answer["id"], answer["error"]) == ("w", {"code": -32600, "message": "the message is too long"})
+    assert not joined.pending.questions
+
+
+def test_the_cancellation_of_a_delayed_request_waits_behind_it() -> None:
+    """It overtook the request: the agent did not know it yet, and ran it afterwards."""
+    joined = Joined()
+    joined.input.stalled = True
+    prompt = request(1, "session/prompt", {"sessionId": "s"})
+    joined.take(prompt)
+    joined.take(request(1.0, "session/list"))
+    assert joined.replies[0]["error"]["message"] == "a request with this id is running"
+    cancel = notification("$/cancel_request", {"requestId": 1})
+    joined.take(cancel)
+    other = notification("$/cancel_request", {"requestId": 7})
+    joined.take(other)
+    assert joined.to_agent == [other.data]
+    joined.input.stalled = False
+    joined.input.release(now=0)
+    assert joined.to_agent[1:] == [prompt.data, cancel.data]

@@ -13,6 +13,7 @@ from acpella.errors import RpcError
 from acpella.rpc.relay import read_frame
 from acpella.server.agent_factories import AgentFactory, CommandFactory, InProcessFactory
 from acpella.sessions import MemoryStore
+from acpella.web.shared import agent_host
 from acpella.web.shared.about import About
 from acpella.web.shared.agent_host import AgentHost
 from acpella.web.shared.records import SessionRecords
@@ -187,3 +188,65 @@ async def test_a_prompt_waits_until_a_session_was_opened(
     await opening
     assert said(session) == ["one", "You said: one", "two", "You said: two"]
     await host.close()
+
+
+LONG = """
+import json, sys
+def say(**message): print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+for line in sys.stdin:
+    message = json.loads(line)
+    if message.get("method") == "initialize":
+        say(id=message["id"], result={"protocolVersion": 1})
+    elif message.get("method") == "long":
+        say(id=message["id"], result="x" * 5000)
+    elif message.get("method") == "question":
+        asked = message["id"]
+        say(id="w", method="fs/write_text_file", params={"sessionId": "s", "content": "x" * 5000})
+    else:
+        say(id=asked, result=message["error"]["code"])
+"""
+
+
+async def test_messages_that_are_too_long_leave_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One without an end filled the memory."""
+    monkeypatch.setattr(agent_host, "MAX_MESSAGE", 1000)
+    file = tmp_path / "long.py"
+    file.write_text(LONG, encoding="utf-8")
+    host = make_host(CommandFactory([sys.executable, str(file)]), tmp_path)
+    try:
+        async with asyncio.timeout(60):
+            await host.ready()
+            with pytest.raises(RpcError, match="was not read"):
+                await host.call("long", {})
+            assert await host.call("question", {}) == -32600
+    finally:
+        await host.close()
+
+
+SILENT = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["method"] == "initialize":
+        result = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"""
+
+
+async def test_an_agent_that_does_not_open_a_session_again_is_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_host, "OPEN_SECONDS", 0.1)
+    file = tmp_path / "silent.py"
+    file.write_text(SILENT, encoding="utf-8")
+    host = make_host(CommandFactory([sys.executable, str(file)]), tmp_path)
+    try:
+        async with asyncio.timeout(60):
+            session = host.session("s")
+            with pytest.raises(RpcError, match="did not answer session/load within"):
+                await host.reopen(session, replay=True)
+            assert session.opening is None
+    finally:
+        await host.close()

@@ -6,6 +6,7 @@ import pytest
 from acpella.errors import RpcError
 from acpella.rpc.relay import read_frame
 from acpella.web.shared.session import SharedSession
+from acpella.web.shared.viewer import Viewer
 
 ASKED = (
     b'{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s","options":[]}}'
@@ -33,3 +34,23 @@ def test_only_the_owner_and_guests_have_a_role() -> None:
     shared = session()
     shared.guests["priya"] = "observer"
     assert [shared.role_of(name) for name in ("mira", "priya", "jonas")] == ["controller", "observer", None]
+
+
+class SilentChannel:
+    def received(self, data: bytes) -> None: ...
+
+    def pause_writing(self) -> None: ...
+
+    def resume_writing(self) -> None: ...
+
+    def ended(self, reason: Exception) -> None: ...
+
+
+@pytest.mark.anyio
+async def test_a_guest_who_may_only_watch_now_is_shown_as_such() -> None:
+    shared = session()
+    shared.let_in({"priya": "controller"})
+    shared.join(Viewer(SilentChannel(), "priya", frozenset({"prompt", "approve"})), "controller", 0)
+    assert [(one["role"], one["approves"]) for one in shared.people()] == [("controller", True)]
+    shared.let_in({"priya": "observer"})
+    assert [(one["role"], one["approves"]) for one in shared.people()] == [("observer", False)]

@@ -81,6 +81,14 @@ export function foldUpdate(talk: Conversation, update: Obj, at: number): void {
     case "plan":
       talk.plan = asList(update.entries).filter(isObj).map(planEntry);
       return;
+    case "plan_update": {
+      const plan = asObj(update.plan);
+      if (plan.type === "items") talk.plan = asList(plan.entries).filter(isObj).map(planEntry);
+      return;
+    }
+    case "plan_removed":
+      talk.plan = [];
+      return;
     case "available_commands_update":
       talk.commands = asList(update.availableCommands).filter(isObj).map((one) => ({
         name: asText(one.name), description: asText(one.description), hint: asText(asObj(one.input).hint),

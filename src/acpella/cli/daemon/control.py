@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from acpella._plain_json import as_dict
-from acpella.errors import InvalidRequest
+from acpella.errors import InvalidRequest, RpcError
+from acpella.rpc.message import UNREADABLE
 from acpella.rpc.relay import Frame
 
 from . import methods
@@ -105,7 +106,11 @@ class DaemonControl:
         if not client.attached:
             client.side.refuse(request_id(request), InvalidRequest("initialize first"))
             return
-        prompt = msgspec.json.decode(request.envelope.params, type=Queued)
+        try:
+            prompt = msgspec.json.decode(request.envelope.params, type=Queued)
+        except UNREADABLE as error:
+            client.side.refuse(request_id(request), RpcError(f"{methods.QUEUE}: {error}", code=-32602))
+            return
         unattended = UnattendedClient(self._config, self._agent.session_id, prompt)
 
         async def tell() -> None:

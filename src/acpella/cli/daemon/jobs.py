@@ -124,11 +124,11 @@ class Jobs:
             self._agent.history.add_prompt(job.params)
         else:
             job.before = self._agent.history.take()
-        self._agent.link.side.forward(job.request, lambda response: self._answered(job, response), sender=job)
+        self._agent.link.side.forward(
+            job.request, lambda response: self._answered(job, response), sender=job.client
+        )
 
     def _answered(self, job: Job, response: Frame) -> None:
-        if job.before is not None and response.is_error:
-            self._agent.history.restore(job.before)
         if job.is_prompt or response.is_error:
             self.finish(job, response=response)
         else:
@@ -162,6 +162,8 @@ class Jobs:
             self.waiting.remove(job)
         else:
             return  # was finished before
+        if job.before is not None and (response is None or response.is_error):
+            self._agent.history.restore(job.before)
         job.ended.set()
         self.last_activity = now()
         if job.client is not None:
@@ -182,8 +184,9 @@ class Jobs:
         for job in [job for job in self.waiting if job.client is client]:
             self.waiting.remove(job)
         if self.running is not None and self.running.client is client:
-            log.info("the client went away; its turn is cancelled")
-            self.cancel(self.running)
+            if self.running.is_prompt:  # a load goes on to its end: there is no way to cancel one
+                log.info("the client went away; its turn is cancelled")
+                self.cancel(self.running)
             self.running.client = None
 
     def cancel(self, job: Job) -> None:

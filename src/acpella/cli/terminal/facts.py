@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from msgspec import UNSET
 
+from acpella._counted import counted
 from acpella._plain_json import as_dict
 from acpella.client import ToolCallState
 from acpella.client.result import command_in
@@ -22,11 +23,7 @@ from acpella.schema import (
     EmbeddedResource,
     ImageContent,
     Notice,
-    Plan,
     PlanEntry,
-    PlanItems,
-    PlanRemoved,
-    PlanUpdate,
     ResourceLink,
     SessionInfoUpdate,
     Terminal,
@@ -56,7 +53,6 @@ __all__ = [
     "is_visible",
     "notice_row",
     "output_rows",
-    "plan_entries",
     "plan_rows",
     "tool_row",
     "unfenced",
@@ -232,7 +228,7 @@ def _last(text: str) -> tuple[str, int]:
     """The end of a text, and how many lines were before it."""
     if len(text) <= MAX_KEPT:
         return text, 0
-    cut = text.find("\n", len(text) - MAX_KEPT) + 1 or len(text) - MAX_KEPT
+    cut = text.find("\n", len(text) - MAX_KEPT, len(text) - 1) + 1 or len(text) - MAX_KEPT
     return text[cut:], text.count("\n", 0, cut)
 
 
@@ -244,10 +240,9 @@ def _ended(code: int | None, signal: str | None) -> str:
 
 def unfenced(text: str) -> str:
     """Output without the code fence that some agents put around it."""
-    stripped = text.strip()
-    if stripped.startswith("```") and stripped.endswith("```") and "\n" in stripped:
-        return stripped.partition("\n")[2].removesuffix("```").rstrip("`\n")
-    return text
+    first, _, rest = text.strip().partition("\n")
+    fence = first[: len(first) - len(first.lstrip("`"))]
+    return rest.removesuffix(fence).rstrip("\n") if len(fence) >= 3 and rest.endswith(fence) else text
 
 
 # -- content ---------------------------------------------------------------------------------
@@ -339,7 +334,8 @@ def _places(call: ToolCallState, cwd: str) -> list[str]:
 def _time(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.1f} s"
-    return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
 
 
 def output_rows(output: Output, limit: int = MAX_OUTPUT_LINES) -> list[Row]:
@@ -350,7 +346,7 @@ def output_rows(output: Output, limit: int = MAX_OUTPUT_LINES) -> list[Row]:
         before += len(lines) - limit
         lines = lines[-limit:]
     if before:
-        rows.append([("    ", ""), (f"… {before} lines before", "dim italic")])
+        rows.append([("    ", ""), (f"… {counted(before, 'line')} before", "dim italic")])
     return rows + [[("    ", ""), (line, "dim")] for line in lines]
 
 
@@ -369,15 +365,6 @@ def detail_rows(call: ToolCallState, output: Output, *, cwd: str = "", diffs: bo
 
 
 # -- the rest --------------------------------------------------------------------------------
-
-
-def plan_entries(update: object) -> list[PlanEntry] | None:
-    """The steps of the plan as they are after an update; None if it is not about a plan of steps."""
-    if isinstance(update, Plan):
-        return list(update.entries)
-    if isinstance(update, PlanUpdate) and isinstance(update.plan, PlanItems):
-        return list(update.plan.entries)
-    return [] if isinstance(update, PlanRemoved) else None
 
 
 def plan_rows(entries: list[PlanEntry], limit: int = 100) -> list[Row]:

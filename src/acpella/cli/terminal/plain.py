@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from acpella.client import ToolCallState
-from acpella.client.result import Messages
+from acpella.client.result import Messages, plan_entries
 from acpella.schema import (
     AgentMessageChunk,
     AgentThoughtChunk,
@@ -27,7 +27,6 @@ from .facts import (
     describe,
     detail_rows,
     notice_row,
-    plan_entries,
     plan_rows,
 )
 from .rows import Row, plain

@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 
 from acpella.client import ToolCallState
+from acpella.client.result import plan_entries
 from acpella.schema import (
     AgentMessageChunk,
     AgentThoughtChunk,
@@ -38,7 +39,6 @@ from .facts import (
     detail_rows,
     notice_row,
     output_rows,
-    plan_entries,
     plan_rows,
     tool_row,
     usage_text,

@@ -194,8 +194,8 @@ class Owners:
         self._owners: OrderedDict[str, str] = OrderedDict(owners)
         self._file = Path(file).expanduser() if file else None
         if self._file is not None and self._file.exists():
-            for line in self._file.read_text(encoding="utf-8").splitlines():
-                user, _, session_id = line.partition("\t")
+            for line in self._file.read_bytes().split(b"\n"):  # ids may have other line separators in them
+                user, _, session_id = line.decode("utf-8", "replace").partition("\t")
                 self._owners[session_id] = user
 
     def owner(self, session_id: str) -> str | None:
@@ -210,10 +210,8 @@ class Owners:
             self._owners.popitem(last=False)
         if self._file is not None and "\n" not in session_id:
             try:
-                with open(
-                    self._file, "a", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600)
-                ) as file:
-                    file.write(f"{principal}\t{session_id}\n")
+                with open(self._file, "ab", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+                    file.write(f"{principal}\t{session_id}\n".encode("utf-8", "replace"))
             except OSError as error:
                 log.warning("%s cannot be written: %s", self._file, error)
 

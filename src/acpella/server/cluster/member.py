@@ -261,3 +261,5 @@ class Member:
                 await self.take_over(connection_id, principal)
             except (Fenced, SessionNotFound):  # it is somebody else's now, or nobody's
                 continue
+            except (msgspec.MsgspecError, KeyError) as error:  # of another version: others may know better
+                log.warning("connection %s cannot be taken over here: %s", connection_id, error)

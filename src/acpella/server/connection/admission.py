@@ -1,4 +1,4 @@
-"""What of a client's messages goes on to its agent: each passes, is refused, dropped, or delayed."""
+"""Which messages of a client reach its agent: each passes, is refused, dropped, or delayed."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from acpella.errors import RpcError
-from acpella.rpc.message import id_key
-from acpella.rpc.relay import Pending
+from acpella.rpc.message import RequestId, id_key
+from acpella.rpc.relay import Pending, cancelled_request
 from acpella.server.access.credentials import SCOPES, Scope
 from acpella.server.access.policy import REOPENING, AccessPolicy, Violation, check_form, check_scopes, missing
 from acpella.server.access.rate_limit import RateLimit
@@ -73,12 +73,15 @@ class Admission:
         self._requests = requests
         self._has_turn = has_turn
 
-    def judge_request(self, message: Message, *, prompts_delayed: int = 0) -> Verdict:
-        """Whether a request may pass; `prompts_delayed` of its session wait to be passed on."""
+    def judge_request(
+        self, message: Message, *, prompts_delayed: int = 0, is_delayed: bool = False
+    ) -> Verdict:
+        """Whether a request may pass; `prompts_delayed` of its session wait to be passed on, and `is_delayed`
+        tells whether one with the same id does."""
         assert message.id is not None
         if not self._rate.spend(self._principal):
             return _overloaded("too many requests; wait a little", metric="rate")
-        if id_key(message.id) in self._requests:
+        if is_delayed or id_key(message.id) in self._requests:
             return Refuse(RpcError("a request with this id is running", code=-32600))
         if len(self._requests) >= self._settings.max_pending:
             return _overloaded("too many requests wait for their answer")
@@ -158,8 +161,16 @@ class DelayedMessages(Generic[T]):
         overtake one that waits, such as the cancellation of a prompt."""
         if stalled and message.is_request:
             return True
+        if message.method == "$/cancel_request":  # names a request, and no session
+            cancelled = cancelled_request(message.frame)
+            return cancelled is not None and self.has(cancelled)
         session = message.session
         return session is not None and any(waiting.session == session for waiting, _ in self._waiting)
+
+    def has(self, request_id: RequestId) -> bool:
+        """Whether a request with this id waits."""
+        key = id_key(request_id)
+        return any(waiting.id is not None and id_key(waiting.id) == key for waiting, _ in self._waiting)
 
     def prompts(self, session_id: str | None) -> int:
         """How many prompts of a session wait."""

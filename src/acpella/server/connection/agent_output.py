@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 
+from acpella.errors import RpcError
 from acpella.rpc.framing import Broken, Framer
 from acpella.rpc.message import guess, write_error, write_result
 from acpella.rpc.relay import Frame, Pending, read_frame, with_id
@@ -78,7 +79,11 @@ class AgentOutput:
         self._metrics.add("acpella_noise_total")
         log.warning("connection %s: the agent's output was skipped: %s", self._label, block.reason)
         request_id, is_response = guess(block.head, block.tail)
-        if request_id is not None and is_response:
+        if request_id is None:
+            return
+        if not is_response:
+            self._pending.refuse(request_id, RpcError("the message is too long", code=-32600))
+        else:
             error = read_frame(write_error(request_id, -32603, "the agent's answer is too long"))
             pending = self._pending.answered(error)
             if pending is not None:

@@ -78,7 +78,7 @@ class ClientInput:
             self._forward(message, reply, now)
 
     def end(self, why: str) -> None:
-        """The agent is gone: what was delayed gets an error."""
+        """The connection has ended: what was delayed gets an error."""
         while self._delayed:
             message, reply = self._delayed.next()
             self._answer(message, reply, RpcError(why, code=-32603))
@@ -113,7 +113,8 @@ class ClientInput:
             return self._admits_response(message)
         if message.is_request:
             prompts = self._delayed.prompts(message.session)
-            verdict = self._admission.judge_request(message, prompts_delayed=prompts)
+            is_delayed = message.id is not None and self._delayed.has(message.id)
+            verdict = self._admission.judge_request(message, prompts_delayed=prompts, is_delayed=is_delayed)
         else:
             verdict = self._admission.judge_notification(message)
         if isinstance(verdict, Refuse):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
 from acpella.errors import RpcError
+from acpella.rpc.message import RequestId
 from acpella.rpc.relay import Frame, Pending, Reply, Side
 
 from .messages import Message, rejection
@@ -91,12 +92,16 @@ class PendingTables:
         self._client.expect(question, _not_called, session=session_id)
         return "open"
 
+    def refuse(self, question_id: RequestId, error: RpcError) -> None:
+        """The agent asks something that cannot be passed on."""
+        self._agent.refuse(question_id, error)
+
     def question_of(self, response: Frame) -> Pending | None:
         """The question that a client's response is for, which is open no more. Each is answered once."""
         return self._client.take(response)
 
     def cancel_questions(self) -> list[Pending]:
-        """Nobody will answer, so the agent is not to wait. Gives what was open."""
+        """Nobody will answer, so the agent is not to wait. Returns what was open."""
         cancelled = list(self.questions.values())
         self._client.forget(None)
         for question in cancelled:
@@ -111,7 +116,7 @@ class PendingTables:
     # -- the end ---------------------------------------------------------------------------------
 
     def end(self, why: str) -> None:
-        """The agent is gone: every request gets an error, and questions are nobody's."""
+        """The connection has ended: every request gets an error, and questions are nobody's."""
         self._client.forget(None)
         self._agent.fail(RpcError(why, code=-32603))
 

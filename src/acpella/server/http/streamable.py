@@ -6,6 +6,7 @@ import logging
 from msgspec import json
 
 from acpella.errors import AcpellaError, ConnectionClosed
+from acpella.rpc.relay import read_frame
 from acpella.server.access.gate import Refusal
 from acpella.server.access.policy import needs_session
 from acpella.server.connection.hosted import HostedConnection, UnknownSession
@@ -141,7 +142,7 @@ async def _initialize(connections: Connections, request: HttpRequest, message: M
     if connection.resumable:
         headers.append((b"acpella-resume", connections.generation.encode()))
     connection.initialized = True
-    if b'"result"' not in line:  # the agent refused (T-021)
+    if read_frame(line).is_error:  # the agent refused (T-021)
         connection.close("the agent refused to initialize")
     await request.reply(200, line, kind=JSON, headers=headers)
 

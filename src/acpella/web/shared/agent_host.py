@@ -14,7 +14,7 @@ from acpella._protocol_versions import PROTOCOL_VERSION
 from acpella._version import __version__
 from acpella.errors import AcpellaError, ConnectionClosed, MethodNotFound, RpcError
 from acpella.rpc.framing import Broken, Framer
-from acpella.rpc.message import write_error
+from acpella.rpc.message import guess, write_error
 from acpella.rpc.relay import Frame, Side, read_frame
 from acpella.server.agent_factories import AgentFactory, RunningAgent
 
@@ -35,6 +35,12 @@ INITIALIZE_SECONDS = 60.0
 
 PEOPLE_ANSWER = frozenset({"session/request_permission", "elicitation/create"})
 """What only a person can answer."""
+
+OPEN_SECONDS = 300.0
+"""Seconds for an agent to open a session again, which replays all of it."""
+
+MAX_MESSAGE = 256 * 1024 * 1024
+"""Bytes of a message of an agent. Without it, one without an end would fill the memory."""
 
 GONE = "the agent is gone"
 
@@ -70,7 +76,7 @@ class AgentHost:
         self._starting: asyncio.Task[None] | None = None
         self._resting: asyncio.Task[None] | None = None
         self._side = Side(self._write, own_ids=True)
-        self._framer = Framer(framing="lines")
+        self._framer = _framer()
         self._services = LocalServices(writes=about.writes)
         self._off = about.off
         self._tasks: set[asyncio.Task[None]] = set()
@@ -90,7 +96,7 @@ class AgentHost:
         if self._resting is not None:  # its last words would be taken for those of the next one
             await asyncio.wait([self._resting])
             self._resting = None
-        self._framer = Framer(framing="lines")
+        self._framer = _framer()
         agent = await self._factory.start(self, self.principal, lambda: False)
         self._agent = agent
         params: dict[str, Any] = {
@@ -285,11 +291,17 @@ class AgentHost:
         session.is_silent = not replay
         try:
             if self.can("resume") and not (replay and can_load):
-                result = await self.call("session/resume", params)
+                method = "session/resume"
             elif can_load:
-                result = await self.call("session/load", params)
+                method = "session/load"
             else:
                 raise RpcError("this agent cannot open a session again", code=-32601)
+            try:
+                async with asyncio.timeout(OPEN_SECONDS):
+                    result = await self.call(method, params)
+            except TimeoutError:
+                text = f"the agent did not answer {method} within {OPEN_SECONDS:g} s"
+                raise RpcError(text, code=-32603) from None
         finally:
             session.is_silent = False
         session.is_open = True
@@ -363,11 +375,22 @@ class AgentHost:
     def received(self, data: bytes) -> None:
         for block in self._framer.feed(data):
             if isinstance(block, Broken):
-                log.warning("the agent wrote something that cannot be read: %s", block.reason)
+                self._on_broken(block)
                 continue
             for line in block.split(b"\n"):
                 if line := line.strip():
                     self._on_line(line)
+
+    def _on_broken(self, block: Broken) -> None:
+        """A message that is too long: nobody waits for it for ever."""
+        log.warning("the agent wrote something that cannot be read: %s", block.reason)
+        request_id, is_response = guess(block.head, block.tail)
+        if request_id is not None:
+            error = RpcError(f"the message was not read: {block.reason}", code=-32600)
+            if is_response:
+                self._side.settle(read_frame(write_error(request_id, error.code, error.message)))
+            else:
+                self._side.refuse(request_id, error)
 
     def _on_line(self, line: bytes) -> None:
         frame = read_frame(line)
@@ -466,3 +489,7 @@ class AgentHost:
                 )
             session.is_open = False
         self._side.fail(RpcError(f"the agent is gone: {reason.reason}", code=-32603))
+
+
+def _framer() -> Framer:
+    return Framer(max_frame=MAX_MESSAGE, framing="lines")

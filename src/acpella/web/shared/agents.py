@@ -26,6 +26,7 @@ class SharedAgents:
         self._about = about
         self.records: SessionRecords = records
         self._hosts: dict[str, AgentHost] = {}
+        self._resting: dict[str, asyncio.TimerHandle] = {}
         self._notes: RecordNotes | None = None
         self.viewers: set[Viewer] = set()
         """Pages that are open."""
@@ -44,6 +45,8 @@ class SharedAgents:
         """Let all agents go."""
         if self._notes is not None:
             await self._notes.close()
+        for timer in self._resting.values():
+            timer.cancel()
         for host in self._hosts.values():
             await host.close()
 
@@ -53,11 +56,22 @@ class SharedAgents:
         viewer.close()
         host = self._hosts.get(viewer.principal)
         if host is not None:
-            asyncio.get_running_loop().call_later(IDLE_SECONDS, self._rest, host)
+            self._rest_later(host)
+
+    def _rest_later(self, host: AgentHost) -> None:
+        """The time without pages begins, or begins anew."""
+        if (timer := self._resting.pop(host.principal, None)) is not None:
+            timer.cancel()
+        self._resting[host.principal] = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._rest, host)
 
     def _rest(self, host: AgentHost) -> None:
-        if host.is_idle and not any(viewer.principal == host.principal for viewer in self.viewers):
+        del self._resting[host.principal]
+        if any(viewer.principal == host.principal for viewer in self.viewers):
+            return
+        if host.is_idle:
             host.rest()
+        else:  # a turn runs, or a guest is here
+            self._rest_later(host)
 
     def host_of(self, principal: str) -> AgentHost:
         """The agent that a user's pages share."""

@@ -101,12 +101,13 @@ class LocalServices:
         in_shell = len(words) == 3 and words[1] in ("-c", "-lc")  # a shell, for the sake of what it runs
         command = words[2] if in_shell else " ".join(words)
         session.note("terminal", id=terminal_id, command=command)
-        position = 0
+        seen = noted = 0
         while (terminal := self._terminals.find(session.id, terminal_id)) is not None:
             status, output = terminal.exit_status, terminal.output
-            if len(output) > position and position < MAX_SHOWN:
-                session.note("terminal", id=terminal_id, data=output[position : position + MAX_SHOWN])
-                position = len(output)
+            if terminal.characters > seen and noted < MAX_SHOWN:
+                news = output[-(terminal.characters - seen) :][:MAX_SHOWN]  # what was dropped is lost
+                session.note("terminal", id=terminal_id, data=news)
+                seen, noted = terminal.characters, noted + len(news)
             if status is not None:
                 session.note(
                     "terminal", id=terminal_id, exit={"code": status.exit_code, "signal": status.signal}

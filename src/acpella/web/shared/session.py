@@ -150,7 +150,7 @@ class SharedSession:
         """Everybody who is here, each once."""
         people: dict[str, dict[str, Any]] = {}
         for viewer, role in self.viewers.items():
-            controls = role == "controller" and viewer.may("prompt")
+            controls = role == "controller" and self.may_control(viewer)
             entry = people.setdefault(
                 viewer.principal,
                 {

@@ -11,31 +11,32 @@ raw:event.params??null,...base(talk,event.t)});return;default:add(talk,{kind:"un
 i${talk.n}`,at,version:0});function add(talk,item){return talk.items.push(item),item}function foldUpdate(talk,update,at){let kind=asText(update.sessionUpdate);switch(kind){case"\
 agent_message_chunk":return chunk(talk,"text",update,at);case"agent_thought_chunk":return chunk(talk,"thought",update,at);case"user_message_chunk":return userChunk(
 talk,update,at);case"tool_call":case"tool_call_update":return toolCall(talk,update,at);case"plan":talk.plan=asList(update.entries).filter(isObj).map(planEntry);
-return;case"available_commands_update":talk.commands=asList(update.availableCommands).filter(isObj).map(one=>({name:asText(one.name),description:asText(one.description),
-hint:asText(asObj(one.input).hint)}));return;case"current_mode_update":return choose(talk,"mode",asText(update.currentModeId));case"config_option_update":return foldState(
-talk,update);case"usage_update":talk.usage={...talk.usage,...update};return;case"notice":add(talk,{kind:"notice",severity:asText(update.severity),title:asText(update.
-title),text:asText(update.description),...base(talk,at)});return;case"session_info_update":typeof update.title=="string"&&(talk.title=update.title);return;default:
-add(talk,{kind:"unknown",name:kind||"update",raw:update,...base(talk,at)})}}function chunk(talk,kind,update,at){let content=asObj(update.content);if(content.type!==
-"text"||typeof content.text!="string"){add(talk,{kind:"media",block:block(content),...base(talk,at)});return}let messageId=typeof update.messageId=="string"?update.
-messageId:null,last=talk.items.at(-1);if(last!==void 0&&last.kind===kind&&(messageId===null||last.messageId===null||messageId===last.messageId)){last.text+=content.
-text,last.messageId??=messageId,last.until=at,last.version++;return}content.text!==""&&(endText(last),add(talk,{kind,messageId,text:content.text,until:at,done:!1,
-...base(talk,at)}))}function endText(item){item!==void 0&&(item.kind==="text"||item.kind==="thought")&&!item.done&&(item.done=!0,item.version++)}function userChunk(talk,update,at){
-let last=talk.items.at(-1),one=block(asObj(update.content));if(!(talk.turn!==null&&talk.turn.elsewhere!==!0&&talk.items.some(item=>item.kind==="prompt"&&item.at>=
-talk.turn.since))){if(last?.kind==="prompt"){let before=last.blocks.at(-1);before?.type==="text"&&one.type==="text"?before.raw.text=asText(before.raw.text)+asText(
-one.raw.text):last.blocks.push(one),last.version++;return}settle(talk,at),add(talk,{kind:"prompt",by:asText(asObj(asObj(update._meta).acpella).by),blocks:[one],
-...base(talk,at)})}}function toolCall(talk,update,at){let id=asText(update.toolCallId),call=talk.calls.get(id);call===void 0&&(endText(talk.items.at(-1)),call=add(
-talk,{kind:"tool",id,title:"",tool:"other",status:"pending",name:"",content:[],locations:[],rawInput:void 0,rawOutput:void 0,output:"",exit:null,until:0,question:null,
-decision:null,...base(talk,at)}),talk.calls.set(id,call)),typeof update.title=="string"&&(call.title=update.title),typeof update.kind=="string"&&(call.tool=update.
-kind),typeof update.name=="string"&&(call.name=update.name),typeof update.status=="string"&&(call.status=update.status),Array.isArray(update.content)&&(call.content=
-update.content.filter(isObj)),Array.isArray(update.locations)&&(call.locations=update.locations.filter(isObj)),update.rawInput!==void 0&&(call.rawInput=update.rawInput),
-update.rawOutput!==void 0&&(call.rawOutput=update.rawOutput);let meta=asObj(update._meta),data=asObj(meta.terminal_output).data;typeof data=="string"&&(call.output=
-(call.output+data).slice(-OUTPUT_KEPT)),isObj(meta.terminal_exit)&&(call.exit=meta.terminal_exit),!isOpen(call)&&call.until===0&&(call.until=at),call.version++}
-var isOpen=call=>call.status==="pending"||call.status==="in_progress";function commandOf(rawInput){let words=commandField(rawInput)?.words??[];return words.length===
-3&&/^(\/\S*\/)?(ba|da|z|fi)?sh$/.test(words[0])&&(words[1]==="-c"||words[1]==="-lc")?words[2]:words.join(" ")}function wholeCommand(rawInput){let field=commandField(
-rawInput),beside=isObj(rawInput)?Object.fromEntries(Object.entries(rawInput).filter(([name2])=>name2!==field?.name)):rawInput==null?{}:{input:rawInput};return field===
-null?{command:"",beside}:{command:field.isList?field.words.map(quoted).join(" "):field.words[0],beside}}var PIECES=[["old_string","new_string"],["oldString","ne\
-wString"],["old_str","new_str"],["old_text","new_text"],["oldText","newText"],["old","new"]];function untold(fields,diffs,paths,cwd){let told=new Set(diffs.flatMap(
-one=>[asText(one.oldText),asText(one.newText)]));new Set(paths).size===1&&told.add(paths[0]).add(relativePath(paths[0],cwd)),told.delete("");let isReplaced=(old,next)=>typeof old==
+return;case"plan_update":{let plan=asObj(update.plan);plan.type==="items"&&(talk.plan=asList(plan.entries).filter(isObj).map(planEntry));return}case"plan_remove\
+d":talk.plan=[];return;case"available_commands_update":talk.commands=asList(update.availableCommands).filter(isObj).map(one=>({name:asText(one.name),description:asText(
+one.description),hint:asText(asObj(one.input).hint)}));return;case"current_mode_update":return choose(talk,"mode",asText(update.currentModeId));case"config_opti\
+on_update":return foldState(talk,update);case"usage_update":talk.usage={...talk.usage,...update};return;case"notice":add(talk,{kind:"notice",severity:asText(update.
+severity),title:asText(update.title),text:asText(update.description),...base(talk,at)});return;case"session_info_update":typeof update.title=="string"&&(talk.title=
+update.title);return;default:add(talk,{kind:"unknown",name:kind||"update",raw:update,...base(talk,at)})}}function chunk(talk,kind,update,at){let content=asObj(update.
+content);if(content.type!=="text"||typeof content.text!="string"){add(talk,{kind:"media",block:block(content),...base(talk,at)});return}let messageId=typeof update.
+messageId=="string"?update.messageId:null,last=talk.items.at(-1);if(last!==void 0&&last.kind===kind&&(messageId===null||last.messageId===null||messageId===last.
+messageId)){last.text+=content.text,last.messageId??=messageId,last.until=at,last.version++;return}content.text!==""&&(endText(last),add(talk,{kind,messageId,text:content.
+text,until:at,done:!1,...base(talk,at)}))}function endText(item){item!==void 0&&(item.kind==="text"||item.kind==="thought")&&!item.done&&(item.done=!0,item.version++)}
+function userChunk(talk,update,at){let last=talk.items.at(-1),one=block(asObj(update.content));if(!(talk.turn!==null&&talk.turn.elsewhere!==!0&&talk.items.some(
+item=>item.kind==="prompt"&&item.at>=talk.turn.since))){if(last?.kind==="prompt"){let before=last.blocks.at(-1);before?.type==="text"&&one.type==="text"?before.
+raw.text=asText(before.raw.text)+asText(one.raw.text):last.blocks.push(one),last.version++;return}settle(talk,at),add(talk,{kind:"prompt",by:asText(asObj(asObj(
+update._meta).acpella).by),blocks:[one],...base(talk,at)})}}function toolCall(talk,update,at){let id=asText(update.toolCallId),call=talk.calls.get(id);call===void 0&&
+(endText(talk.items.at(-1)),call=add(talk,{kind:"tool",id,title:"",tool:"other",status:"pending",name:"",content:[],locations:[],rawInput:void 0,rawOutput:void 0,
+output:"",exit:null,until:0,question:null,decision:null,...base(talk,at)}),talk.calls.set(id,call)),typeof update.title=="string"&&(call.title=update.title),typeof update.
+kind=="string"&&(call.tool=update.kind),typeof update.name=="string"&&(call.name=update.name),typeof update.status=="string"&&(call.status=update.status),Array.
+isArray(update.content)&&(call.content=update.content.filter(isObj)),Array.isArray(update.locations)&&(call.locations=update.locations.filter(isObj)),update.rawInput!==
+void 0&&(call.rawInput=update.rawInput),update.rawOutput!==void 0&&(call.rawOutput=update.rawOutput);let meta=asObj(update._meta),data=asObj(meta.terminal_output).
+data;typeof data=="string"&&(call.output=(call.output+data).slice(-OUTPUT_KEPT)),isObj(meta.terminal_exit)&&(call.exit=meta.terminal_exit),!isOpen(call)&&call.until===
+0&&(call.until=at),call.version++}var isOpen=call=>call.status==="pending"||call.status==="in_progress";function commandOf(rawInput){let words=commandField(rawInput)?.
+words??[];return words.length===3&&/^(\/\S*\/)?(ba|da|z|fi)?sh$/.test(words[0])&&(words[1]==="-c"||words[1]==="-lc")?words[2]:words.join(" ")}function wholeCommand(rawInput){
+let field=commandField(rawInput),beside=isObj(rawInput)?Object.fromEntries(Object.entries(rawInput).filter(([name2])=>name2!==field?.name)):rawInput==null?{}:{input:rawInput};
+return field===null?{command:"",beside}:{command:field.isList?field.words.map(quoted).join(" "):field.words[0],beside}}var PIECES=[["old_string","new_string"],[
+"oldString","newString"],["old_str","new_str"],["old_text","new_text"],["oldText","newText"],["old","new"]];function untold(fields,diffs,paths,cwd){let told=new Set(
+diffs.flatMap(one=>[asText(one.oldText),asText(one.newText)]));new Set(paths).size===1&&told.add(paths[0]).add(relativePath(paths[0],cwd)),told.delete("");let isReplaced=(old,next)=>typeof old==
 "string"&&typeof next=="string"&&old!==""&&diffs.some(one=>asText(one.oldText)!==""&&[asText(one.oldText).replace(old,()=>next),asText(one.oldText).replaceAll(old,
 ()=>next)].includes(asText(one.newText))),pieces2=new Set(PIECES.filter(([old,next])=>isReplaced(fields[old],fields[next])).flat()),isTold=value=>typeof value==
 "string"&&told.has(value),isAllTold=value=>Array.isArray(value)?value.length>0&&value.every(isTold):isTold(value);return Object.fromEntries(Object.entries(fields).
