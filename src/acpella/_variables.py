@@ -1,4 +1,4 @@
-"""What can be set in the environment: one line a variable, which whoever reads it declares.
+"""What can be set in the environment: one line per variable, declared by the module that reads it.
 
 Modules that read variables have a function `variables()`; `acpella.cli.environment` collects them.
 """

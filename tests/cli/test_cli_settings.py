@@ -126,6 +126,15 @@ def test_trust_agrees_to_nothing_unless_somebody_says_yes(shell: Shell, user: Pa
     assert mark.exists()
 
 
+def test_what_was_typed_before_the_settings_are_shown_agrees_to_nothing(shell: Shell, project: Path) -> None:
+    hostile(shell, project)
+    with Terminal(ACPELLA + ["agents", "trust"], cwd=shell.repo, **shell.env) as terminal:
+        terminal.type("y\n")
+        terminal.see(r"use these settings\? \[y/N\]")
+        terminal.type("\n")
+        assert terminal.wait() == 2
+
+
 def test_trust_shows_every_word_with_variables_and_headers(shell: Shell, project: Path) -> None:
     document = {
         "agent_servers": {

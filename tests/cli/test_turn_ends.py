@@ -62,6 +62,9 @@ def test_a_command_that_is_known_stands_beside_a_title_that_does_not_contain_it(
     ran = shell("run", "-a", RAW, steps(["tool", CALL], ["ask", asked], ["text", "done"]))
     assert "[execute] Shell: make test\n" in ran.stdout
     assert "refused: Bash: make test" in ran.stderr
+    hidden = {"toolCallId": "c1", "title": "curl x | sh #\rgit status"}
+    ran = shell("run", "-a", RAW, steps(["tool", CALL], ["ask", hidden]))
+    assert r"refused: curl x | sh #\rgit status: make test" in ran.stderr, "nothing of it is left out"
     wrapped = {**CALL, "title": "make test", "rawInput": {"command": ["/bin/bash", "-lc", "make test"]}}
     assert "[execute] make test\n" in shell("run", "-a", RAW, steps(["tool", wrapped])).stdout
     named = {**CALL, "title": "Run `make test` now"}

@@ -373,6 +373,27 @@ async def test_updates_for_sessions_that_nobody_opened_do_not_pile_up(script: Sc
         assert len(agent._core._early) <= 64  # type: ignore[attr-defined]
 
 
+async def test_of_many_updates_before_a_session_is_answered_the_newest_count(
+    script: Script, project: Path
+) -> None:
+    """The first were kept, so that commands and title were old."""
+    command = script(
+        """
+        def new(request):
+            for number in range(300):
+                command = {"name": f"c{number}", "description": ""}
+                update("available_commands_update", availableCommands=[command])
+            update("session_info_update", title="newest")
+            answer(request, {"sessionId": SESSION})
+        serve(more={"session/new": new})
+        """
+    )
+    async with asyncio.timeout(20), connect(command) as agent:
+        session = await agent.new_session(project)
+        assert [one.name for one in session.commands] == ["c299"]
+        assert session.title == "newest"
+
+
 async def test_a_hundred_permissions_at_once_are_all_answered(script: Script, project: Path) -> None:
     command = script(
         """

@@ -87,7 +87,7 @@ CASES: list[tuple[str, bytes, list[tuple[Any, int]]]] = [
     (
         "very deep",
         b'{"id":5,"method":"_x/y","params":' + b"[" * 20_000 + b"]" * 20_000 + b"}",
-        [(None, -32700)],
+        [(5, -32600)],
     ),
     ("very deep and no object", b"[" * 20_000, [(None, -32600)]),
     ("a batch", b"[" + _message(id=5, method="session/list") + b"]", [(None, -32600)]),

@@ -81,7 +81,7 @@ class LogWriter:
         return len(body)
 
     def add(self, update: SessionUpdate) -> int:
-        """Remember an update as it is now; it is written with the next flush. Gives about its size.
+        """Remember an update as it is now; it is written with the next flush. Returns its approximate size.
 
         Raises:
             TypeError: it cannot be written as JSON.

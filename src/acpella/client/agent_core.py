@@ -205,8 +205,8 @@ class ConnectedAgentCore:
         await self.connection.close(grace=0)
         await self._services.close()
         self.hello = None
-        for of_before in (self.sessions, self._early, self._printed_first):
-            of_before.clear()
+        for stale in (self.sessions, self._early, self._printed_first):
+            stale.clear()
         self.name: str
         self.channel: Channel
         self.connection: Connection
@@ -321,6 +321,7 @@ class ConnectedAgentCore:
         if params.session_id not in self._early and len(self._early) >= MAX_EARLY:
             del self._early[next(iter(self._early))]
         early = self._early.setdefault(params.session_id, [])
-        if len(early) < MAX_EARLY:  # commands and the like, before the answer was read
-            early.append(params.update)
+        if len(early) >= MAX_EARLY:  # of commands and the like, the newest are true
+            del early[0]
+        early.append(params.update)
         return None

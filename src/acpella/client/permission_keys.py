@@ -138,4 +138,4 @@ def _short(text: str) -> str:
         return text
     import hashlib
 
-    return f"{text[: LONGEST_KEY - 20]}... {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    return f"{text[: LONGEST_KEY - 68]}... {hashlib.sha256(text.encode()).hexdigest()}"

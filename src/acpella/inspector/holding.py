@@ -391,7 +391,7 @@ class _Direction:
 
     def _work(self, jobs: "queue.SimpleQueue[Callable[[], object]]") -> None:
         while True:
-            with suppress(OSError):  # who was to read is gone; the pump sees it, too
+            with suppress(OSError):  # the reader is gone; the pump sees it, too
                 jobs.get()()
 
 

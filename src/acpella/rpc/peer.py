@@ -333,9 +333,10 @@ class Peer:
                 events.append(Failure(request_id, unreadable))
             return
         events.append(Noise(error.message, _excerpt(head)))
-        if self._answer_noise:
-            reply_id = request_id if request_id is not None and not isinstance(error, ParseError) else b"null"
-            self.refuse(reply_id, error)
+        if request_id is not None and not isinstance(error, ParseError):
+            self.refuse(request_id, error)
+        elif self._answer_noise:
+            self.refuse(b"null", error)
 
     # -- what goes out -------------------------------------------------------------------
 

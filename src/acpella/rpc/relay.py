@@ -39,6 +39,7 @@ __all__ = [
     "Relay",
     "Reply",
     "Side",
+    "cancelled_request",
     "read_frame",
     "session_of",
     "with_id",

@@ -421,7 +421,7 @@ def _unavailable(error: StoreError) -> Refusal:
 
 
 def _word(request: HttpRequest) -> str:
-    """A method for the metrics: none that a client could make up."""
+    """A method for the metrics: never a value that a client made up."""
     if request.is_websocket:
         return "WEBSOCKET"
     return (

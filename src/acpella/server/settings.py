@@ -173,7 +173,7 @@ class ServerSettings:
     """How long an agent may take to answer `initialize`."""
 
     stall_seconds: float = 60.0
-    """How long a client may read nothing while its agent waits for it; then it is hung up on. One that
+    """How long a client may read nothing while its agent waits for it; then it is disconnected. One that
     confirms what it reads may come back and go on where it was; any other loses its connection."""
 
     keepalive_seconds: float = 15.0

@@ -129,9 +129,7 @@ class PostgresNode:
         with time_limit(connection, self.seconds / 3):
             others = await connection.fetchval(_BEAT, self.incarnation, self.seconds)
             if others is None:
-                log.warning(
-                    "node %s counts as dead for the others; its sessions are not its own now", self.name
-                )
+                log.warning("node %s counts as dead for the others; it has lost its sessions", self.name)
                 await self._register(connection, patient=False)
                 return
         self.is_alone = not others

@@ -12,7 +12,7 @@ Stream: TypeAlias = Literal["out", "in", "err"]
 """`out` is what the program reads, `in` what it answers, `err` its stderr."""
 
 Seen: TypeAlias = Callable[[Stream, bytes, float], None]
-"""Gets each piece before it is passed on, and when it had come. Called by several threads; must not wait."""
+"""Gets each piece before it is passed on, and when it arrived. Called by several threads; must not wait."""
 
 
 class Pipe:
@@ -31,7 +31,7 @@ class Pipe:
         return self._mid_line
 
     def write(self, data: bytes | memoryview, at: float) -> None:
-        """Pass bytes on. Raises OSError: who was to read is gone."""
+        """Pass bytes on. Raises OSError: the reader is gone."""
         with self._lock:
             # before anybody can answer: what is recorded keeps that order
             self._seen(self.stream, bytes(data), at)
@@ -53,7 +53,7 @@ class PipeGate(Protocol):
         ...
 
     def feed(self, data: bytes, at: float) -> None:
-        """Bytes came while the gate was closed. May wait. Raises OSError: who was to read is gone."""
+        """Bytes came while the gate was closed. May wait. Raises OSError: the reader is gone."""
         ...
 
     def finish(self) -> None:

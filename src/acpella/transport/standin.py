@@ -39,7 +39,7 @@ BULK_PAUSE = 0.001
 pipe holds what comes meanwhile."""
 
 OUTPUT_AFTER_EXIT = 0.5
-"""Seconds of silence after the talk until its output counts as ended, should a grandchild hold it open."""
+"""Seconds of silence after which the output of an exited program is over: a grandchild may hold it open."""
 
 TALK_AFTER_EXIT = 3.0
 """The same if there is no silence."""
@@ -144,7 +144,7 @@ class StandIn:
                     time.sleep(BULK_PAUSE)
             if gate is not None and gate.closed:
                 gate.finish()
-        except OSError:  # who was to read is gone
+        except OSError:  # the reader is gone
             if pipe.stream == "in":
                 os.write(self._tell, _GONE)
         finally:

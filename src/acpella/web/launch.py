@@ -47,7 +47,7 @@ class LaunchCodes:
         return code
 
     async def share(self, cluster: "Cluster") -> None:
-        """Let every node take the codes that were issued so far, each once in all. Raises `StoreError`."""
+        """Let every node take the codes that were issued so far, each only once. Raises `StoreError`."""
         self._cluster = cluster
         while self._sealed:
             digest, (sealed, end) = next(iter(self._sealed.items()))

@@ -25,7 +25,7 @@ class AgentToStart:
     refusal = None
     starting = asyncio.Lock()
 
-    def must_hear(self, greeting: bytes) -> bool:
+    def needs_restart_for(self, greeting: bytes) -> bool:
         return False
 
     async def restart(self, greeting: bytes) -> None:
@@ -64,7 +64,7 @@ class RunningAgent:
         self.history.begin()
         self.history.add(b"{}")
 
-    def must_hear(self, greeting: bytes) -> bool:
+    def needs_restart_for(self, greeting: bytes) -> bool:
         return False
 
     def note_descendants(self) -> None: ...

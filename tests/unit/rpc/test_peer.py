@@ -232,6 +232,15 @@ def test_banners_are_not_answered_when_noise_is_not(frame: bytes) -> None:
     assert sent(peer) == []
 
 
+def test_a_deep_request_is_answered_also_where_noise_is_not() -> None:
+    """A client dropped it, and the agent waited for ever."""
+    peer = plain(answer_noise=False)
+    deep = b"[" * 100_000 + b"]" * 100_000
+    peer.receive(b'{"jsonrpc":"2.0","id":"d","method":"m","params":%b}\n' % deep)
+    (answer,) = sent(peer)
+    assert (answer["id"], answer["error"]["code"]) == ("d", -32600)
+
+
 def test_blank_lines_are_nothing() -> None:
     peer = client()
     assert peer.receive(b"\n\r\n  \n\t\r\n") == []

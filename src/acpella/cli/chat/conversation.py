@@ -32,11 +32,12 @@ from ..session.lookup import new_entry
 from ..state.catalogue import MAX_TITLE, SessionEntry
 from ..terminal.alerts import alerts_to
 from ..terminal.clean import clean, one_line
-from ..terminal.facts import OwnTerminal, is_visible
+from ..terminal.command_output import OwnTerminal
 from ..terminal.keys import interrupt
 from ..terminal.questions import Asker
 from ..terminal.rows import Row
 from ..terminal.screen import Screen
+from ..terminal.update_rows import is_visible
 from . import kept_session
 from .agent import ChatAgent
 from .commands import names, run_command, values_of

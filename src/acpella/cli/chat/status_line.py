@@ -7,8 +7,8 @@ from acpella.schema import UsageUpdate
 
 from ..session.choices import models_of, modes_of
 from ..terminal.clean import one_line
-from ..terminal.facts import usage_text
 from ..terminal.rows import Row, cell_len
+from ..terminal.update_rows import usage_text
 
 __all__ = ["shown_name", "status_row"]
 

@@ -75,7 +75,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--set", dest="set_name", metavar="NAME", help="count only the requirements of this frozen set")
     add("--baseline", metavar="FILE", help="what is expected; default: acp-check.toml if it is there")
     add("--write-baseline", action="store_true", help="write what fails now into the baseline")
-    add("--script", metavar="FILE", help="prompts to send besides, one a line, for the audits to see more")
+    add("--script", metavar="FILE", help="more prompts to send, one per line, so that the audits see more")
     add(
         "--json",
         metavar="FILE",

@@ -248,7 +248,7 @@ class KeptAgent:
             "that held it; begin afresh (--new with -s NAME)"
         )
 
-    def must_hear(self, greeting: bytes) -> bool:
+    def needs_restart_for(self, greeting: bytes) -> bool:
         """Whether a client offers other capabilities than the agent was told, and a restart is possible."""
         if not (self.resumes or self.loads):
             return False

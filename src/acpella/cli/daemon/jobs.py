@@ -111,7 +111,7 @@ class Jobs:
         job = self.running = self.waiting.popleft()
         assert job.client is not None
         job.started = self.last_activity = now()
-        if self._agent.link is None or (job.is_prompt and self._agent.must_hear(job.client.greeting)):
+        if self._agent.link is None or (job.is_prompt and self._agent.needs_restart_for(job.client.greeting)):
             self._tasks.spawn(self._prepare(job))
         else:
             self._begin(job)
@@ -219,7 +219,7 @@ class Jobs:
         greeting = job.client.greeting
         try:
             async with self._agent.starting:
-                if self._agent.link is None or self._agent.must_hear(greeting):
+                if self._agent.link is None or self._agent.needs_restart_for(greeting):
                     await self._agent.restart(greeting)
             if self._agent.refusal is not None:
                 raise self._agent.refusal

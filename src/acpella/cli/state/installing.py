@@ -9,6 +9,7 @@ from acpella.client.known_agents import find_known
 from acpella.client.names import registry_id
 from acpella.errors import TransportError
 
+from ..terminal.confirming import can_ask, confirm
 from ..terminal.output import say
 from ..terminal.progress import ShownProgress
 from ..terminal.reveal import reveal
@@ -18,19 +19,7 @@ if TYPE_CHECKING:
     from acpella.registry.entries import RegistryEntry
     from acpella.registry.install import InstallPlan
 
-__all__ = ["can_ask", "confirm", "find_entry", "install_entry", "offer_install", "plan_rows"]
-
-
-def can_ask() -> bool:
-    """Whether somebody is there to decide."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def confirm(question: str) -> bool:
-    """Ask on stderr; Enter is no. What others put into the question cannot move the cursor."""
-    sys.stderr.write(f"{reveal(question)} [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+__all__ = ["find_entry", "install_entry", "offer_install", "plan_rows"]
 
 
 def plan_rows(planned: "InstallPlan") -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from acpella.client.settings import ClientSettings
 
+from ..terminal.confirming import confirm
 from ..terminal.output import say, show
 from ..terminal.reveal import reveal
 
@@ -49,7 +50,4 @@ def agree(rows: list[str], question: str, *, yes: bool) -> bool:
         return True
     if not sys.stdin.isatty():
         raise ValueError("nobody can be asked here; read this, then agree with `acpella agents trust --yes`")
-    sys.stdout.flush()
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return confirm(question)

@@ -7,9 +7,9 @@ from typing import Any, Protocol
 from acpella.client import ClientSession, ToolCallState
 from acpella.schema import SessionUpdate, Usage
 
-from .facts import is_visible
 from .plain import PlainText, Simple
 from .rows import Row, is_smart
+from .update_rows import is_visible
 
 __all__ = [
     "Display",

@@ -17,12 +17,13 @@ from acpella.schema import (
     ToolCallUpdate,
 )
 
+from .command_output import unfenced
 from .diffs import whole_diff_rows
-from .facts import describe, unfenced
 from .permission_kinds import kind_note
 from .reveal import CUT, MAX_ROWS, reveal, whole_rows
 from .rows import Row, terminal_width
 from .shown_paths import relative_path
+from .update_rows import describe
 
 __all__ = ["call_rows", "head_rows", "keys_for", "note_of", "option_rows", "untold"]
 

@@ -19,21 +19,12 @@ from acpella.schema import (
 )
 
 from .clean import Cleaner, one_line
-from .facts import (
-    FindTerminal,
-    Outputs,
-    ShownCalls,
-    call_label,
-    describe,
-    detail_rows,
-    notice_row,
-    plan_rows,
-)
+from .command_output import FindTerminal, Outputs
 from .rows import Row, plain
+from .tool_rows import MARKS, ShownCalls, call_label, detail_rows
+from .update_rows import describe, notice_row, plan_rows
 
 __all__ = ["PlainText", "Simple"]
-
-_STATUS = {"completed": "✓", "failed": "✗", "cancelled": "✗"}
 
 
 class Simple:
@@ -151,7 +142,7 @@ class PlainText(Simple):
         self._shown[call.id] = call.status
         output = self._outputs.of(call)
         code = f" ({output.ended})" if output.ended not in ("", "exit 0") else ""
-        self._tell(f"{line} {_STATUS.get(call.status, '·')} {call.status}{code}")
+        self._tell(f"{line} {MARKS.get(call.status, ('·',))[0]} {call.status}{code}")
         self.tell(detail_rows(call, output, cwd=self._cwd))
 
     def _show_plan(self, rows: list[Row]) -> None:

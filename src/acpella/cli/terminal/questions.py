@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol
 
+from acpella.client.result import command_in
 from acpella.schema import (
     BooleanPropertySchema,
     CreateElicitationRequest,
@@ -23,7 +24,6 @@ from acpella.schema import (
 )
 
 from .clean import one_line
-from .facts import call_label
 from .forms import choice_text, choices_of, read_value, show_value
 from .permission_rows import call_rows, head_rows, keys_for, note_of, option_rows
 from .reveal import CUT, is_cut, is_hidden, reveal, reveal_rows, whole_rows
@@ -373,7 +373,10 @@ def is_interactive() -> bool:
 
 def refuse(request: RequestPermissionRequest, hint: str = "") -> PermissionOption | None:
     """Say no, and that it was said."""
-    what = call_label(request.tool_call) or "what the agent wanted to do"
+    call = request.tool_call
+    title, command = call.title or call.name or "", command_in(call.raw_input)
+    what = ": ".join(filter(None, [title, command if command not in title else ""]))
+    what = reveal(what) or "what the agent wanted to do"
     sys.stderr.write(f"acpella: refused: {what}{f' ({hint})' if hint else ''}\n")
     sys.stderr.flush()
     return next((option for option in request.options if option.kind == "reject_once"), None)

@@ -30,22 +30,12 @@ from acpella.schema import (
 )
 
 from .clean import Cleaner, one_line
-from .facts import (
-    MAX_CALLS,
-    FindTerminal,
-    Outputs,
-    ShownCalls,
-    describe,
-    detail_rows,
-    notice_row,
-    output_rows,
-    plan_rows,
-    tool_row,
-    usage_text,
-)
+from .command_output import FindTerminal, Outputs, output_rows
 from .markdown import Block, Blocks, render
 from .paper import Paper
 from .rows import Row, paint, wrap
+from .tool_rows import MAX_CALLS, ShownCalls, detail_rows, tool_row
+from .update_rows import describe, notice_row, plan_rows, usage_text
 
 __all__ = ["Screen"]
 

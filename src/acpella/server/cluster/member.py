@@ -51,7 +51,7 @@ class Member:
         lease_seconds: float,
         stays_here: Callable[[bytes], bool],
     ) -> None:
-        """`stays_here` as of a `SharedFactory`."""
+        """`stays_here`: see `SharedFactory.stays_here`."""
         self.cluster = cluster
         self._table = table
         self._metrics = table.metrics

@@ -19,7 +19,7 @@ __all__ = ["AgentOutput"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
-MAKING = frozenset({"session/new", "session/fork", "_session/import"})
+CREATES_SESSION = frozenset({"session/new", "session/fork", "_session/import"})
 """Requests whose answer names a new session."""
 
 
@@ -118,7 +118,8 @@ class AgentOutput:
             self._streams.main.put((response.data,))  # an error without an id, or an answer nobody asked for
             return
         self._note_end(pending)
-        new_session = read_params(response.envelope.result).session if pending.method in MAKING else None
+        creates = pending.method in CREATES_SESSION
+        new_session = read_params(response.envelope.result).session if creates else None
         self._audit.answered(
             pending.method, new_session or pending.session, lambda: outcome_of_request(response.envelope)
         )

@@ -1,4 +1,4 @@
-"""How much waits for a client: when its agent is not to be read, and when the client is beyond patience."""
+"""How much waits for a client in all: its agent is not read while that is too much."""
 
 from collections.abc import Callable
 

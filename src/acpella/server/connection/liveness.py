@@ -1,4 +1,4 @@
-"""Whether a connection is still of use: decided from values and a given time, looked at again and again."""
+"""Decides, on every tick, whether a connection should stay open: from values and a given time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,11 +1,11 @@
-"""What passes a server: messages of clients, looked at; and the few words of an agent's that matter here."""
+"""Parses the messages of clients, and the few fields of an agent's messages that matter to a server."""
 
 import re
 from typing import Any, NamedTuple
 
 import msgspec
 
-from acpella.rpc.message import UNREADABLE, Envelope, id_of, read_envelope, write_error
+from acpella.rpc.message import UNREADABLE, Envelope, guess, id_of, read_envelope, write_error
 from acpella.rpc.relay import Frame
 from acpella.server.access.policy import Params, read_params
 
@@ -86,6 +86,10 @@ def read_message(data: bytes, *, max_id: int = 1024, max_depth: int = 64) -> Mes
         envelope = read_envelope(data)
     except msgspec.ValidationError:
         raise _no_message(data) from None
+    except RecursionError:
+        request_id, is_response = guess(data, data)
+        key = None if is_response else request_id
+        raise NotAMessage(-32600, f"a message may be nested {max_depth} deep", key=key) from None
     except UNREADABLE:
         raise NotAMessage(-32700, "this is not JSON") from None
     raw = bytes(envelope.id)

@@ -28,7 +28,7 @@ log: logging.Logger = logging.getLogger(__name__)
 audit: logging.Logger = logging.getLogger("acpella.audit")
 
 NO_SESSION = RpcError("no such session is open here", code=-32002)
-MAKING = frozenset({"session/new", "session/fork"})
+CREATES_SESSION = frozenset({"session/new", "session/fork"})
 """Requests whose answer names a new session."""
 
 
@@ -274,7 +274,7 @@ class ViewerRequests:
 
     async def _pass_on(self, frame: Frame) -> object:
         host = self._host
-        if frame.session is not None and frame.method not in MAKING:
+        if frame.session is not None and frame.method not in CREATES_SESSION:
             host, session = self._controlled(frame.session)
             if not session.is_open:
                 await host.reopen(session, replay=False)
@@ -286,7 +286,7 @@ class ViewerRequests:
     def _on_answer(self, host: AgentHost, frame: Frame, response: Frame) -> None:
         """What an answer of the agent changes for everybody goes into the log before its asker has it."""
         if not response.is_error:
-            if frame.method in MAKING:
+            if frame.method in CREATES_SESSION:
                 self._on_made(host, frame, response)
             elif (session := host.sessions.get(frame.session or "")) is not None:
                 self._on_changed(host, session, frame, response)

@@ -16,7 +16,8 @@ from acpella.client.settings import AgentServer
 
 from ... import exits
 from ...failures import guarded
-from ...state.installing import can_ask, confirm, offer_install
+from ...state.installing import offer_install
+from ...terminal.confirming import can_ask, confirm
 from ...terminal.output import one_line, say, show, show_json
 
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ class KeptSession:
         self._title = prompt_title(prompt)
 
     def run(self) -> int:
-        """Gives the exit code. Has an event loop of its own: a daemon is started without one."""
+        """Returns the exit code. Has an event loop of its own: a daemon is started without one."""
         options, key = self._options, self._entry.key
         servers = all_servers(options.mcp, self._settings)
         config = daemon_config(self._entry, self._settings, agent=options.agent, mcp_servers=servers)

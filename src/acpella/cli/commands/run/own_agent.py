@@ -40,7 +40,7 @@ class OwnAgent:
         self._target = options.agent or default_agent(settings)
 
     async def run(self, run: PromptRun) -> int:
-        """Gives the exit code."""
+        """Returns the exit code."""
         solo = Solo(
             "acpella run",
             self._options.agent or "",

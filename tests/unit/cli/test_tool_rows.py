@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from acpella.cli.terminal.facts import MAX_KEPT, Outputs, output_rows, tool_row, unfenced
+from acpella.cli.terminal.command_output import MAX_KEPT, Outputs, output_rows, unfenced
+from acpella.cli.terminal.tool_rows import tool_row
 from acpella.client import ToolCallState
 from acpella.schema import ToolCallUpdate
 
