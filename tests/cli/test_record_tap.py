@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import acpella
+from acpella._processes import ProcessTree, end_detached, start
 from acpella.recording import Damaged, RecordedEvent, RecordedFrame, read
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -191,6 +192,51 @@ def test_a_tap_that_is_killed_leaves_no_agent_and_a_readable_file(program: Progr
         assert gone(agent) and gone(child)
     wait_for(path, b'"ev":"end"')
     assert end_of(path)["error"] == "the tap was killed"
+
+
+@pytest.mark.anyio
+async def test_a_client_that_ends_the_tap_with_all_it_started_leaves_the_recorder(
+    program: Program, tmp_path: Path
+) -> None:
+    """It was killed while it wrote: of a large conversation, most was missing without a word."""
+    path = tmp_path / "talk.jsonl"
+    pipe = subprocess.PIPE
+    command = tap(path, program("while data := os.read(0, 65536): os.write(1, data)"))
+    process = start(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, cwd=None, env=None)
+    tree = ProcessTree(process)
+    assert process.stdin and process.stdout
+    with process, process.stdout:
+        lines = b'{"jsonrpc":"2.0","method":"_x/y","params":{"token":"abc"}}\n' * 20_000
+        writing = asyncio.to_thread(process.stdin.write, lines)
+        reading = asyncio.to_thread(process.stdout.read, len(lines))
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.gather(writing, reading)
+        process.stdin.close()
+        tree.note_descendants()
+        tree.kill()
+        await end_detached(tree)
+    wait_for(path, b'"ev":"end"')
+    assert len(frames_of(path, "in")) == 20_000
+
+
+def test_a_command_in_a_session_of_its_own_ends_with_the_tap(program: Program, tmp_path: Path) -> None:
+    """A signal to the agent's group does not reach it."""
+    agent = program(
+        """
+        words = [sys.executable, "-c", "import time; time.sleep(600)"]
+        child = subprocess.Popen(words, start_new_session=True)
+        print(child.pid, flush=True)
+        time.sleep(600)
+        """
+    )
+    with subprocess.Popen(
+        tap(tmp_path / "talk.jsonl", agent), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout
+        child = int(process.stdout.readline())
+        process.terminate()
+        assert process.wait(PATIENCE) == -signal.SIGTERM
+        assert gone(child)
 
 
 def test_an_agent_that_is_killed_ends_the_tap(program: Program, tmp_path: Path) -> None:

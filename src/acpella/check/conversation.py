@@ -11,6 +11,8 @@ from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 
+from acpella.rpc.message import read_json
+
 __all__ = [
     "CheckedConversation",
     "CheckedFrame",
@@ -264,7 +266,7 @@ class CheckedConversation:
             except UnicodeDecodeError as error:
                 return CheckedFrame(self.count, time, way, "noise", None, raw, f"not UTF-8: {error.reason}")
             try:
-                message = msgspec.json.decode(raw)
+                message = read_json(raw)
             except (msgspec.MsgspecError, ValueError, RecursionError) as error:
                 return CheckedFrame(self.count, time, way, "noise", None, raw, f"not JSON: {error}")
         elif isinstance(data, str):

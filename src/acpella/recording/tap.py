@@ -45,6 +45,9 @@ PIPE_SIZE = 1024 * 1024
 HANDED_OVER = 256
 """Items in one write to the recorder, each in two pieces. Systems accept about 1000 pieces."""
 
+PID_SIZE = 8
+"""Bytes in which the recorder's process id is told."""
+
 MAX_DESCRIPTORS = 65536
 """One more than the highest file descriptor that the recorder may have inherited."""
 
@@ -93,13 +96,20 @@ class _Recorder:
         widen(source, PIPE_SIZE)
         self._report, report = os.pipe()
         began = time.monotonic()
-        self._pid = os.fork()
-        if self._pid == 0:
+        # Nobody's child: whoever ends the tap with all that it started must leave it to write its file.
+        parent = os.fork()
+        if parent == 0:
             try:
-                _be_alone({source, report, file.fileno()})
-                _record(source, report, file, command, filters(), began)
+                os.setsid()
+                if (recorder := os.fork()) != 0:
+                    os.write(report, recorder.to_bytes(PID_SIZE, "little"))
+                else:
+                    _be_alone({source, report, file.fileno()})
+                    _record(source, report, file, command, filters(), began)
             finally:
                 os._exit(0)
+        os.waitpid(parent, 0)
+        self._pid = int.from_bytes(os.read(self._report, PID_SIZE), "little")
         os.close(source)
         os.close(report)
         file.close()
@@ -138,9 +148,8 @@ class _Recorder:
 
 
 def _be_alone(descriptors: set[int]) -> None:
-    """Detach the recorder from the terminal's signals and the client's pipes: whoever reads such a pipe must
-    see its end, even while the recorder still runs."""
-    os.setsid()
+    """Detach the recorder from signals and the client's pipes: whoever reads such a pipe must see its end,
+    even while the recorder still runs."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)
     nothing = os.open(os.devnull, os.O_RDWR)

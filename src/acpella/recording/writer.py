@@ -14,6 +14,7 @@ import msgspec
 
 from acpella._processes.locks import lock_file
 from acpella.rpc.framing import Broken, Framer
+from acpella.rpc.message import read_json
 
 from .anonymizing import Anonymizer
 from .format import Direction
@@ -250,7 +251,7 @@ class Writer:
             self._text(direction, line, at)
             return
         try:
-            value = msgspec.json.decode(line)
+            value = read_json(line)
             encoded = msgspec.json.encode(value)
         except _UNREADABLE:
             self._text(direction, line, at)

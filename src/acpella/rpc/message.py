@@ -15,6 +15,7 @@ __all__ = [
     "id_of",
     "mend_surrogates",
     "read_envelope",
+    "read_json",
     "replace_surrogates",
     "write_error",
     "write_notification",
@@ -60,6 +61,22 @@ def read_envelope(frame: bytes) -> Envelope:
         if mended == frame:
             raise
         return _decoder.decode(mended)
+
+
+def read_json(text: bytes) -> Any:
+    """Any JSON as plain values, with halves of surrogate pairs replaced.
+
+    Raises:
+        msgspec.DecodeError, UnicodeDecodeError: not JSON.
+        RecursionError: nested too deeply to be read.
+    """
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        mended = mend_surrogates(text)
+        if mended == text:
+            raise
+        return msgspec.json.decode(mended)
 
 
 def id_of(raw: Raw) -> RequestId | None:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from acpella._processes import inherited_environment
+from acpella._processes import ProcessTree, inherited_environment
 from acpella.errors import TransportError
 
 from .pipe import Pipe, PipeGate, Seen, Stream, close_descriptor
@@ -50,6 +50,9 @@ GONE_GRACE = 2.0
 TERMINATE_GRACE = 2.0
 """Seconds to exit after SIGTERM, before SIGKILL."""
 
+DETACHED_GRACE = 0.5
+"""The same for commands that it started in sessions of their own, once it has exited."""
+
 _ENDED, _GONE, _DONE = b".", b"!", b"-"
 """The program has ended; nobody reads its output any more; a stream has ended."""
 
@@ -69,6 +72,7 @@ class StandIn:
         self._last = 0.0  # when something was passed on
         self._done: set[Stream] = set()  # streams that have ended
         self._told_to_end = False
+        self._was_signalled = False  # to end, by us or through us
         self._told, self._tell = os.pipe()
         self._woken, self._wake = os.pipe()
 
@@ -90,6 +94,7 @@ class StandIn:
             )
         except (OSError, ValueError) as error:
             raise TransportError(why_not_started(self._command[0], None, error)) from error
+        self._tree = ProcessTree(self._process)
         return self._process.pid
 
     def run(self) -> int:
@@ -116,6 +121,8 @@ class StandIn:
                 with suppress(OSError):
                     gate.finish()
         self._drain(outputs)
+        if self._was_signalled:
+            self._end_detached()
         return process.returncode
 
     # -- bytes ---------------------------------------------------------------------------------
@@ -224,9 +231,21 @@ class StandIn:
         self._signal(number)
 
     def _signal(self, number: int) -> None:
+        if signal.Signals(number).name in (*ENDING_SIGNALS, "SIGKILL"):
+            self._was_signalled = True
+            self._tree.note_descendants()
         if self._process.returncode is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, number)
+
+    def _end_detached(self) -> None:
+        """What it started in sessions of their own has not heard of the signal."""
+        deadline = time.monotonic() + DETACHED_GRACE
+        runs = self._tree.terminate_detached()
+        while runs and time.monotonic() < deadline:
+            time.sleep(0.02)
+            runs = self._tree.detached_run()
+        self._tree.kill_detached()
 
 
 def _read_into(source: int, buffer: memoryview) -> int:

@@ -63,6 +63,15 @@ def test_a_recording_of_a_newer_version_is_refused_with_the_way_out(tmp_path: Pa
         list(read(path))
 
 
+def test_half_a_character_of_a_cut_emoji_does_not_make_a_message_noise(tmp_path: Path) -> None:
+    """JavaScript writes such JSON for a text that was cut in the wrong place."""
+    path = tmp_path / "talk.jsonl"
+    line = rb'{"jsonrpc":"2.0","method":"_x/y","params":{"text":"cut \ud83d end"}}'
+    _, entry, _ = written(path, ("in", line + b"\n"))
+    assert entry["msg"]["params"]["text"] == "cut \ufffd end"
+    assert entry["raw"] == line.decode()
+
+
 def test_what_is_written_is_what_was_sent(tmp_path: Path) -> None:
     path = tmp_path / "talk.jsonl"
     head, *lines, end = written(

@@ -164,7 +164,8 @@ async def _play(
     await client.run_on(ProcessChannel(started_as(arguments.command)))
     if client.failures:
         return NOT_AS_RECORDED
-    show(f"The agent did as recorded: {counted(client.requests, 'request')}, no difference.")
+    show(f"The agent did as recorded: {counted(client.requests, 'request')}, each answered as then.")
+    say("what it said and did meanwhile is not compared here; `acpella record diff` does that")
     return exits.DONE
 
 
