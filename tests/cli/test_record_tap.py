@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import acpella
-from acpella._processes import ProcessTree, end_detached, start
+from acpella._processes import ProcessTree, end_detached
 from acpella.recording import Damaged, RecordedEvent, RecordedFrame, read
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -200,9 +200,8 @@ async def test_a_client_that_ends_the_tap_with_all_it_started_leaves_the_recorde
 ) -> None:
     """It was killed while it wrote: of a large conversation, most was missing without a word."""
     path = tmp_path / "talk.jsonl"
-    pipe = subprocess.PIPE
     command = tap(path, program("while data := os.read(0, 65536): os.write(1, data)"))
-    process = start(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, cwd=None, env=None)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
     tree = ProcessTree(process)
     assert process.stdin and process.stdout
     with process, process.stdout:
