@@ -192,6 +192,7 @@ def test_of_damaged_recordings_the_rest_is_compared(
     other.write_bytes(talk.read_bytes() + b"{cut")
     code, text, told = output(capsys, "diff", str(talk), str(other))
     assert code == 0 and "the same messages" in text
+    assert "as far as they can be read" in text
     assert f"other.jsonl, line {len(TALK) + 1} is left out" in told
 
 
@@ -383,6 +384,25 @@ def test_what_is_no_recording_is_told(tmp_path: Path, capsys: pytest.CaptureFixt
     path.write_bytes(bytes(range(256)) * 100)
     code, _, told = output(capsys, "convert", str(path))
     assert code == 2 and "looks like no format that is known" in told
+
+
+def test_of_a_newer_recording_not_even_the_beginning_is_converted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "newer.jsonl"
+    path.write_text('{"acpella":9}\n', encoding="utf-8")
+    code, text, told = output(capsys, "convert", str(path), "--to", "mermaid")
+    assert (code, text) == (2, "") and "format 9" in told
+
+
+def test_the_signal_that_ended_an_agent_has_a_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "talk.jsonl"
+    end = {"ev": "end", "t": 1.0, "frames": 1, "dropped": 0, "hidden": 0, "exit": {"signal": 15}}
+    frame = {"n": 1, "t": 0.1, "dir": "in", "text": "bye"}
+    path.write_text("".join(json.dumps(line) + "\n" for line in ({"acpella": 2}, frame, end)))
+    assert "the agent ended by SIGTERM" in output(capsys, "show", str(path))[1]
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"a\nletter\n", bytes(range(256)) * 20])

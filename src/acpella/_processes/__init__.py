@@ -14,7 +14,7 @@ from .detached import end_detached
 from .environment import inherited_environment, is_own_secret
 from .exits import ExitWatch
 from .guard import Guard
-from .signals import HANGUP, on_signals
+from .signals import HANGUP, on_signals, signal_name
 from .words import has_directory, join_command, split_command
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "join_command",
     "kill_tree",
     "on_signals",
+    "signal_name",
     "split_command",
     "start",
 ]

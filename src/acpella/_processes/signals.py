@@ -5,7 +5,7 @@ import signal
 import sys
 from collections.abc import Callable
 
-__all__ = ["HANGUP", "on_signals"]
+__all__ = ["HANGUP", "on_signals", "signal_name"]
 
 HANGUP: "tuple[signal.Signals, ...]" = () if sys.platform == "win32" else (signal.SIGHUP,)
 """The terminal was closed; Windows has no such signal."""
@@ -20,3 +20,11 @@ def on_signals(numbers: "tuple[signal.Signals, ...]", callback: Callable[[], obj
     except NotImplementedError:
         return False
     return True
+
+
+def signal_name(number: int) -> str:
+    """The name of a signal, for people."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -6,7 +6,6 @@ import errno
 import logging
 import os
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +21,7 @@ from acpella._processes import (
     has_directory,
     inherited_environment,
     join_command,
+    signal_name,
     start,
 )
 from acpella.errors import AcpellaError
@@ -200,7 +200,7 @@ class LocalTerminal:
         if not self._done.is_set():
             return None
         code = self._process.returncode
-        return ExitStatus(None, _signal_name(-code)) if code < 0 else ExitStatus(code, None)
+        return ExitStatus(None, signal_name(-code)) if code < 0 else ExitStatus(code, None)
 
     # -- while it runs -----------------------------------------------------------------------
 
@@ -460,13 +460,6 @@ def _is_program(command: str, cwd: str | os.PathLike[str]) -> bool:
 
 def _short(command: str) -> str:
     return command if len(command) <= 80 else command[:77] + "..."
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _why_not_started(program: str, cwd: str | os.PathLike[str], error: OSError | ValueError) -> str:

@@ -4,7 +4,6 @@ import asyncio
 import errno
 import logging
 import os
-import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from acpella._processes import (
     has_directory,
     inherited_environment,
     join_command,
+    signal_name,
     start,
 )
 from acpella._redact import redact
@@ -297,7 +297,7 @@ class ProcessChannel:
             return ConnectionClosed(text, stderr_tail=self.stderr_tail)
         code = self._exited.result()
         if code < 0:
-            name = _signal_name(-code)
+            name = signal_name(-code)
             text = f"{self.name} was killed by {name}"
             return ConnectionClosed(text, signal=name, stderr_tail=self.stderr_tail)
         text = f"{self.name} exited with code {code}"
@@ -369,13 +369,6 @@ def _own(file: IO[bytes]) -> int:
     fd = os.dup(file.fileno())
     file.close()
     return fd
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def why_not_started(program: str, cwd: str | os.PathLike[str] | None, error: OSError | ValueError) -> str:

@@ -60,7 +60,8 @@ def guess(path: Path) -> str:
     for marks, name in _MARKS.items():
         if all(mark in head for mark in marks):
             return name
-    raise ValueError(f"{path} looks like no format that is known; name it with --from")
+    way_out = "`acpella record convert --from FORMAT` reads it as one"
+    raise ValueError(f"{path} looks like no format that is known; {way_out}")
 
 
 _LOOKED_AT = 64 * 1024

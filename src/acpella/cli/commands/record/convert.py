@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -59,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     damaged: list[int] = []
     try:
         items = _told(reader_of(arguments.source or guess(path))(path), damaged)
-        items = _filtered(items, arguments)
+        items = _filtered(_begun(items), arguments)
         if arguments.output is None:
             writer_of(arguments.target)(items, sys.stdout)
             sys.stdout.flush()
@@ -74,6 +75,12 @@ def run(arguments: argparse.Namespace) -> int:
         say(explain(error, missing=RECORDING))
         return 2
     return DAMAGED if damaged else 0
+
+
+def _begun(items: "Iterator[Item]") -> "Iterator[Item]":
+    """The items, of which the first is read: nothing is written of a file that cannot be read at all."""
+    first = next(items, None)
+    return items if first is None else chain([first], items)
 
 
 @contextmanager

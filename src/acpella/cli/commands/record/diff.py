@@ -10,7 +10,7 @@ from ...terminal.output import one_line, say, show
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from acpella.recording import RecordedFrame
+    from acpella.recording import Damaged, RecordedFrame
     from acpella.recording.comparing import Comparison
 
 __all__ = ["declare", "run"]
@@ -37,25 +37,26 @@ def run(arguments: argparse.Namespace) -> int:
     from acpella.recording.convert import guess, reader_of
     from acpella.recording.reader import read_connection
 
+    left_out: list[int] = []
+
     def read_side(name: str) -> "Iterator[RecordedFrame]":
+        def leave_out(item: "Damaged") -> None:
+            left_out.append(item.line)
+            say(f"{name}, line {item.line} is left out: {item.reason}")
+
         path = Path(name)
-        return read_connection(
-            reader_of(guess(path))(path),
-            arguments.connection,
-            lambda item: say(f"{name}, line {item.line} is left out: {item.reason}"),
-            name=name,
-        )
+        return read_connection(reader_of(guess(path))(path), arguments.connection, leave_out, name=name)
 
     try:
         comparison = compare(read_side(arguments.left), read_side(arguments.right))
     except (OSError, ValueError) as error:
         say(explain(error, missing=RECORDING))
         return 2
-    _show(comparison)
+    _show(comparison, whole=not left_out)
     return 0 if comparison.same else DIFFERENT
 
 
-def _show(comparison: "Comparison") -> None:
+def _show(comparison: "Comparison", *, whole: bool) -> None:
     for line in comparison.lines():
         show(one_line(line))
     if comparison.times:
@@ -63,4 +64,4 @@ def _show(comparison: "Comparison") -> None:
         for method, before, now in comparison.times:
             show(f"  {one_line(method, 60):30} {before:9.3f} {now:9.3f}")
     if comparison.same:
-        show("the same messages, fields and texts")
+        show("the same messages, fields and texts" + ("" if whole else ", as far as they can be read"))

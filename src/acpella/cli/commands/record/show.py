@@ -76,7 +76,7 @@ class _Shown:
             self._event(item.name, item.info)
 
     def _event(self, name: str, info: dict[str, Any]) -> None:
-        from acpella._plain_json import as_int
+        from acpella._plain_json import as_dict, as_int
 
         if name == "gap":
             dropped = counted(as_int(info.get("dropped")), "frame")
@@ -86,7 +86,7 @@ class _Shown:
             if info.get("error"):
                 self.note(f"the recording ended: {info['error']}")
             elif info.get("exit") not in (None, {"code": 0}):
-                self.note(f"the agent ended: {info['exit']}")
+                self.note(f"the agent ended {_exit_words(as_dict(info['exit']))}")
 
     def _check_end(self, *, is_written: bool = False) -> None:
         if not self._ended:
@@ -235,3 +235,12 @@ class _Conversation(_Shown):
         if self._screen is not None:
             self._screen.end()
             self._screen = None
+
+
+def _exit_words(exit: dict[str, Any]) -> str:
+    from acpella._plain_json import as_int
+    from acpella._processes import signal_name
+
+    if "signal" in exit:
+        return f"by {signal_name(as_int(exit['signal']))}"
+    return f"with code {exit.get('code')}"
