@@ -11,7 +11,7 @@ from hypothesis import settings
 
 from postgres import PostgresServer, running_server
 
-pytest_plugins = ("leftovers", "skips", "hang_watch")
+pytest_plugins = ("failures", "leftovers", "skips", "hang_watch")
 
 # Tests start thousands of programs: none of them should compile the package again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
