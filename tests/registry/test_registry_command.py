@@ -262,7 +262,24 @@ def test_an_agent_that_is_distributed_in_another_way_is_asked_about_again(
     ran = shell("registry", "update", "tiny", "--refresh")
     assert ran.returncode == 3 and "is distributed in another way now, as npx" in ran.stderr
     assert shell("run", "-a", "tiny", "hello").stdout == "1.0.0\n"
-    assert "tiny is 2.0.0 now" in shell("registry", "update", "tiny", "--yes").stderr
+    ran = shell("registry", "update", "tiny", "--yes")
+    assert "tiny is 2.0.0 now" in ran.stderr
+    assert f"changed  until now it was archives of {server.url.removeprefix('http://')}" in ran.stderr
+
+
+def test_an_update_says_that_it_is_another_package(shell: Shell, server: Loopback, tmp_path: Path) -> None:
+    fake_npm(tmp_path, ["1.0.0", "2.0.0", "3.0.0"])
+    shell.env["PATH"] = f"{tmp_path}:{shell.env['PATH']}"
+    server.index(entry("tiny", "1.0.0", npx={"package": "@scope/tiny@1.0.0"}))
+    first = shell("registry", "install", "tiny", "--yes")
+    assert first.returncode == 0 and "changed" not in first.stderr
+    server.index(entry("tiny", "2.0.0", npx={"package": "@scope/tiny@2.0.0"}))
+    newer = shell("registry", "update", "tiny", "--refresh", "--yes")
+    assert "tiny is 2.0.0 now" in newer.stderr and "changed" not in newer.stderr
+    fake_npm(tmp_path, ["3.0.0"], name="@else/tiny")
+    server.index(entry("tiny", "3.0.0", npx={"package": "@else/tiny@3.0.0"}))
+    other = shell("registry", "update", "tiny", "--refresh", "--yes")
+    assert "changed  until now it was the npm package @scope/tiny" in other.stderr, other.stderr
 
 
 def test_an_update_comes_from_the_index_of_the_installation(shell: Shell, server: Loopback) -> None:

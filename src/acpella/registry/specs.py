@@ -5,11 +5,13 @@ another place than the npm or PyPI that is shown to the user, so nothing of it i
 """
 
 import re
+from urllib.parse import urlsplit
 
 from .errors import InstallError
 
-__all__ = ["split_npm", "split_pypi"]
+__all__ = ["origin", "split_npm", "split_pypi"]
 
+_VERSION = re.compile(r"\d\.\d")
 _NPM = re.compile(
     r"(?!.*\.(?:tgz|tar|tar.gz)(?:@|$))"  # npm takes these for files, without a slash, too
     r"((?:@[A-Za-z0-9_-][A-Za-z0-9._-]*/)?[A-Za-z0-9_][A-Za-z0-9._-]*)"
@@ -36,3 +38,19 @@ def _split(pattern: re.Pattern[str], spec: str) -> tuple[str, str]:
     if match is None:
         raise InstallError(f"{spec!r} is not the name of a package, with one version or none")
     return match[1], match[2] or ""
+
+
+def origin(kind: str, source: str) -> str:
+    """Whose a source is, whatever the version: a package's name, or where archives are, such as `host/owner`.
+
+    An update that has another one is not the program that the user once agreed to.
+    """
+    if kind == "npx":
+        return f"the npm package {split_npm(source)[0]}"
+    if kind == "uvx":
+        return f"the PyPI package {split_pypi(source)[0].partition('[')[0]}"
+    url = urlsplit(source)
+    owner = url.path.strip("/").partition("/")
+    return f"archives of {url.netloc}" + (
+        f"/{owner[0]}" if owner[2] and not _VERSION.search(owner[0]) else ""
+    )

@@ -22,9 +22,16 @@ if TYPE_CHECKING:
 __all__ = ["find_entry", "install_entry", "offer_install", "plan_rows"]
 
 
-def plan_rows(planned: "InstallPlan") -> list[str]:
-    """What would be installed, whose it is, from where, with which digest, and how it would be started."""
+def plan_rows(planned: "InstallPlan", used: Installed | None = None) -> list[str]:
+    """What would be installed, whose it is, from where, with which digest, and how it would be started.
+
+    `used` is what it would replace.
+    """
+    from acpella.registry.specs import origin
+
     entry = planned.entry
+    before = origin(used.receipt.kind, used.receipt.source) if used is not None else ""
+    is_same = used is None or before == origin(planned.kind, planned.source)
     how = {"binary": "an archive", "npx": "the npm package", "uvx": "the PyPI package"}[planned.kind]
     facts = [
         ("agent", f"{entry.name} {planned.version} ({entry.id})"),
@@ -34,6 +41,7 @@ def plan_rows(planned: "InstallPlan") -> list[str]:
         ("home", entry.repository or entry.website),
         ("from", f"{how} {planned.source}"),
         *(("", line) for line in planned.details),
+        ("changed", "" if is_same else f"until now it was {before}"),
         ("digest", planned.digest),
         ("args", shlex.join(planned.args)),
         *(("env", shlex.quote(f"{name}={value}")) for name, value in planned.env.items()),
@@ -105,7 +113,7 @@ def install_entry(
             if not (scripts and planned.scripts and not used.receipt.scripts):
                 return used
         if not quiet or not yes:
-            for row in plan_rows(planned):
+            for row in plan_rows(planned, used):
                 print(reveal(row), file=sys.stderr)  # noqa: T201 - beside the output
         if not yes and not confirm(f"install {entry.name}, and run it on this machine?"):
             return None
