@@ -232,7 +232,7 @@ async def test_closing_what_was_never_opened_is_fine() -> None:
 
 async def test_an_opening_that_is_cancelled_leaves_nothing_behind() -> None:
     for steps in range(6):
-        channel = ProcessChannel([*program("time.sleep(60)")])
+        channel = ProcessChannel([*program("time.sleep(600)")])
         opening = asyncio.create_task(Connection(channel, PLAIN).open())
         for _ in range(steps):
             await asyncio.sleep(0)
@@ -354,7 +354,7 @@ async def test_a_child_that_dies_while_we_write_is_told_as_dead() -> None:
 
 
 async def test_a_child_that_closes_its_input_and_lives_makes_nobody_wait_for_ever() -> None:
-    async with talk(program("sys.stdin.read(10); os.close(0); time.sleep(60)")) as (connection, _):
+    async with talk(program("sys.stdin.read(10); os.close(0); time.sleep(600)")) as (connection, _):
         for _ in range(100):
             await connection.notify("n", "x" * 100_000)
         with pytest.raises(TimeoutError):
@@ -372,13 +372,13 @@ async def test_calls_after_its_death_fail_at_once() -> None:
 
 async def test_a_child_that_closes_its_output_and_lives_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acpella.transport.process.EXIT_AFTER_EOF", 0.1)
-    ending = await end_of(program("os.close(1); time.sleep(60)"))
+    ending = await end_of(program("os.close(1); time.sleep(600)"))
     assert "closed its output but is still running" in ending.reason
 
 
 async def test_a_grandchild_that_holds_stdout_does_not_hide_the_death() -> None:
     """What holds the pipe open is not the agent."""
-    code = "sys.stdin.readline(); subprocess.Popen(['sleep', '60'], stdin=0); sys.exit(7)"
+    code = "sys.stdin.readline(); subprocess.Popen(['sleep', '600'], stdin=0); sys.exit(7)"
     async with asyncio.timeout(30):  # the grandchild has 60
         ending = await end_of(program(code))
     assert ending.exit_code == 7
@@ -387,7 +387,7 @@ async def test_a_grandchild_that_holds_stdout_does_not_hide_the_death() -> None:
 async def test_a_daemon_that_holds_stdout_does_not_hide_the_death(tmp_path: Path) -> None:
     """It has left the group, so it is not ours to kill; but neither is it ours to wait for."""
     note = tmp_path / "pid"
-    start = "daemon = subprocess.Popen(['sleep', '60'], start_new_session=True)"
+    start = "daemon = subprocess.Popen(['sleep', '600'], start_new_session=True)"
     daemon = f"{start}; open({str(note)!r}, 'w').write(str(daemon.pid))"
     try:
         ending = await end_of(program(f"sys.stdin.readline(); {daemon}; os._exit(7)"))
@@ -434,13 +434,13 @@ async def test_a_child_that_ends_with_its_input_is_not_hurried() -> None:
 
 async def test_a_child_that_ignores_the_end_of_its_input_is_terminated() -> None:
     """FIELD-NOTES 9"""
-    channel, _ = await closed(program("serve(); time.sleep(60)"), eof_grace=0.1, terminate_grace=10)
+    channel, _ = await closed(program("serve(); time.sleep(600)"), eof_grace=0.1, terminate_grace=10)
     assert channel._exited is not None and channel._exited.result() == -signal.SIGTERM  # pyright: ignore[reportPrivateUsage]
 
 
 async def test_a_child_that_ignores_termination_is_killed() -> None:
     before = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
-    command = program("serve()\nwhile True: time.sleep(60)", before)
+    command = program("serve()\nwhile True: time.sleep(600)", before)
     channel, _ = await closed(command, eof_grace=0.1, terminate_grace=0.1)
     assert channel._exited is not None and channel._exited.result() == -signal.SIGKILL  # pyright: ignore[reportPrivateUsage]
 
@@ -449,20 +449,20 @@ async def test_a_child_that_ignores_termination_is_killed() -> None:
     "script",
     [
         '"$@"; true',
-        'trap "" TERM; "$@"; sleep 60',
-        'exec 3<&0; trap "" TERM; "$@" <&3 & wait; sleep 60',
+        'trap "" TERM; "$@"; sleep 600',
+        'exec 3<&0; trap "" TERM; "$@" <&3 & wait; sleep 600',
         'exec 3<&0; "$@" <&3 & wait',
-        'trap "" TERM HUP INT; (trap "" TERM; sleep 60) & "$@"; sleep 60',
+        'trap "" TERM HUP INT; (trap "" TERM; sleep 600) & "$@"; sleep 600',
     ],
 )
 async def test_nothing_of_a_wrapper_is_left(script: str) -> None:
     """`npx` and `sh -c` start the agent as a child; some ignore EOF, some SIGTERM."""
-    stubborn = program("serve(); time.sleep(60)", "signal.signal(signal.SIGTERM, signal.SIG_IGN)")
+    stubborn = program("serve(); time.sleep(600)", "signal.signal(signal.SIGTERM, signal.SIG_IGN)")
     await closed(["sh", "-c", script, "sh", *stubborn], eof_grace=0.1, terminate_grace=0.1)
 
 
 async def test_nothing_is_left_of_a_group_whose_leader_is_gone() -> None:
-    code = "sys.stdin.readline(); subprocess.Popen(['sleep', '60']); os._exit(0)"
+    code = "sys.stdin.readline(); subprocess.Popen(['sleep', '600']); os._exit(0)"
     async with talk(program(code)) as (connection, channel):
         with pytest.raises(ConnectionClosed):
             await connection.call("m")
@@ -472,7 +472,7 @@ async def test_nothing_is_left_of_a_group_whose_leader_is_gone() -> None:
 
 async def test_a_child_that_never_reads_can_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acpella.transport._pipes.CLOSE_TIMEOUT", 0.1)
-    async with talk(program("time.sleep(60)"), eof_grace=0.1) as (connection, channel):
+    async with talk(program("time.sleep(600)"), eof_grace=0.1) as (connection, channel):
         flooding = asyncio.create_task(flood(connection))
         await until_stuck(connection)
         await connection.close()
@@ -496,9 +496,9 @@ async def test_a_stopped_child_can_be_closed() -> None:
 
 
 async def test_a_cancelled_close_kills_the_group_at_once() -> None:
-    stubborn = program("serve(); time.sleep(60)", "signal.signal(signal.SIGTERM, signal.SIG_IGN)")
+    stubborn = program("serve(); time.sleep(600)", "signal.signal(signal.SIGTERM, signal.SIG_IGN)")
     channel = ProcessChannel(
-        ["sh", "-c", '"$@"; sleep 60', "sh", *stubborn], eof_grace=60, terminate_grace=60
+        ["sh", "-c", '"$@"; sleep 600', "sh", *stubborn], eof_grace=60, terminate_grace=60
     )
     async with asyncio.timeout(PATIENCE):
         connection = await Connection(channel, PLAIN).open()
@@ -530,15 +530,15 @@ async def all_gone(pids: list[int]) -> None:
 @pytest.mark.parametrize(
     ("before", "script"),
     [
-        ("", "sleep 60 & echo $!; wait"),
-        ("", 'trap "" TERM; sleep 60 & echo $!; wait; wait'),
-        ("signal.signal(signal.SIGTERM, signal.SIG_IGN)", "sleep 60 & echo $!; wait"),
-        ("", "setsid sleep 60 & echo $!; wait"),
+        ("", "sleep 600 & echo $!; wait"),
+        ("", 'trap "" TERM; sleep 600 & echo $!; wait; wait'),
+        ("signal.signal(signal.SIGTERM, signal.SIG_IGN)", "sleep 600 & echo $!; wait"),
+        ("", "setsid sleep 600 & echo $!; wait"),
     ],
 )
 async def test_commands_in_sessions_of_their_own_end_with_the_child(before: str, script: str) -> None:
     """Agents run commands with `setsid`: no signal to their group reaches those."""
-    command = program("serve(); time.sleep(60)", before + DETACHED)
+    command = program("serve(); time.sleep(600)", before + DETACHED)
     async with talk(command, eof_grace=0.1, terminate_grace=0.1) as (connection, _):
         pids = await connection.call("m", ["sh", "-c", script])
         assert len(pids) == 2 and all(state(pid) for pid in pids)
@@ -552,7 +552,7 @@ async def test_what_a_command_left_behind_ends_with_the_child_if_it_was_seen() -
     code += "tell(message['id'], pids); message = json.loads(sys.stdin.readline()); stop(pids[0])\n"
     code += "tell(message['id'], None); serve()"
     async with talk(program(code, stops)) as (connection, channel):
-        pids = await connection.call("m", ["sh", "-c", "sleep 60 & echo $!; wait"])
+        pids = await connection.call("m", ["sh", "-c", "sleep 600 & echo $!; wait"])
         channel.note_descendants()
         await connection.call("stop")
         assert state(pids[0]) is None and state(pids[1])
@@ -562,7 +562,7 @@ async def test_what_a_command_left_behind_ends_with_the_child_if_it_was_seen() -
 async def test_a_daemon_of_the_child_stays() -> None:
     """A terminal multiplexer, a build server: whoever starts one wants to have it afterwards."""
     async with talk(program("serve()", DETACHED)) as (connection, _):
-        parent, daemon = await connection.call("m", ["sh", "-c", "setsid sleep 60 > /dev/null & echo $!"])
+        parent, daemon = await connection.call("m", ["sh", "-c", "setsid sleep 600 > /dev/null & echo $!"])
         status = Path(f"/proc/{daemon}/stat")
         await until(lambda: status.read_text(encoding="utf-8").split()[3] != str(parent))
     assert state(daemon)
@@ -580,21 +580,30 @@ class Owner:
     def received(self, data):
         print(data.decode(), end="", flush=True)
         if data.endswith(b"\\n"):
+            if os.environ.get("GUARD_IS_LATE"):
+                guard = channel._guard._process.pid
+                os.kill(guard, signal.SIGSTOP)
+                print(guard, flush=True)
             os.kill(os.getpid(), signal.SIGKILL)
 
+channel = ProcessChannel(sys.argv[1:])
+
 async def main():
-    await ProcessChannel(sys.argv[1:]).open(Owner(), write_high=65536)
-    await asyncio.sleep(60)
+    await channel.open(Owner(), write_high=65536)
+    await asyncio.sleep(600)
 
 asyncio.run(main())
 """
-"""Starts a child and is killed after its first line, which it repeats."""
+"""Starts a child and is killed after its first line, which it repeats. If `GUARD_IS_LATE`, the one who would
+end the child is stopped before, and its process is on the next line."""
 
 
-@pytest.mark.parametrize("then", ["serve()", "signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"])
+@pytest.mark.parametrize(
+    "then", ["serve()", "signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"]
+)
 async def test_a_child_and_its_commands_end_when_this_process_is_killed(then: str) -> None:
     """Even if it does not read its input at that time, and ignores SIGTERM."""
-    script = "trap '' TERM; setsid sleep 60 & echo $!; wait"
+    script = "trap '' TERM; setsid sleep 600 & echo $!; wait"
     child = program(
         f"print(os.getpid(), *answer('', ['sh', '-c', {script!r}]), flush=True); {then}", DETACHED
     )
@@ -608,9 +617,27 @@ async def test_a_child_and_its_commands_end_when_this_process_is_killed(then: st
     await all_gone(pids)
 
 
+async def test_a_child_does_not_hear_of_the_end_before_its_commands_are_noted() -> None:
+    """On a busy machine, it ended with its input before anybody had looked, and its commands were nobody's."""
+    child = program(
+        "print(os.getpid(), *answer('', ['sh', '-c', 'echo; exec sleep 600']), flush=True); serve()", DETACHED
+    )
+    env = {**os.environ, "GUARD_IS_LATE": "1"}
+    async with asyncio.timeout(PATIENCE):
+        owner = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", OWNER, *child), stdout=asyncio.subprocess.PIPE, env=env
+        )
+        out, _ = await owner.communicate()
+    *pids, guard = map(int, out.split())
+    assert len(pids) == 2
+    await asyncio.sleep(0.3)
+    os.kill(guard, signal.SIGCONT)
+    await all_gone(pids)
+
+
 async def test_killing_needs_no_event_loop_and_spares_nothing() -> None:
     async with talk(program("serve()", DETACHED), eof_grace=60, terminate_grace=60) as (connection, channel):
-        pids = await connection.call("m", ["sh", "-c", "sleep 60 & echo $!; wait"])
+        pids = await connection.call("m", ["sh", "-c", "sleep 600 & echo $!; wait"])
         channel.kill()
         assert channel.pid is not None
         deadline = time.monotonic() + PATIENCE
@@ -628,7 +655,7 @@ async def test_a_child_that_does_not_end_with_its_input_is_not_waited_for_long()
 
 def test_a_loop_that_shuts_down_takes_its_children_along() -> None:
     """Ctrl-C during a close: the handlers were still being waited for."""
-    channel = ProcessChannel(program("serve(); time.sleep(60)"), eof_grace=0.1, terminate_grace=0.1)
+    channel = ProcessChannel(program("serve(); time.sleep(600)"), eof_grace=0.1, terminate_grace=0.1)
 
     async def main() -> None:
         connection = await Connection(channel, PLAIN, limits=Limits(close_grace=60)).open()

@@ -17,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from acpella._processes import Guard
+
 from acpella.errors import TransportError
 
 from .format import new_header
@@ -74,7 +74,7 @@ def record_program(
     feeder.start()
     stand_in = StandIn(command, seen=queue.put, gates=None if interceptor is None else interceptor.gates)
     try:
-        guard = Guard(stand_in.start())
+        stand_in.start()
     except TransportError as error:
         recorder.end(queue, feeder, {"exit": None, "error": str(error)})
         raise
@@ -83,7 +83,6 @@ def record_program(
     status = stand_in.run()
     if interceptor is not None:
         interceptor.end()
-    guard.stop()
     ending = {"code": status} if status >= 0 else {"signal": -status}
     return status, recorder.end(queue, feeder, {"exit": ending})
 

@@ -158,8 +158,8 @@ class ProcessChannel:
         self._stderr_done = self._loop.create_future()
         process = self._process = self._start()
         self._tree = ProcessTree(process)
-        self._guard = Guard(process.pid)
         assert process.stdin and process.stdout and process.stderr
+        self._guard = Guard(process.pid, stdin=process.stdin.fileno(), stdout=process.stdout.fileno())
         try:
             self._exit_watch = ExitWatch(process, self._exit)
             self._stdin = await open_writer(
@@ -213,6 +213,8 @@ class ProcessChannel:
     async def close_input(self) -> None:
         """Close its stdin; what it still writes is read."""
         if self._stdin is not None:
+            if self._guard is not None:
+                self._guard.let_close()
             await self._stdin.close()
 
     def pause_reading(self) -> None:
@@ -335,8 +337,7 @@ class ProcessChannel:
         assert self._exited is not None and self._process is not None and self._tree is not None
         try:
             self.note_descendants()
-            if self._stdin is not None:
-                await self._stdin.close()
+            await self.close_input()
             if not await self._exits_within(self._eof_grace):
                 log.info("%s does not end with its input; terminating it", self.name)
                 self.note_descendants()

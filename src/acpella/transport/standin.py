@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from acpella._processes import ProcessTree, inherited_environment
+from acpella._processes import Guard, ProcessTree, inherited_environment
 from acpella.errors import TransportError
 
 from .pipe import Pipe, PipeGate, Seen, Stream, close_descriptor
@@ -76,8 +76,8 @@ class StandIn:
         self._told, self._tell = os.pipe()
         self._woken, self._wake = os.pipe()
 
-    def start(self) -> int:
-        """Start the program; returns its process id, which is also its group.
+    def start(self) -> None:
+        """Start the program.
 
         Raises:
             TransportError: it is missing or not executable.
@@ -95,7 +95,9 @@ class StandIn:
         except (OSError, ValueError) as error:
             raise TransportError(why_not_started(self._command[0], None, error)) from error
         self._tree = ProcessTree(self._process)
-        return self._process.pid
+        assert self._process.stdin and self._process.stdout
+        ends = self._process.stdin.fileno(), self._process.stdout.fileno()
+        self._guard = Guard(self._process.pid, stdin=ends[0], stdout=ends[1])
 
     def run(self) -> int:
         """Pass everything on until the program has ended; returns its exit code, or minus its signal."""
@@ -123,6 +125,7 @@ class StandIn:
         self._drain(outputs)
         if self._was_signalled:
             self._end_detached()
+        self._guard.stop()
         return process.returncode
 
     # -- bytes ---------------------------------------------------------------------------------
@@ -156,6 +159,8 @@ class StandIn:
                 os.write(self._tell, _GONE)
         finally:
             # the other side sees the end of its pipe; the number stays taken, so that it means nothing else
+            if pipe.stream != "err":
+                self._guard.let_close()
             close_descriptor(source)
             pipe.close()
             self._done.add(pipe.stream)

@@ -238,7 +238,8 @@ def test_a_deep_request_is_answered_also_where_noise_is_not() -> None:
     deep = b"[" * 100_000 + b"]" * 100_000
     peer.receive(b'{"jsonrpc":"2.0","id":"d","method":"m","params":%b}\n' % deep)
     (answer,) = sent(peer)
-    assert (answer["id"], answer["error"]["code"]) == ("d", -32600)
+    assert answer["id"] == "d"
+    assert answer["error"]["code"] in (-32600, -32602)  # Python 3.14 reads it, and then finds no params in it
 
 
 def test_blank_lines_are_nothing() -> None:
