@@ -618,7 +618,7 @@ async def test_a_child_and_its_commands_end_when_this_process_is_killed(then: st
 
 
 async def test_a_child_does_not_hear_of_the_end_before_its_commands_are_noted() -> None:
-    """On a busy machine, it ended with its input before anybody had looked, and its commands were nobody's."""
+    """On a busy machine, it ended with its input before anybody had looked; its commands were nobody's."""
     child = program(
         "print(os.getpid(), *answer('', ['sh', '-c', 'echo; exec sleep 600']), flush=True); serve()", DETACHED
     )

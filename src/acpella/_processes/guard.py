@@ -10,9 +10,9 @@ __all__ = ["Guard"]
 log: logging.Logger = logging.getLogger(__name__)
 
 # Wakes when our end of the pipe closes. A shell costs a millisecond of CPU; Python would cost fifty. What has
-# left the group is found in /proc, as `Descendants` does. Parents that go take the trace with them, so the shell
-# holds the pipes of the process open until it has looked: its stdout and stderr are the other ends of them. A
-# line says that they are closed on purpose.
+# left the group is found in /proc, as `Descendants` does. Parents that go take the trace with them, so the
+# shell holds the pipes of the process open until it has looked: its stdout and stderr are our ends of them.
+# A line says that they are closed on purpose.
 _SCRIPT = r"""
 while read -r word; do exec > /dev/null 2>&1; done
 group=$1 seen= sent=
@@ -68,8 +68,9 @@ class Guard:
     It ends the process that leads the group and all it started, in steps. Daemons, which have no parent any
     more, stay. Without /proc it ends the group alone.
 
-    `stdin` and `stdout` are our ends of that process's pipes. It notices that we are gone when they are closed,
-    which is not before the shell has looked for what it started. Call `let_close` before closing them.
+    `stdin` and `stdout` are our ends of that process's pipes. It notices that we are gone when they are
+    closed, which is not before the shell has looked for what it started. Call `let_close` before you close
+    them.
     """
 
     def __init__(self, group: int | None, *, stdin: int | None = None, stdout: int | None = None) -> None:

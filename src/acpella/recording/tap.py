@@ -17,7 +17,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
-
 from acpella.errors import TransportError
 
 from .format import new_header
