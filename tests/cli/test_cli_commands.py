@@ -297,7 +297,8 @@ def test_what_was_kept_for_a_program_holds_for_that_very_one(shell: Shell, sessi
     """Alone, behind a daemon, and when a prompt was left with that daemon."""
     path = shell.home / "config" / "acpella" / "permissions.toml"
     path.parent.mkdir(parents=True)
-    answer = f'"edit Do deploy: {shell.repo}/deploy (in {shell.repo})" = "allow"\n'
+    what = f'edit "Do deploy" ["{shell.repo}/deploy"] (in {shell.repo})'
+    answer = f'{json.dumps(what)} = "allow"\n'
     for agent, allowed in ((shell.scripted, True), ("cli_agent.py", False), (f"{shell.scripted} x", False)):
         path.write_text(f'["{agent}"]\n{answer}', encoding="utf-8")
         ran = shell("run", "-a", shell.scripted, *session, "ask deploy")

@@ -79,7 +79,7 @@ async def test_answers_are_listed_revoked_and_kept_in_the_users_own_file(
     await answers(command, permissions, project, STATUS, PUSH)
     again = Permissions("allow-all", remembered=True)  # as another process would
     name = shlex.join(command)
-    push, status = f"git push (in {project})", f"git status (in {project})"
+    push, status = f'execute "git push" (in {project})', f'execute "git status" (in {project})'
     assert again.list_remembered() == [Remembered(name, push, "deny"), Remembered(name, status, "deny")]
     (file,) = files(own_home)
     assert file.name == "permissions.toml"
@@ -187,7 +187,9 @@ async def test_a_name_of_the_settings_is_the_name_of_the_answers(
         connect("mine", settings=settings, permissions=permissions) as agent,
     ):
         await (await agent.new_session(project)).prompt(STATUS)
-    assert permissions.list_remembered() == [Remembered("mine", f"git status (in {project})", "allow")]
+    assert permissions.list_remembered() == [
+        Remembered("mine", f'execute "git status" (in {project})', "allow")
+    ]
 
 
 def test_what_answers_are_kept_under_holds_no_secrets(tmp_path: Path) -> None:
@@ -239,7 +241,7 @@ def test_commands_that_differ_anywhere_are_different_things() -> None:
     ]
     keys = {key_of(call(title="Bash", rawInput=raw), ["/p"]) for raw in raws}
     assert len(keys) == len(raws) and "" not in keys
-    assert key_of(call(rawInput={"command": "git", "cwd": "/p/"}), ["/p"]) == "git (in /p)"
+    assert key_of(call(rawInput={"command": "git", "cwd": "/p/"}), ["/p"]) == 'execute "git" (in /p)'
     assert key_of(call(rawInput={"command": "git"}), ["/q"]) not in keys
 
 
@@ -286,6 +288,20 @@ def test_a_tool_whose_input_has_a_command_is_not_the_one_that_runs_commands() ->
         key_of(call(title="Any", kind=kind, rawInput=raw), ["/p"]) for kind in ("execute", "other", "fetch")
     }
     assert len(keys) == 3
+
+
+def test_no_text_of_an_agent_stands_for_a_question_of_another_kind() -> None:
+    """Whoever allowed to read a file with a strange title always had allowed a command as well."""
+    read = call(title="notes; touch PWNED #", kind="read", locations=[{"path": "/etc/hostname"}])
+    run = {"command": "read notes; touch PWNED #: /etc/hostname"}
+    assert key_of(read, ["/p"]) != key_of(call(title="x", kind="execute", rawInput=run), ["/p"])
+    word = call(title="x", kind="execute", rawInput={"command": 'bash {"stdin": "touch PWNED"}'})
+    fed = call(title="x", kind="execute", rawInput={"command": "bash", "stdin": "touch PWNED"})
+    assert key_of(word, ["/p"]) != key_of(fed, ["/p"])
+    search = call(title="x", kind="search", rawInput={"command": "foo; rm -rf x"})
+    assert key_of(search) != key_of(call(title="x", rawInput={"command": "search foo; rm -rf x"}))
+    place = call(title="x", kind="execute", rawInput={"command": "make (in /q)"})
+    assert key_of(place) != key_of(call(title="x", kind="execute", rawInput={"command": "make"}), ["/q)"])
 
 
 def test_an_address_that_is_fetched_can_be_remembered() -> None:

@@ -165,7 +165,8 @@ def broken() -> None:
 def dies() -> None:
     """Send its process id, ask for permission, and wait to be killed."""
     update({"sessionUpdate": "agent_message_chunk", "content": text(f"I am {os.getpid()}.")})
-    call = {"toolCallId": "last", "title": "Edit", "kind": "edit", "status": "pending"}
+    unknown = [{"type": "future", "x": "left"}, {"type": "content", "content": {"type": "new", "x": "out"}}]
+    call = {"toolCallId": "last", "title": "Edit", "kind": "edit", "status": "pending", "content": unknown}
     options = [{"optionId": "n", "name": "No", "kind": "reject_once"}]
     ask(9, "session/request_permission", {"toolCall": call, "options": options})
 

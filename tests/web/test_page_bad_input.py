@@ -90,6 +90,8 @@ def test_an_agent_that_dies_while_it_asks_takes_its_question_along(
     driver.say("dies")
     dialog = driver.page.get_by_role("dialog")
     expect(dialog.locator(".answer").first).to_have_attribute("aria-disabled", "false")
+    for part in ('"left"', '"out"'):  # what is not known may be what matters
+        expect(dialog.locator(".what")).to_contain_text(part)
     number = re.search(r"I am (\d+)", driver.log.inner_text())
     assert number is not None
     os.kill(int(number[1]), signal.SIGKILL)

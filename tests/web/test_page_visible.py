@@ -112,6 +112,17 @@ def test_a_field_of_an_edit_that_its_diff_does_not_tell_is_shown_on_the_page_and
     assert [untold(call, fields, "/p") for fields, _ in EDITS] == [shown for _, shown in EDITS]
 
 
+def test_an_edit_that_changes_nothing_tells_of_no_other(tmp_path: Path) -> None:
+    """A text that is not in a file can be replaced in it by anything: the file stays the same."""
+    fields = {"file_path": "/p/a", "old_string": "zzz", "new_string": "import os; os.system('evil')"}
+    hidden = {"old_string": "zzz", "new_string": "import os; os.system('evil')"}
+    same = {"type": "diff", "path": "/p/a", "oldText": "y\n", "newText": "y\n"}
+    edit = {"fields": fields, "diffs": [same], "paths": ["/p/a"], "cwd": "/p"}
+    assert on_page(tmp_path, edits=[edit])["edits"] == [hidden]
+    call = ToolCallUpdate(tool_call_id="c", content=[Diff(path="/p/a", old_text="y\n", new_text="y\n")])
+    assert untold(call, fields, "/p") == hidden
+
+
 def test_of_several_paths_the_names_of_the_fields_are_shown(tmp_path: Path) -> None:
     fields = {"source": "/p/a", "destination": "/p/b"}
     places = [ToolCallLocation(path="/p/a"), ToolCallLocation(path="/p/b")]

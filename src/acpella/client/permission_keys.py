@@ -101,33 +101,39 @@ def key_of(call: ToolCallUpdate, roots: Sequence[str | Path] = ()) -> str:
 
     All other input belongs to it. Empty if the call names neither a command nor files nor an address:
     "always" for a call that is just titled `Bash` would allow everything.
+
+    Each part is quoted: no text of an agent can look like a part of another kind.
     """
-    what = command_in(call, roots[0] if roots else "")
+    kind = call.kind or "other"
+    command = command_in(call, roots[0] if roots else "")
     beside = input_beside(call)
-    if not what:
+    parts: list[Any]
+    if command:
+        kind = call.kind or "execute"
+        parts = [command]
+    else:
         diffs = [item.path for item in call.content or [] if isinstance(item, Diff)]
         paths = [place.path for place in call.locations or []] + diffs
         title = call.title or call.name
         fetches = call.kind == "fetch" and isinstance(beside.get("url"), str)
         if not title or not (paths or fetches) or not all(map(os.path.isabs, paths)):
             return ""
-        what = f"{call.kind or 'other'} {title}: {', '.join(sorted(set(map(os.path.normpath, paths))))}"
+        parts = [title, sorted(set(map(os.path.normpath, paths)))]
         beside = {name: value for name, value in beside.items() if name not in _FILES or value not in paths}
         if call.kind == "edit" and diffs:
             beside = {name: value for name, value in beside.items() if name not in _TEXTS}
-    elif call.kind and call.kind != "execute":
-        what = f"{call.kind} {what}"  # another tool than the one that runs commands
-    if beside:
-        import json  # few questions come so far
+    import json  # few questions come so far
 
-        what = f"{what} {json.dumps(beside, ensure_ascii=False, sort_keys=True)}"
-    what = _short(what)
+    if beside:
+        parts.append(beside)
+    words = (json.dumps(part, ensure_ascii=False, sort_keys=True) for part in parts)
+    what = _short(" ".join([kind if kind.isalpha() else json.dumps(kind), *words]))
     return f"{what} (in {roots[0]})" if roots else what
 
 
 def span_of(option: PermissionOption, call: ToolCallUpdate) -> Span:
     """How long the answer is remembered here; the agent may remember it in its own way."""
-    if not option.kind.endswith("_always") or not key_of(call):
+    if option.kind not in ("allow_always", "reject_always") or not key_of(call):
         return "once"
     return "session" if _SESSION.search(option.name) else "always"
 

@@ -2,7 +2,7 @@
 
 from typing import Literal, TypeAlias
 
-from ._wire import Meta, Unknown, Wire, field
+from ._wire import Meta, Opened, Unknown, Wire, field
 from .protocol import SessionId
 from .tools import ToolCallUpdate
 
@@ -28,8 +28,9 @@ class PermissionOption(Wire, frozen=True, kw_only=True):
     """The agent's id for this answer; the client sends it back if the user chooses it."""
     name: str
     """What the user sees on the button."""
-    kind: PermissionOptionKind
-    """Whether this allows or rejects the call, and whether only once or from now on."""
+    kind: Opened[PermissionOptionKind | str]
+    """Whether this allows or rejects the call, and whether only once or from now on. A newer agent may have
+    another kind: the user can choose it, and no policy does."""
     meta: Meta | None = field(default=None, name="_meta")
 
 

@@ -109,8 +109,9 @@ LEGACY_FIELDS = {
 
 LEGACY_MEMBERS = {"AuthMethod": {"env_var"}}
 
-OPENED_FIELDS = {("PromptResponse", "stopReason")}
-"""Closed enums that we read openly: an unknown stop reason must not fail a prompt."""
+OPENED_FIELDS = {("PromptResponse", "stopReason"), ("PermissionOption", "kind")}
+"""Closed enums that we read openly: an unknown stop reason must not fail a prompt, and an unknown kind of option
+not a question whose other options are known."""
 
 UNWRITTEN_DEFAULTS: dict[tuple[str, str], Any] = {
     ("ToolCall", "kind"): "other",
@@ -628,3 +629,5 @@ def test_a_judge_reads_as_closed_what_is_closed() -> None:
     assert opened == OPENED_FIELDS
     assert schema_error(schema.PromptResponse, {"stopReason": "done"}) is not None
     assert schema_error(schema.PromptResponse, {"stopReason": "refusal"}) is None
+    option = {"optionId": "a", "name": "A", "kind": "allow_project"}
+    assert schema_error(schema.PermissionOption, option) is not None

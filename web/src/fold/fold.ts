@@ -210,7 +210,7 @@ export function untold(fields: Obj, diffs: Obj[], paths: string[], cwd: string):
   told.delete("");
   const isReplaced = (old: Json | undefined, next: Json | undefined): boolean =>
     typeof old === "string" && typeof next === "string" && old !== "" &&
-    diffs.some((one) => asText(one.oldText) !== "" && [asText(one.oldText).replace(old, () => next), asText(one.oldText).replaceAll(old, () => next)].includes(asText(one.newText)));
+    diffs.some((one) => asText(one.oldText) !== "" && asText(one.oldText) !== asText(one.newText) && [asText(one.oldText).replace(old, () => next), asText(one.oldText).replaceAll(old, () => next)].includes(asText(one.newText)));
   const pieces = new Set(PIECES.filter(([old, next]) => isReplaced(fields[old], fields[next])).flat() as string[]);
   const isTold = (value: Json | undefined): boolean => typeof value === "string" && told.has(value);
   const isAllTold = (value: Json | undefined): boolean => (Array.isArray(value) ? value.length > 0 && value.every(isTold) : isTold(value));

@@ -145,13 +145,13 @@ function titleOf(call: ToolItem | undefined, cwd: string): string {
 function What({ call, cwd }: { call: ToolItem; cwd: string }) {
   const diffs = diffsOf(call);
   const { command, beside } = wholeCommand(call.rawInput);
-  const others = call.content.filter((one) => one.type === "content");
+  const others = call.content.filter((one) => one.type !== "terminal" && !(one.type === "diff" && typeof one.newText === "string")).map((one) => (one.type === "content" ? asObj(one.content) : one));
   const { cwd: given, ...fields } = beside;
   const place = asText(given) || cwd;
   const input = command !== "" && typeof given === "string" ? fields : beside;
   const paths = [...new Set([...diffs.map((diff) => asText(diff.path)), ...call.locations.map((one) => asText(one.path))])].filter((path) => path !== "");
   const rest = diffs.length > 0 ? untold(input, diffs, paths, cwd) : input;
-  const everything = [call.title, command, ...diffs.flatMap((diff) => [asText(diff.path), asText(diff.oldText), asText(diff.newText)]), ...call.locations.map((one) => asText(one.path)), ...others.map((one) => asText(asObj(one.content).text)), ...Object.values(rest).map(wordsOf)].join("\n");
+  const everything = [call.title, command, ...diffs.flatMap((diff) => [asText(diff.path), asText(diff.oldText), asText(diff.newText)]), ...call.locations.map((one) => asText(one.path)), ...others.map((one) => (one.type === "text" ? asText(one.text) : wordsOf(one))), ...Object.values(rest).map(wordsOf)].join("\n");
   const hidden = useMemo(() => countHidden(everything), [everything]);
   const outside = cwd !== "" && paths.some((path) => path.startsWith("/") && path !== cwd && !path.startsWith(cwd.endsWith("/") ? cwd : `${cwd}/`));
   return (
@@ -160,10 +160,10 @@ function What({ call, cwd }: { call: ToolItem; cwd: string }) {
         {diffs.map((diff, index) => <Diff key={index} path={asText(diff.path)} before={asText(diff.oldText)} after={asText(diff.newText)} sides={false} whole />)}
         {command !== "" && <pre><Visible text={command} /></pre>}
         {command === "" && diffs.length === 0 && <p class="what-title"><Visible text={call.title} /></p>}
-        {others.map((one, index) => {
-          const content = asObj(one.content);
-          return content.type === "text" ? <pre key={index} class="what-text"><Visible text={asText(content.text)} /></pre> : <ContentBlock key={index} block={{ type: asText(content.type), raw: content }} />;
-        })}
+        {others.map((one, index) =>
+          one.type === "text" ? <pre key={index} class="what-text"><Visible text={asText(one.text)} /></pre>
+          : one.type === "image" || one.type === "audio" ? <ContentBlock key={index} block={{ type: one.type, raw: one }} />
+          : <Raw key={index} value={one} />)}
         <dl class="facts">
           {Object.entries(rest).map(([name, value]) => <Fact key={name} name={plain(name)}><Visible text={wordsOf(value)} /></Fact>)}
           {paths.map((path, index) => <Fact key={`at ${path}`} name={index === 0 ? "File" : ""}><Visible text={path} /></Fact>)}

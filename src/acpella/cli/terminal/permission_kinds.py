@@ -2,6 +2,8 @@
 
 from acpella.schema import PermissionOptionKind
 
+from .reveal import reveal
+
 __all__ = ["kind_note"]
 
 _NAMES: dict[PermissionOptionKind, str] = {
@@ -69,7 +71,7 @@ _NAMES: dict[PermissionOptionKind, str] = {
 _KNOWN = {(line.strip(), kind) for kind, names in _NAMES.items() for line in names.strip().splitlines()}
 """Names that known agents give their options, each for what it does; no others are believed."""
 
-_WORDS: dict[PermissionOptionKind, str] = {
+_WORDS: dict[str, str] = {
     "allow_once": "allows it once",
     "allow_always": "allows it from now on",
     "reject_once": "refuses it once",
@@ -77,9 +79,11 @@ _WORDS: dict[PermissionOptionKind, str] = {
 }
 
 
-def kind_note(name: str, kind: PermissionOptionKind) -> str:
+def kind_note(name: str, kind: str) -> str:
     """What the kind of an option means, unless its name is known to say the same.
 
     Looking for words such as "allow" does not do: a name may deny them, or write them in other letters.
     """
-    return "" if name.isascii() and (name.lower(), kind) in _KNOWN else _WORDS[kind]
+    if name.isascii() and (name.lower(), kind) in _KNOWN:
+        return ""
+    return _WORDS.get(kind) or f"acpella does not know what {reveal(kind)!r} does"

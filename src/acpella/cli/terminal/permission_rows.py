@@ -15,6 +15,7 @@ from acpella.schema import (
     TextContent,
     TextResourceContents,
     ToolCallUpdate,
+    Unknown,
 )
 
 from .command_output import unfenced
@@ -69,6 +70,8 @@ def call_rows(call: ToolCallUpdate, cwd: str) -> list[Row]:
             if command and unfenced(text).strip() == command.strip():
                 continue  # the command again, for editors that do not show what goes into a call
             beneath += whole_rows(text.strip("\n"), [("    ", "")], "dim")
+        elif isinstance(item, Unknown):  # of a newer version, or a mistake: it may be what matters
+            beneath += whole_rows(_field("content", item.value), [("    ", "")], "dim")
     beside = input_beside(call)
     prose = [
         _field(name, value) for name, value in input_beside(call, prose=True).items() if name not in beside
@@ -107,8 +110,9 @@ def _text_of(block: ContentBlock) -> str:
         return f"[link {block.title or block.name}: {block.uri}]"
     if isinstance(block, EmbeddedResource):
         inner = block.resource
-        return f"[file {inner.uri}]\n{inner.text if isinstance(inner, TextResourceContents) else ''}"
-    return describe(block)
+        text = inner.text if isinstance(inner, TextResourceContents) else "(not text, so it is not shown)"
+        return f"[file {inner.uri}]\n{text}"
+    return _field("content", block.value) if isinstance(block, Unknown) else describe(block)
 
 
 def untold(call: ToolCallUpdate, fields: Mapping[str, Any], cwd: str) -> dict[str, Any]:
@@ -143,7 +147,7 @@ def _is_replaced(fields: Mapping[str, Any], pair: tuple[str, str], diffs: Sequen
     return any(
         diff.new_text in (before.replace(old, new, 1), before.replace(old, new))
         for diff in diffs
-        if (before := diff.old_text)
+        if (before := diff.old_text) and before != diff.new_text  # which would tell of any replacement
     )
 
 
@@ -156,7 +160,7 @@ def _field(name: str, value: Any) -> str:
 def note_of(option: PermissionOption, call: ToolCallUpdate) -> str:
     """What an option does, where its name does not say so."""
     note = kind_note(option.name, option.kind)
-    if option.kind.endswith("_always") and span_of(option, call) == "once":
+    if option.kind in ("allow_always", "reject_always") and span_of(option, call) == "once":
         note += "; " if note else ""
         note += "acpella does not remember it: the agent does not say what it is about"
     return f"  ({note})" if note else ""

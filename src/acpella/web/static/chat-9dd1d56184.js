@@ -37,51 +37,51 @@ let field=commandField(rawInput),beside=isObj(rawInput)?Object.fromEntries(Objec
 return field===null?{command:"",beside}:{command:field.isList?field.words.map(quoted).join(" "):field.words[0],beside}}var PIECES=[["old_string","new_string"],[
 "oldString","newString"],["old_str","new_str"],["old_text","new_text"],["oldText","newText"],["old","new"]];function untold(fields,diffs,paths,cwd){let told=new Set(
 diffs.flatMap(one=>[asText(one.oldText),asText(one.newText)]));new Set(paths).size===1&&told.add(paths[0]).add(relativePath(paths[0],cwd)),told.delete("");let isReplaced=(old,next)=>typeof old==
-"string"&&typeof next=="string"&&old!==""&&diffs.some(one=>asText(one.oldText)!==""&&[asText(one.oldText).replace(old,()=>next),asText(one.oldText).replaceAll(old,
-()=>next)].includes(asText(one.newText))),pieces2=new Set(PIECES.filter(([old,next])=>isReplaced(fields[old],fields[next])).flat()),isTold=value=>typeof value==
-"string"&&told.has(value),isAllTold=value=>Array.isArray(value)?value.length>0&&value.every(isTold):isTold(value);return Object.fromEntries(Object.entries(fields).
-filter(([name2,value])=>!pieces2.has(name2)&&!isAllTold(value)))}function relativePath(path,cwd){let root=`${cwd.replace(/\/+$/,"")}/`;return cwd!==""&&path.startsWith(
-root)?path.slice(root.length):path}function commandField(rawInput){let raw=asObj(rawInput);for(let name2 of["command","cmd"]){let value=raw[name2];if(Array.isArray(
-value)&&value.length>0)return{name:name2,words:value.map(word=>typeof word=="string"?word:JSON.stringify(word)),isList:!0};if(typeof value=="string"&&value!=="")
-return{name:name2,words:[value],isList:!1}}return null}var quoted=word=>/^[\w@%+=:,./-]+$/.test(word)?word:`'${word.replaceAll("'","'\\''")}'`,planEntry=one=>({
-content:asText(one.content),status:asText(one.status)||"pending",priority:asText(one.priority)}),block=raw=>({type:asText(raw.type)||"unknown",raw:{...raw}});function foldPrompt(talk,event){
-settle(talk,event.t),talk.turn={since:event.t,by:asText(event.by)},add(talk,{kind:"prompt",by:asText(event.by),blocks:asList(event.prompt).filter(isObj).map(block),
-...base(talk,event.t)})}function foldEnd(talk,event){let since=talk.turn?.since??0;talk.turn=null;let error=event.error;if(isObj(error)){settle(talk,event.t),add(
-talk,{kind:"error",code:asNumber(error.code)??0,message:asText(error.message),data:error.data??null,...base(talk,event.t)});return}let result=asObj(event.result),
-stop2=asText(result.stopReason)||"end_turn";if(settle(talk,event.t,stop2==="cancelled"?"cancelled":"unfinished"),stop2==="cancelled")for(let call of talk.calls.
-values())call.at>=since&&call.decision?.elsewhere===!0&&(call.decision={...call.decision,elsewhere:!1});let calls=talk.items.filter(item=>item.kind==="tool"&&item.
-at>=since),files=new Set(calls.flatMap(call=>diffsOf(call).map(one=>asText(one.path))));add(talk,{kind:"end",stop:stop2,ms:asNumber(event.ms)??0,usage:asObj(result.
-usage),calls:calls.length,files:[...files],...base(talk,event.t)})}function settle(talk,at,status="unfinished"){endText(talk.items.at(-1));for(let call of talk.
-calls.values())isOpen(call)&&(call.status=status,call.until=at,call.version++)}var diffsOf=call=>call.content.filter(one=>one.type==="diff"&&typeof one.newText==
-"string");function foldQuestion(talk,event){let number=asNumber(event.q)??0,params=asObj(event.params);talk.questions.set(number,{number,method:asText(event.method),
-params,at:event.t});let asked=asObj(params.toolCall);if(typeof asked.toolCallId=="string"){let before=talk.calls.get(asked.toolCallId)?.content??[];toolCall(talk,
-asked,event.t);let call=talk.calls.get(asked.toolCallId);for(let one of before)call.content.some(other=>JSON.stringify(other)===JSON.stringify(one))||(call.content=
-[one,...call.content]);call.question=number}}function foldAnswer(talk,event){let number=asNumber(event.q)??0,question=talk.questions.get(number);if(talk.questions.
-delete(number),question===void 0)return;let outcome=asObj(asObj(event.result).outcome),chosen=asList(question.params.options).filter(isObj).find(one=>one.optionId===
-outcome.optionId),decision={by:typeof event.by=="string"?event.by:null,ms:asNumber(event.ms)??0,elsewhere:event.elsewhere===!0,name:asText(chosen?.name),optionKind:asText(
-chosen?.kind),cancelled:outcome.outcome!=="selected"},call=[...talk.calls.values()].find(one=>one.question===number);if(call!==void 0)call.question=null,call.decision=
-decision,call.version++;else if(question.method==="elicitation/create"){let action=decision.elsewhere?"elsewhere":asText(asObj(event.result).action)||"cancel",words={
-accept:"answered",decline:"declined",cancel:"left unanswered",elsewhere:"answered elsewhere"},text=`“${asText(question.params.message)}” was ${words[action]??
-action}${decision.by?` by ${decision.by}`:""}`;add(talk,{kind:"note",text,...base(talk,event.t)})}}function foldState(talk,state){isObj(state.modes)&&(talk.modes=
-modeSetting(state.modes)),isObj(state.models)&&(talk.models=modelSetting(state.models)),Array.isArray(state.configOptions)&&(talk.options=state.configOptions.filter(
-isObj).map(optionSetting))}function foldChosen(talk,what,params){what==="mode"&&choose(talk,"mode",asText(params.modeId)),what==="model"&&choose(talk,"model",asText(
-params.modelId))}function choose(talk,category,value){category==="mode"&&talk.modes!==null&&(talk.modes={...talk.modes,value}),category==="model"&&talk.models!==
-null&&(talk.models={...talk.models,value}),talk.options=talk.options.map(option=>option.category===category&&option.choices.some(one=>one.id===value)?{...option,
-value}:option)}function modeSetting(modes){let choices=asList(modes.availableModes).filter(isObj).map(one=>choice(one,asText(one.id)));return{id:"mode",name:"Mo\
-de",description:"",category:"mode",type:"select",value:asText(modes.currentModeId),choices,how:"mode"}}function modelSetting(models){let choices=asList(models.availableModels).
-filter(isObj).map(one=>choice(one,asText(one.modelId)));return{id:"model",name:"Model",description:"",category:"model",type:"select",value:asText(models.currentModelId),
-choices,how:"model"}}function optionSetting(option){let choices=[];for(let one of asList(option.options).filter(isObj))if(Array.isArray(one.options))for(let inner of one.
-options.filter(isObj))choices.push({...choice(inner,asText(inner.value)),group:asText(one.name)});else choices.push(choice(one,asText(one.value)));let value=typeof option.
-currentValue=="boolean"?option.currentValue:asText(option.currentValue);return{id:asText(option.id),name:asText(option.name)||asText(option.id),description:asText(
-option.description),category:asText(option.category),type:asText(option.type)||"select",value,choices,how:"option"}}var choice=(one,id)=>({id,name:asText(one.name)||
-id,description:asText(one.description),group:""});function settings(talk){let covered=new Set(talk.options.map(one=>one.category)),older=[talk.modes,talk.models].
-filter(one=>one!==null&&one.choices.length>0&&!covered.has(one.category)),rank=one=>["mode","model"].indexOf(one.category)+1||9;return[...older,...talk.options].
-sort((a,b)=>rank(a)-rank(b))}function foldTerminal(talk,event){let id=asText(event.id),known=talk.terminals.get(id)??{id,command:"",output:"",exit:null,version:0};
-typeof event.command=="string"&&(known.command=event.command),typeof event.data=="string"&&(known.output=(known.output+event.data).slice(-OUTPUT_KEPT)),isObj(event.
-exit)&&(known.exit=event.exit),known.version++,talk.terminals.set(id,known);for(let call of talk.calls.values())call.content.some(one=>one.type==="terminal"&&one.
-terminalId===id)&&call.version++}function textOf(items){let whole="",id=null,another=!1;for(let item of items){if(item.kind==="tool"&&(another=!0),item.kind!=="\
-text")continue;if(another||=item.messageId!==null&&id!==null&&item.messageId!==id,id=item.messageId??id,!another){whole+=item.text;continue}another=!1;let ends=whole===
-""?2:/\n*$/.exec(whole)[0].length,starts=/^\n*/.exec(item.text)[0].length;whole+=`
+"string"&&typeof next=="string"&&old!==""&&diffs.some(one=>asText(one.oldText)!==""&&asText(one.oldText)!==asText(one.newText)&&[asText(one.oldText).replace(old,
+()=>next),asText(one.oldText).replaceAll(old,()=>next)].includes(asText(one.newText))),pieces2=new Set(PIECES.filter(([old,next])=>isReplaced(fields[old],fields[next])).
+flat()),isTold=value=>typeof value=="string"&&told.has(value),isAllTold=value=>Array.isArray(value)?value.length>0&&value.every(isTold):isTold(value);return Object.
+fromEntries(Object.entries(fields).filter(([name2,value])=>!pieces2.has(name2)&&!isAllTold(value)))}function relativePath(path,cwd){let root=`${cwd.replace(/\/+$/,
+"")}/`;return cwd!==""&&path.startsWith(root)?path.slice(root.length):path}function commandField(rawInput){let raw=asObj(rawInput);for(let name2 of["command","c\
+md"]){let value=raw[name2];if(Array.isArray(value)&&value.length>0)return{name:name2,words:value.map(word=>typeof word=="string"?word:JSON.stringify(word)),isList:!0};
+if(typeof value=="string"&&value!=="")return{name:name2,words:[value],isList:!1}}return null}var quoted=word=>/^[\w@%+=:,./-]+$/.test(word)?word:`'${word.replaceAll(
+"'","'\\''")}'`,planEntry=one=>({content:asText(one.content),status:asText(one.status)||"pending",priority:asText(one.priority)}),block=raw=>({type:asText(raw.type)||
+"unknown",raw:{...raw}});function foldPrompt(talk,event){settle(talk,event.t),talk.turn={since:event.t,by:asText(event.by)},add(talk,{kind:"prompt",by:asText(event.
+by),blocks:asList(event.prompt).filter(isObj).map(block),...base(talk,event.t)})}function foldEnd(talk,event){let since=talk.turn?.since??0;talk.turn=null;let error=event.
+error;if(isObj(error)){settle(talk,event.t),add(talk,{kind:"error",code:asNumber(error.code)??0,message:asText(error.message),data:error.data??null,...base(talk,
+event.t)});return}let result=asObj(event.result),stop2=asText(result.stopReason)||"end_turn";if(settle(talk,event.t,stop2==="cancelled"?"cancelled":"unfinished"),
+stop2==="cancelled")for(let call of talk.calls.values())call.at>=since&&call.decision?.elsewhere===!0&&(call.decision={...call.decision,elsewhere:!1});let calls=talk.
+items.filter(item=>item.kind==="tool"&&item.at>=since),files=new Set(calls.flatMap(call=>diffsOf(call).map(one=>asText(one.path))));add(talk,{kind:"end",stop:stop2,
+ms:asNumber(event.ms)??0,usage:asObj(result.usage),calls:calls.length,files:[...files],...base(talk,event.t)})}function settle(talk,at,status="unfinished"){endText(
+talk.items.at(-1));for(let call of talk.calls.values())isOpen(call)&&(call.status=status,call.until=at,call.version++)}var diffsOf=call=>call.content.filter(one=>one.
+type==="diff"&&typeof one.newText=="string");function foldQuestion(talk,event){let number=asNumber(event.q)??0,params=asObj(event.params);talk.questions.set(number,
+{number,method:asText(event.method),params,at:event.t});let asked=asObj(params.toolCall);if(typeof asked.toolCallId=="string"){let before=talk.calls.get(asked.toolCallId)?.
+content??[];toolCall(talk,asked,event.t);let call=talk.calls.get(asked.toolCallId);for(let one of before)call.content.some(other=>JSON.stringify(other)===JSON.stringify(
+one))||(call.content=[one,...call.content]);call.question=number}}function foldAnswer(talk,event){let number=asNumber(event.q)??0,question=talk.questions.get(number);
+if(talk.questions.delete(number),question===void 0)return;let outcome=asObj(asObj(event.result).outcome),chosen=asList(question.params.options).filter(isObj).find(
+one=>one.optionId===outcome.optionId),decision={by:typeof event.by=="string"?event.by:null,ms:asNumber(event.ms)??0,elsewhere:event.elsewhere===!0,name:asText(chosen?.
+name),optionKind:asText(chosen?.kind),cancelled:outcome.outcome!=="selected"},call=[...talk.calls.values()].find(one=>one.question===number);if(call!==void 0)call.
+question=null,call.decision=decision,call.version++;else if(question.method==="elicitation/create"){let action=decision.elsewhere?"elsewhere":asText(asObj(event.
+result).action)||"cancel",words={accept:"answered",decline:"declined",cancel:"left unanswered",elsewhere:"answered elsewhere"},text=`“${asText(question.params.
+message)}” was ${words[action]??action}${decision.by?` by ${decision.by}`:""}`;add(talk,{kind:"note",text,...base(talk,event.t)})}}function foldState(talk,state){
+isObj(state.modes)&&(talk.modes=modeSetting(state.modes)),isObj(state.models)&&(talk.models=modelSetting(state.models)),Array.isArray(state.configOptions)&&(talk.
+options=state.configOptions.filter(isObj).map(optionSetting))}function foldChosen(talk,what,params){what==="mode"&&choose(talk,"mode",asText(params.modeId)),what===
+"model"&&choose(talk,"model",asText(params.modelId))}function choose(talk,category,value){category==="mode"&&talk.modes!==null&&(talk.modes={...talk.modes,value}),
+category==="model"&&talk.models!==null&&(talk.models={...talk.models,value}),talk.options=talk.options.map(option=>option.category===category&&option.choices.some(
+one=>one.id===value)?{...option,value}:option)}function modeSetting(modes){let choices=asList(modes.availableModes).filter(isObj).map(one=>choice(one,asText(one.
+id)));return{id:"mode",name:"Mode",description:"",category:"mode",type:"select",value:asText(modes.currentModeId),choices,how:"mode"}}function modelSetting(models){
+let choices=asList(models.availableModels).filter(isObj).map(one=>choice(one,asText(one.modelId)));return{id:"model",name:"Model",description:"",category:"model",
+type:"select",value:asText(models.currentModelId),choices,how:"model"}}function optionSetting(option){let choices=[];for(let one of asList(option.options).filter(
+isObj))if(Array.isArray(one.options))for(let inner of one.options.filter(isObj))choices.push({...choice(inner,asText(inner.value)),group:asText(one.name)});else
+choices.push(choice(one,asText(one.value)));let value=typeof option.currentValue=="boolean"?option.currentValue:asText(option.currentValue);return{id:asText(option.
+id),name:asText(option.name)||asText(option.id),description:asText(option.description),category:asText(option.category),type:asText(option.type)||"select",value,
+choices,how:"option"}}var choice=(one,id)=>({id,name:asText(one.name)||id,description:asText(one.description),group:""});function settings(talk){let covered=new Set(
+talk.options.map(one=>one.category)),older=[talk.modes,talk.models].filter(one=>one!==null&&one.choices.length>0&&!covered.has(one.category)),rank=one=>["mode",
+"model"].indexOf(one.category)+1||9;return[...older,...talk.options].sort((a,b)=>rank(a)-rank(b))}function foldTerminal(talk,event){let id=asText(event.id),known=talk.
+terminals.get(id)??{id,command:"",output:"",exit:null,version:0};typeof event.command=="string"&&(known.command=event.command),typeof event.data=="string"&&(known.
+output=(known.output+event.data).slice(-OUTPUT_KEPT)),isObj(event.exit)&&(known.exit=event.exit),known.version++,talk.terminals.set(id,known);for(let call of talk.
+calls.values())call.content.some(one=>one.type==="terminal"&&one.terminalId===id)&&call.version++}function textOf(items){let whole="",id=null,another=!1;for(let item of items){
+if(item.kind==="tool"&&(another=!0),item.kind!=="text")continue;if(another||=item.messageId!==null&&id!==null&&item.messageId!==id,id=item.messageId??id,!another){
+whole+=item.text;continue}another=!1;let ends=whole===""?2:/\n*$/.exec(whole)[0].length,starts=/^\n*/.exec(item.text)[0].length;whole+=`
 `.repeat(Math.max(0,2-ends-starts))+item.text}return whole}import{batch,computed,effect,signal as signal2}from"./libraries-c0a40985b0.js";import{signal}from"./libraries-c0a40985b0.js";var offset=Date.now()-performance.now(),now=()=>performance.now()+offset;function setNow(server){offset=server-performance.now()}function duration(ms){return ms<95?`${Math.max(1,Math.round(ms))} ms`:ms<59500?`${(ms/1e3).toFixed(1)} s`:ms<357e4?`${Math.round(ms/6e4)} min`:`${(ms/36e5).toFixed(
 1)} h`}function ago(at,now2){let seconds=(now2-at)/1e3;if(seconds<60)return"now";if(seconds<3600)return`${Math.floor(seconds/60)} m`;let date=new Date(at);return new Date(
 now2).toDateString()===date.toDateString()?clock(at):seconds<6*86400?date.toLocaleDateString(void 0,{weekday:"short"}):date.toLocaleDateString(void 0,{day:"nume\
@@ -676,18 +676,19 @@ span",{class:"only-wide esc",children:[jsx16("kbd",{children:"Esc"})," reject"]}
  permission";let path=shortPath(asText(diffsOf(call)[0]?.path)||asText(call.locations[0]?.path),cwd),word=TITLES[call.tool];return call.tool==="execute"&&wholeCommand(
 call.rawInput).command!==""?"Run a command?":word!==void 0&&path!==""&&call.tool!=="execute"?`${word} ${plain(path)}?`:plain(call.title)===""?"Do this?":`${plain(
 call.title).replace(/\?$/,"")}?`}function What({call,cwd}){let diffs=diffsOf(call),{command,beside}=wholeCommand(call.rawInput),others=call.content.filter(one=>one.
-type==="content"),{cwd:given,...fields}=beside,place=asText(given)||cwd,input=command!==""&&typeof given=="string"?fields:beside,paths=[...new Set([...diffs.map(
-diff=>asText(diff.path)),...call.locations.map(one=>asText(one.path))])].filter(path=>path!==""),rest=diffs.length>0?untold(input,diffs,paths,cwd):input,everything=[
-call.title,command,...diffs.flatMap(diff=>[asText(diff.path),asText(diff.oldText),asText(diff.newText)]),...call.locations.map(one=>asText(one.path)),...others.
-map(one=>asText(asObj(one.content).text)),...Object.values(rest).map(wordsOf)].join(`
+type!=="terminal"&&!(one.type==="diff"&&typeof one.newText=="string")).map(one=>one.type==="content"?asObj(one.content):one),{cwd:given,...fields}=beside,place=asText(
+given)||cwd,input=command!==""&&typeof given=="string"?fields:beside,paths=[...new Set([...diffs.map(diff=>asText(diff.path)),...call.locations.map(one=>asText(
+one.path))])].filter(path=>path!==""),rest=diffs.length>0?untold(input,diffs,paths,cwd):input,everything=[call.title,command,...diffs.flatMap(diff=>[asText(diff.
+path),asText(diff.oldText),asText(diff.newText)]),...call.locations.map(one=>asText(one.path)),...others.map(one=>one.type==="text"?asText(one.text):wordsOf(one)),
+...Object.values(rest).map(wordsOf)].join(`
 `),hidden=useMemo5(()=>countHidden(everything),[everything]),outside=cwd!==""&&paths.some(path=>path.startsWith("/")&&path!==cwd&&!path.startsWith(cwd.endsWith(
 "/")?cwd:`${cwd}/`));return jsxs15(Fragment13,{children:[jsxs15("div",{class:"what",children:[diffs.map((diff,index)=>jsx16(Diff,{path:asText(diff.path),before:asText(
 diff.oldText),after:asText(diff.newText),sides:!1,whole:!0},index)),command!==""&&jsx16("pre",{children:jsx16(Visible,{text:command})}),command===""&&diffs.length===
-0&&jsx16("p",{class:"what-title",children:jsx16(Visible,{text:call.title})}),others.map((one,index)=>{let content=asObj(one.content);return content.type==="text"?
-jsx16("pre",{class:"what-text",children:jsx16(Visible,{text:asText(content.text)})},index):jsx16(ContentBlock,{block:{type:asText(content.type),raw:content}},index)}),
-jsxs15("dl",{class:"facts",children:[Object.entries(rest).map(([name2,value])=>jsx16(Fact,{name:plain(name2),children:jsx16(Visible,{text:wordsOf(value)})},name2)),
-paths.map((path,index)=>jsx16(Fact,{name:index===0?"File":"",children:jsx16(Visible,{text:path})},`at ${path}`)),command!==""&&place!==""&&jsx16(Fact,{name:"In",
-children:jsx16(Visible,{text:place})}),diffs.map((diff,index)=>{let[added,removed]=count(diff);return jsxs15(Fact,{name:"Change",words:!0,children:[jsx16(PlusMinus,
+0&&jsx16("p",{class:"what-title",children:jsx16(Visible,{text:call.title})}),others.map((one,index)=>one.type==="text"?jsx16("pre",{class:"what-text",children:jsx16(
+Visible,{text:asText(one.text)})},index):one.type==="image"||one.type==="audio"?jsx16(ContentBlock,{block:{type:one.type,raw:one}},index):jsx16(Raw,{value:one},
+index)),jsxs15("dl",{class:"facts",children:[Object.entries(rest).map(([name2,value])=>jsx16(Fact,{name:plain(name2),children:jsx16(Visible,{text:wordsOf(value)})},
+name2)),paths.map((path,index)=>jsx16(Fact,{name:index===0?"File":"",children:jsx16(Visible,{text:path})},`at ${path}`)),command!==""&&place!==""&&jsx16(Fact,{name:"\
+In",children:jsx16(Visible,{text:place})}),diffs.map((diff,index)=>{let[added,removed]=count(diff);return jsxs15(Fact,{name:"Change",words:!0,children:[jsx16(PlusMinus,
 {added,removed}),outside?", outside the working directory":", inside the working directory"]},index)})]})]}),hidden>0&&jsxs15("p",{class:"note warn",children:[jsx16(
 Icon,{name:"alert",size:14}),jsxs15("span",{children:[jsx16("b",{children:hidden===1?"One character, or gap, is invisible.":`${hidden} characters, or gaps, are \
 invisible.`})," A character is shown by its number, such as U+200B; a gap by its length."]})]})]})}var wordsOf=value=>typeof value=="string"?value:JSON.stringify(
