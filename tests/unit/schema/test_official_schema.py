@@ -110,8 +110,8 @@ LEGACY_FIELDS = {
 LEGACY_MEMBERS = {"AuthMethod": {"env_var"}}
 
 OPENED_FIELDS = {("PromptResponse", "stopReason"), ("PermissionOption", "kind")}
-"""Closed enums that we read openly: an unknown stop reason must not fail a prompt, and an unknown kind of option
-not a question whose other options are known."""
+"""Closed enums that we read openly: an unknown stop reason must not fail a prompt, and an unknown kind of
+option not a question whose other options are known."""
 
 UNWRITTEN_DEFAULTS: dict[tuple[str, str], Any] = {
     ("ToolCall", "kind"): "other",

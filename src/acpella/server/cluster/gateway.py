@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from acpella.errors import ConnectionClosed
 from acpella.server.access.credentials import Credential
 from acpella.server.connection.audit import short_name
+from acpella.server.connection.close_codes import CloseCode
 from acpella.server.connection.cursor import read_cursor
 from acpella.server.connection.hosted import Answered, AnswerReader, UnknownSession
 from acpella.server.connection.messages import ACK, Message, read_ack
@@ -71,7 +72,7 @@ class GatewayConnection:
         self.initialized = True
         self.messages_received: int = 0
         self.closed: ConnectionClosed | None = None
-        self.close_code: int = 1000
+        self.close_code: int = CloseCode.ENDED
         self._cluster = cluster
         self._stream = stream
         self._principal = principal
@@ -110,7 +111,7 @@ class GatewayConnection:
                     await self._cluster.submit(self._stream, post.command, principal=self._principal)
                 except StoreError as error:
                     if isinstance(error, SessionNotFound):
-                        self._on_closed("it ended", 1000)
+                        self._on_closed("it ended", CloseCode.ENDED)
                     if not post.sent.done():
                         post.sent.set_exception(error)
                         post.sent.exception()  # perhaps nobody waits for it
@@ -144,13 +145,13 @@ class GatewayConnection:
     def expect_stream(self, session_id: str) -> None:
         self._expects = session_id  # the message that says so follows
 
-    def close(self, reason: str, *, code: int = 1000, abort: bool = False) -> None:
+    def close(self, reason: str, *, code: int = CloseCode.ENDED, abort: bool = False) -> None:
         self._post("close", Closed(reason, code))
         self._on_closed(reason, code)
 
     def _on_closed(self, reason: str, code: int) -> None:
         if self.closed is None:
-            self.closed = ConnectionClosed(reason, clean=code in (1000, 1001))
+            self.closed = ConnectionClosed(reason, clean=code in (CloseCode.ENDED, CloseCode.STOPPING))
             self.close_code = code
 
     # -- streams -----------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from acpella.errors import ConnectionClosed
 from acpella.rpc.message import UNREADABLE, id_key, write_error
 from acpella.rpc.relay import UPDATE_HEAD, Frame, read_frame, session_of
 from acpella.server.access.credentials import Credential, scopes_of
+from acpella.server.connection.close_codes import CloseCode
 from acpella.server.connection.hosted import HostedConnection, Overflow, UnknownSession
 from acpella.server.connection.local import LocalConnection
 from acpella.server.connection.memory_outbox import Ledger, MemoryReader
@@ -296,7 +297,7 @@ class ClusterHome:
 
     async def _do(self, lease: Lease, command: ClusterCommand) -> None:
         if command.kind in ("message", "tell"):
-            if self.connection.close_code == 1012:
+            if self.connection.close_code == CloseCode.MOVED:
                 return
             with self._begins():
                 if await self._cluster.begin(lease, command.id):

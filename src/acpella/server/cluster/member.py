@@ -9,6 +9,7 @@ import msgspec
 from acpella.errors import AcpellaError
 from acpella.server.access.credentials import Credential, scopes_of
 from acpella.server.access.gate import Refusal
+from acpella.server.connection.close_codes import CloseCode
 from acpella.server.connection.hosted import HostedConnection
 from acpella.server.connection.local import LocalConnection
 from acpella.server.connection.profile import Profile
@@ -188,7 +189,7 @@ class Member:
         except (AcpellaError, msgspec.MsgspecError) as error:
             if not home.is_lost:
                 log.error("connection %s cannot be taken over: %s", connection.label, error)
-                connection.close("it could not be taken over by another node", code=1011)
+                connection.close("it could not be taken over by another node", code=CloseCode.AGENT)
         except BaseException:
             home.lose("it could not be taken over")
             raise
@@ -213,7 +214,7 @@ class Member:
             if isinstance(connection.home, ClusterHome):
                 connection.home.lose("the database could not be reached in time")
             else:
-                connection.close("this node could not reach the database in time", code=1012)
+                connection.close("this node could not reach the database in time", code=CloseCode.DATABASE)
 
     async def _sweep(self) -> None:
         clock = asyncio.get_running_loop().time

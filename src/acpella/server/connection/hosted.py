@@ -6,6 +6,7 @@ from typing import Protocol, TypeAlias
 from acpella.errors import ConnectionClosed
 from acpella.server.access.credentials import Credential
 
+from .close_codes import CloseCode
 from .messages import Message
 from .outbox import OutboxReader
 from .profile import Profile
@@ -155,6 +156,6 @@ class HostedConnection(Protocol):
         """A stream for what concerns one request, already read; to be given back with its `end`."""
         ...
 
-    def close(self, reason: str, *, code: int = 1000, abort: bool = False) -> None:
+    def close(self, reason: str, *, code: int = CloseCode.ENDED, abort: bool = False) -> None:
         """End the agent and every stream."""
         ...

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from acpella.server.settings import ServerSettings
 
+from .close_codes import CloseCode
 from .profile import Profile
 
 __all__ = ["NOT_READING", "Action", "Circumstances", "Liveness", "LivenessEnd"]
@@ -26,7 +27,7 @@ class LivenessEnd:
     """The connection is to be closed."""
 
     reason: str
-    code: int = 1000
+    code: int = CloseCode.ENDED
     """As a WebSocket is closed."""
     abort: bool = False
     """The client would not read that it is over."""
@@ -111,14 +112,14 @@ class Liveness:
             over = circumstances.readers == 0 and (not circumstances.buffered or away > LAST_WORDS)
             return "forget" if over else None
         if self._is_mute(now):
-            return LivenessEnd("the agent did not answer initialize in time", code=1011)
+            return LivenessEnd("the agent did not answer initialize in time", code=CloseCode.AGENT)
         if self._is_stalled(now, circumstances):
             comes_back = circumstances.resumable and circumstances.behind
-            return "hang up" if comes_back else LivenessEnd(NOT_READING, code=1008, abort=True)
+            return "hang up" if comes_back else LivenessEnd(NOT_READING, code=CloseCode.LIMIT, abort=True)
         if circumstances.readers:
             idle_seconds = self._settings.idle_seconds
             if idle_seconds and not circumstances.pending and away > idle_seconds:
-                return LivenessEnd("nothing was asked of it for too long", code=1008)
+                return LivenessEnd("nothing was asked of it for too long", code=CloseCode.LIMIT)
             return None
         is_gone = self.is_gone_for_good(circumstances)
         if is_gone and not has_turns():

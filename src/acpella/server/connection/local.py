@@ -20,6 +20,7 @@ from .admission import MessageNumbers
 from .agent_output import AgentOutput
 from .audit import ConnectionAudit, short_name
 from .client_input import ClientInput
+from .close_codes import CloseCode
 from .flow import Flow
 from .home import ConnectionHome
 from .hosted import Answered, Overflow
@@ -40,7 +41,12 @@ __all__ = ["LocalConnection"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
-CLOSE_WORDS = {1001: "shutdown", 1008: "limit", 1011: "agent", 1013: "database"}
+CLOSE_WORDS: dict[int, str] = {
+    CloseCode.STOPPING: "shutdown",
+    CloseCode.LIMIT: "limit",
+    CloseCode.AGENT: "agent",
+    CloseCode.DATABASE: "database",
+}
 """What the metrics call the end of a connection, by its close code; others are the client's doing, and one
 that is cut off because it reads nothing is `stalled`."""
 
@@ -78,7 +84,7 @@ class LocalConnection:
         self.initialized: bool = False
         self.messages_received = 0
         self.closed: ConnectionClosed | None = None
-        self.close_code: int = 1000
+        self.close_code: int = CloseCode.ENDED
         self._services = services
         self._table = table
         self._address = address
@@ -220,10 +226,12 @@ class LocalConnection:
         """Whether a turn needs this connection: one begun here, or taken over from another."""
         return self.pending.turns > 0 or any(map(self._has_turn, self.streams.known))
 
-    def close(self, reason: str, *, code: int = 1000, abort: bool = False) -> None:
+    def close(self, reason: str, *, code: int = CloseCode.ENDED, abort: bool = False) -> None:
         """End the agent and every stream; with `abort`, the client is dropped without a word."""
         counted_as = "stalled" if abort else CLOSE_WORDS.get(code, "client")
-        self._end(ConnectionClosed(reason, clean=code in (1000, 1001)), code, counted_as)
+        self._end(
+            ConnectionClosed(reason, clean=code in (CloseCode.ENDED, CloseCode.STOPPING)), code, counted_as
+        )
         if abort:
             self.streams.abort()
         self._table.forget(self.id)
@@ -233,7 +241,7 @@ class LocalConnection:
         if self.closed is not None:
             return
         self._goes_on_elsewhere = True
-        self._mark_closed(ConnectionClosed(reason), 1012)
+        self._mark_closed(ConnectionClosed(reason), CloseCode.MOVED)
         self._table.turn_ended()
         self._readers.end_all()
         self._table.forget(self.id)
@@ -421,7 +429,9 @@ class LocalConnection:
     def _count_own(self, size: int) -> None:
         if not self.flow.count_own_answer(size):
             self._count("acpella_refused_total", 'reason="stalled"')
-            self.close("the client sends much that is wrong, and reads nothing", code=1008, abort=True)
+            self.close(
+                "the client sends much that is wrong, and reads nothing", code=CloseCode.LIMIT, abort=True
+            )
 
     def _write(self, data: bytes) -> None:
         if self._agent is not None:
@@ -474,7 +484,7 @@ class LocalConnection:
             text = f"the agent exited with code {reason.exit_code}"
         elif reason.signal is not None:
             text = f"the agent was killed by {reason.signal}"
-        self._end(ConnectionClosed(text), 1011, CLOSE_WORDS[1011])
+        self._end(ConnectionClosed(text), CloseCode.AGENT, CLOSE_WORDS[CloseCode.AGENT])
         self._table.check_soon(self.check)
 
     def _on_turn_end(self) -> None:

@@ -14,6 +14,7 @@ from acpella.server.access.rate_limit import RateLimit
 from acpella.server.metrics import Metrics
 from acpella.server.settings import ServerSettings
 
+from .close_codes import CloseCode
 from .home import ConnectionHome, Node
 from .hosted import HostedConnection
 from .local import LocalConnection
@@ -301,7 +302,7 @@ class Connections:
             self._checking.cancel()
             self._checking = None
         for connection in list(self._connections.values()):
-            connection.close("the server is stopping", code=1001)
+            connection.close("the server is stopping", code=CloseCode.STOPPING)
         if self._ending:
             await asyncio.wait(self._ending.copy(), timeout=ENDED_WITHIN)
 

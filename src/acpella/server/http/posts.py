@@ -5,6 +5,7 @@ import logging
 from acpella.errors import AcpellaError, ConnectionClosed
 from acpella.rpc.message import write_error
 from acpella.server.access.gate import Refusal
+from acpella.server.connection.close_codes import CloseCode
 from acpella.server.connection.hosted import Answered, HostedConnection, Overflow
 from acpella.server.connection.messages import ACK, Message, NotAMessage, read_message
 from acpella.server.connection.table import Connections
@@ -18,9 +19,6 @@ log: logging.Logger = logging.getLogger(__name__)
 JSON = b"application/json"
 
 NOT_STARTED = "the agent could not be started"
-
-GONE_ELSEWHERE = 1012
-"""The close code of a connection that goes on at another node."""
 
 
 async def read_post(connections: Connections, request: HttpRequest) -> Message | None:
@@ -54,7 +52,7 @@ async def start_agent(connection: HostedConnection, request: HttpRequest, messag
         await connection.start()
     except AcpellaError as error:
         log.error("connection %s: %s: %s", connection.label, NOT_STARTED, error)
-        connection.close(NOT_STARTED, code=1011)
+        connection.close(NOT_STARTED, code=CloseCode.AGENT)
         await reply_error(request, 500, message, -32603, NOT_STARTED)
         return False
     return True
@@ -73,7 +71,7 @@ async def submit(
     except Overflow:
         raise Refusal(503, "the agent takes no messages", headers=[(b"retry-after", b"5")]) from None
     except ConnectionClosed as closed:
-        if connection.close_code == GONE_ELSEWHERE:
+        if connection.close_code == CloseCode.MOVED:
             raise Refusal(503, "another node goes on with it", headers=[(b"retry-after", b"1")]) from None
         raise Refusal(404, f"the connection has ended: {closed.reason}") from None
 

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs
 from acpella.server.access.credentials import Credential, Requester
 from acpella.server.access.gate import Refusal
 from acpella.server.access.proxies import Proxies
+from acpella.server.connection.close_codes import CloseCode
 
 __all__ = ["ASGIReceive", "ASGIScope", "ASGISend", "HttpRequest"]
 
@@ -195,7 +196,8 @@ class HttpRequest:
         data = body.encode() if isinstance(body, str) else body
         if self.is_websocket and not self.can_refuse_upgrade:
             self.status = status
-            await self._send({"type": "websocket.close", "code": 1008})  # before accepting: becomes a 403
+            # before accepting: becomes a 403
+            await self._send({"type": "websocket.close", "code": CloseCode.LIMIT})
             return
         more = [(b"content-length", b"%d" % len(data)), *headers]
         if data:

@@ -9,6 +9,7 @@ from acpella.errors import AcpellaError, ConnectionClosed
 from acpella.rpc.relay import read_frame
 from acpella.server.access.gate import Refusal
 from acpella.server.access.policy import needs_session
+from acpella.server.connection.close_codes import CloseCode
 from acpella.server.connection.hosted import HostedConnection, UnknownSession
 from acpella.server.connection.messages import Message
 from acpella.server.connection.outbox import OutOfWindow, Taken
@@ -120,15 +121,15 @@ async def _initialize(connections: Connections, request: HttpRequest, message: M
             await connection.submit(message, answered=answered)
             line = await answer
     except TimeoutError:
-        connection.close("the agent did not answer initialize", code=1011)
+        connection.close("the agent did not answer initialize", code=CloseCode.AGENT)
         await reply_error(request, 504, message, -32603, "the agent did not answer initialize in time")
         return
     except StoreError:
-        connection.close("the database cannot be reached", code=1013)
+        connection.close("the database cannot be reached", code=CloseCode.DATABASE)
         raise
     except AcpellaError as error:
         log.error("connection %s: %s: %s", connection.label, NOT_STARTED, error)
-        connection.close(NOT_STARTED, code=1011)
+        connection.close(NOT_STARTED, code=CloseCode.AGENT)
         await reply_error(request, 500, message, -32603, NOT_STARTED)
         return
     except BaseException:

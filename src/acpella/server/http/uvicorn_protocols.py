@@ -26,6 +26,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.protocol import State
 
 from acpella.server.access.rate_limit import RateLimit
+from acpella.server.connection.close_codes import CloseCode
 
 from .listener import Listener
 from .requests import LET_IN, MEMORY, RAW_ABORT, RAW_SEND
@@ -221,7 +222,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
 
     def _fail(self, reason: str) -> None:
         """Hang up on a client that does what none needs to do."""
-        self.conn.fail(1008, reason)
+        self.conn.fail(CloseCode.LIMIT, reason)
         self.transport.write(b"".join(self.conn.data_to_send()))
         self.close_sent = True
         self._unparsed.clear()
@@ -237,7 +238,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     def _abort(self) -> None:
         """Say why, should it ever read, and go."""
         if self.conn.state is State.OPEN:
-            self.conn.send_close(1008, "the client reads nothing")
+            self.conn.send_close(CloseCode.LIMIT, "the client reads nothing")
             self.transport.write(b"".join(self.conn.data_to_send()))
         self.loop.call_later(1, self.transport.abort)
 

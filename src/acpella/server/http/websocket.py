@@ -9,6 +9,7 @@ from acpella.errors import AcpellaError, ConnectionClosed
 from acpella.rpc.message import write_error
 from acpella.server.access.gate import Refusal
 from acpella.server.access.tokens import SUBPROTOCOL
+from acpella.server.connection.close_codes import CloseCode
 from acpella.server.connection.hosted import HostedConnection, Overflow
 from acpella.server.connection.messages import ACK, NotAMessage, read_message
 from acpella.server.connection.outbox import OutboxReader, OutOfWindow
@@ -29,9 +30,6 @@ BATCH = 256 * 1024
 
 TICKET = "acpella.ticket."
 """How a web page, which can set no header on a WebSocket, sends its ticket."""
-
-TAKEN_OVER = 4001
-"""Close code for a socket whose client has come back with another."""
 
 
 async def serve_socket(connections: Connections, request: HttpRequest, *, binary: bool = False) -> None:
@@ -127,7 +125,7 @@ class _Socket:
 
     async def run(self) -> None:
         writer = asyncio.get_running_loop().create_task(self._write())
-        stop = _Stop(1000, "")
+        stop = _Stop(CloseCode.ENDED, "")
         try:
             await self._read(writer)
         except _Stop as why:
@@ -136,7 +134,7 @@ class _Socket:
             self._reader.end()
             await asyncio.wait([writer], timeout=1)
             writer.cancel()
-        if stop.code == 1005:
+        if stop.code == CloseCode.VANISHED:
             return
         connection = self._connection
         if connection.closed is None and stop.is_fault:
@@ -194,27 +192,27 @@ class _Socket:
                 if reading.done() and limit != 0.0:
                     event = reading.result()
                     if event["type"] == "websocket.disconnect":
-                        if event.get("code") == 1000 and self._connection.resumable:
+                        if event.get("code") == CloseCode.ENDED and self._connection.resumable:
                             self._connection.close("the client ended it")  # as DELETE does over HTTP
-                        raise _Stop(1005, "the client is gone")
+                        raise _Stop(CloseCode.VANISHED, "the client is gone")
                     await self._on_frame(event)
                 elif writer.done():
                     raise self._why_over()
                 else:
-                    raise _Stop(1008, "initialize did not come", is_fault=True)
+                    raise _Stop(CloseCode.LIMIT, "initialize did not come", is_fault=True)
         finally:
             if waiting is not None and not waiting.done():
                 waiting.cancel()
 
     def _why_over(self) -> _Stop:
         if self._reader.taken_over:
-            return _Stop(TAKEN_OVER, "taken over")
+            return _Stop(CloseCode.TAKEN_OVER, "taken over")
         if self._reader.why:
-            return _Stop(1008, self._reader.why)
+            return _Stop(CloseCode.LIMIT, self._reader.why)
         closed = self._connection.closed
         if closed is not None:
             return _Stop(self._connection.close_code, closed.reason)
-        return _Stop(1005, "the client is gone")
+        return _Stop(CloseCode.VANISHED, "the client is gone")
 
     async def _on_frame(self, event: Mapping[str, Any]) -> None:
         text: str | None = event.get("text")
@@ -224,13 +222,13 @@ class _Socket:
         connection = self._connection
         settings = self._connections.settings
         if len(data) > settings.max_body:
-            raise _Stop(1009, "the message is too long")
+            raise _Stop(CloseCode.TOO_LONG, "the message is too long")
         try:
             message = read_message(data, max_id=settings.max_id, max_depth=settings.max_depth)
         except NotAMessage as wrong:
             connection.messages_received += 1
             if not self._connections.rate.spend(self._request.principal):
-                raise _Stop(1008, "too much that is not a message", is_fault=True) from None
+                raise _Stop(CloseCode.LIMIT, "too much that is not a message", is_fault=True) from None
             connection.tell(wrong.to_wire())
             return
         if message.method != ACK:
@@ -239,7 +237,7 @@ class _Socket:
             if message.is_response or message.method == ACK:
                 return
             if message.method != "initialize" or message.id is None:
-                raise _Stop(1002, "initialize comes first", is_fault=True)
+                raise _Stop(CloseCode.NOT_INITIALIZED, "initialize comes first", is_fault=True)
             connection.initialized = True
             await self._start(message.id)
         elif message.method == "initialize":
@@ -249,14 +247,14 @@ class _Socket:
         try:
             await connection.submit(message)
         except Overflow:
-            raise _Stop(1008, "the agent takes no messages", is_fault=True) from None
+            raise _Stop(CloseCode.LIMIT, "the agent takes no messages", is_fault=True) from None
         except ConnectionClosed:
             # `_why_over` reports it. If another node goes on, the client sends this again there.
             connection.messages_received -= 1
         except StoreError as error:
             connection.messages_received -= 1  # it was not taken, so it comes again with the client
             log.warning("connection %s: a message could not be kept: %s", connection.label, error)
-            raise _Stop(1013, "the database cannot be reached; try again in a moment") from None
+            raise _Stop(CloseCode.DATABASE, "the database cannot be reached; try again in a moment") from None
 
     async def _start(self, request_id: bytes) -> None:
         try:
@@ -265,4 +263,4 @@ class _Socket:
         except (AcpellaError, TimeoutError) as error:
             log.error("connection %s: %s: %s", self._connection.label, NOT_STARTED, error)
             self._connection.tell(write_error(request_id, -32603, NOT_STARTED))
-            self._connection.close(NOT_STARTED, code=1011)
+            self._connection.close(NOT_STARTED, code=CloseCode.AGENT)
