@@ -135,10 +135,12 @@ def still_there(processes: Iterable[Process], grace: float = GRACE) -> list[Proc
 
 
 def end(processes: Iterable[Process]) -> None:
-    """Kill the processes."""
-    for process in processes:
+    """Kill the processes, and wait until they are gone: on a busy machine that takes a moment."""
+    killed = list(processes)
+    for process in killed:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(process.pid, signal.SIGKILL)
+    still_there(killed)
 
 
 def _pids() -> Iterator[int]:

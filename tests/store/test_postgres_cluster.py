@@ -269,3 +269,20 @@ async def test_connections_of_dead_nodes_are_cleared_away_when_nobody_came_back(
     )
     assert {tuple(row) for row in rows} == {("c:busy", 3), ("c:young", 3), ("c:alive", 3)}
     assert await sql.fetchval("SELECT count(*) FROM frames") == 9
+
+
+async def test_a_node_that_was_declared_dead_hears_of_it_with_its_next_heartbeat(
+    one: PostgresStore, first: Cluster, second: Cluster, sql: Any
+) -> None:
+    """It registered anew without a word, and what ran there went on until something was written."""
+    assert second.node
+    lost: list[str] = []
+    first.on_lost(lambda: lost.append("lost"))
+    await beat(one)
+    assert lost == []
+    await sql.execute("UPDATE nodes SET lease_until = to_timestamp(0) WHERE name = $1", first.node)
+    life = first.life
+    await beat(one)
+    assert lost == ["lost"] and first.life != life
+    await beat(one)
+    assert lost == ["lost"], "once for each lease"

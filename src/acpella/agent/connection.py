@@ -143,7 +143,7 @@ class EditorConnection:
     # -- the table -----------------------------------------------------------------------
 
     def _services(self) -> dict[type[Operation], Callable[[Any], Awaitable[Any]]]:
-        """What does each operation."""
+        """Which service carries out each operation."""
         return {
             NewSession: self._service.new,
             ReopenSession: self._service.reopen,

@@ -118,7 +118,7 @@ def _declare_session(add: Callable[..., object]) -> None:
         action="store_true",
         help="go on with the last session of this repository",
     )
-    add("--resume", metavar="ID", help="go on with an earlier session, by the agent's id")
+    add("--resume", metavar="ID", help="go on with an earlier session, by the id that the agent gave it")
     add("--cwd", default=".", metavar="PATH", help="the directory that the session works in")
 
 

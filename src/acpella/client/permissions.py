@@ -56,9 +56,9 @@ class Permissions:
 
     With `remembered`, an "always" answer is kept for that agent, that project and exactly that thing (the
     command, or the title with the files it names; for a question that names neither, nothing is kept). It is
-    kept in the user's own file for True, or in another one if it is a path. An option whose name mentions a
-    session is kept for that session only. `list_remembered` lists the answers, `revoke` removes them, and
-    `on_remembered` is called when one of them decides.
+    kept in the user's own file for True, or in another one if it is a path. An option whose name has
+    "session", "chat", "task" or a similar word is kept for that session only. `list_remembered` lists the
+    answers, `revoke` removes them, and `on_remembered` is called when one of them decides.
     """
 
     def __init__(

@@ -187,7 +187,8 @@ class ServerSettings:
     leaves it to the system, which takes hours."""
 
     finish_turns: bool = True
-    """Let a turn go on when its client is gone."""
+    """Let a turn go on while its client is away. If not, it is cancelled as soon as the client has no open
+    stream, even if the client could come back."""
 
     idle_seconds: float = 0.0
     """How long a client may stay without sending a request while none of its requests runs; 0 means no limit.

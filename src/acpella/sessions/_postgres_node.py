@@ -73,13 +73,15 @@ class PostgresNode:
         self.connects = 0
         """How often it had to connect again, perhaps to another server than before."""
         self.on_lost: list[Callable[[], None]] = []
-        """Called when the deadline has passed without a heartbeat."""
+        """Called once for each lease that is lost: its deadline has passed without a heartbeat, or another
+        node took it away before."""
         self._connections = connections
         self._hint = hint
         self._connection: AnyConnection | None = None
         self._beating: asyncio.Task[None] | None = None
         self._alarm: asyncio.TimerHandle | None = None
         self._closed = False
+        self._is_lost = False
 
     @property
     def channel(self) -> str:
@@ -124,12 +126,13 @@ class PostgresNode:
             await hang_up(connection)
 
     async def beat(self, connection: "AnyConnection") -> None:
-        """Renew the lease, or register again if others have forgotten this node."""
+        """Renew the lease, or register again if another node has declared this one dead."""
         before = now()  # the answer may take its time, and the lease runs meanwhile
         with time_limit(connection, self.seconds / 3):
             others = await connection.fetchval(_BEAT, self.incarnation, self.seconds)
             if others is None:
-                log.warning("node %s counts as dead for the others; it has lost its sessions", self.name)
+                log.warning("another node declared node %s dead; it has lost its sessions", self.name)
+                self._tell_lost()
                 await self._register(connection, patient=False)
                 return
         self.is_alone = not others
@@ -137,6 +140,7 @@ class PostgresNode:
 
     def _renewed(self, before: float) -> None:
         self.deadline = before + self.seconds - self.margin
+        self._is_lost = False
         if self._alarm is None and not self._closed:
             self._alarm = asyncio.get_running_loop().call_later(self.remaining(), self._look_at_clock)
 
@@ -146,9 +150,15 @@ class PostgresNode:
         if (remaining := self.remaining()) > 0:
             self._alarm = asyncio.get_running_loop().call_later(remaining, self._look_at_clock)
             return
-        log.error("node %s could not renew its lease in time; its turns must stop", self.name)
-        for call in self.on_lost:
-            call()
+        log.error("node %s could not renew its lease in time; it must stop what it runs", self.name)
+        self._tell_lost()
+
+    def _tell_lost(self) -> None:
+        """Once for each lease: after a suspend, the heartbeat may notice before the timer does."""
+        if not self._is_lost:
+            self._is_lost = True
+            for call in self.on_lost:
+                call()
 
     async def _register(self, connection: "AnyConnection", *, patient: bool) -> None:
         """Get an incarnation. A name that a crashed process had is free when its lease is over."""

@@ -150,7 +150,10 @@ class Cluster(Protocol):
         ...
 
     def on_lost(self, call: Callable[[], None]) -> None:
-        """Have this called when this node could not renew its lease in time: what runs here must stop now."""
+        """Have this called when this node has lost its lease: what runs here must stop now.
+
+        The server does so; an agent that runs without one learns of it when it writes.
+        """
         ...
 
     async def nodes(self) -> list[NodeStatus]:

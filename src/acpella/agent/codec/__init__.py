@@ -2,9 +2,9 @@
 
 A codec turns what an editor sends into operations (`agent/operations.py`) and what sessions and turns do into
 messages. It holds no connection and awaits nothing. Another protocol version is another module here that
-implements `Codec`, and one more line in `CODECS`: what sessions and turns do names no version. (What an agent
-asks its client for does: files, terminals and questions.) What the editor asks for in `initialize` chooses
-(`negotiation.py`).
+implements `Codec`, and one more line in `CODECS`: what sessions and turns do names no version. Files,
+terminals and forms, which an agent asks its client for, still use the names of version 1. What the editor
+asks for in `initialize` chooses (`negotiation.py`).
 """
 
 from collections.abc import Callable

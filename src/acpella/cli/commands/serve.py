@@ -151,7 +151,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
         choices=("DEBUG", "INFO", "WARNING", "ERROR"),
         help="the least important lines to log; default: %(default)s",
     )
-    how.add_argument("--no-finish-turns", action="store_true", help="cancel a turn when its client goes away")
+    how.add_argument(
+        "--no-finish-turns", action="store_true", help="cancel a turn as soon as its client is away"
+    )
     how.add_argument(
         "--store",
         metavar="STORE",

@@ -34,7 +34,7 @@ CANCEL_GRACE = 10.0
 """Seconds for a cancelled turn to be answered, before the agent counts as hung and is ended."""
 
 STOP_WITHIN = 2.0
-"""The same when the daemon is told to end: whoever does that may not wait long."""
+"""The same when the daemon is told to end: whoever does that must not be kept waiting."""
 
 EXCERPT = 60
 """Characters of a prompt that `acpella status` shows."""

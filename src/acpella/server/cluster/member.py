@@ -182,7 +182,7 @@ class Member:
         log.info("connection %s is taken over", connection.label)
         self._recovering.add(home)
         try:
-            await recover(self.cluster, home, lease, record.last_seq, can_resume=True)
+            await recover(self.cluster, home, lease, record.last_seq)
         except StoreError:
             home.lose("it could not be taken over")
             raise

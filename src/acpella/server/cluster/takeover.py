@@ -27,7 +27,7 @@ INTERRUPTED = -32603
 WHY = "the node that ran this is gone, so it was interrupted; nothing of it runs again by itself"
 
 
-async def recover(cluster: Cluster, home: ClusterHome, lease: Lease, seq: int, *, can_resume: bool) -> None:
+async def recover(cluster: Cluster, home: ClusterHome, lease: Lease, seq: int) -> None:
     """Make a connection what it was at its last home. Raises `AcpellaError`."""
     connection = home.connection
     home.log.lease, home.log.seq = lease, seq
@@ -39,9 +39,8 @@ async def recover(cluster: Cluster, home: ClusterHome, lease: Lease, seq: int, *
     for command in pending:
         if command.state == "running":
             await _write_prompt(cluster, home, command)
-    await connection.restore(_greeting(home), ())
-    if can_resume:
-        await _reopen_sessions(home)
+    await connection.restore(_greeting(home))
+    await _reopen_sessions(home)
     for question, session in home.facts.questions.items():
         cancel = write_notification("$/cancel_request", {"requestId": msgspec.Raw(question.encode())})
         connection.streams.stream_for(session).put((cancel,))

@@ -1,4 +1,7 @@
-"""Which messages of a client reach its agent: each passes, is refused, dropped, or delayed."""
+"""Which messages of a client reach its agent: each passes, is refused or dropped.
+
+`ClientInput` asks, and delays what the agent cannot take yet.
+"""
 
 from collections import deque
 from collections.abc import Callable, Mapping

@@ -73,7 +73,7 @@ class Liveness:
     # -- what happens ----------------------------------------------------------------------------
 
     def seen(self, now: float, *, used: bool = False) -> None:
-        """The client did something; `used`: something beyond initialize."""
+        """The client did something, or a reader of it has ended; `used`: something beyond initialize."""
         self.last_seen = now
         self._used = self._used or used
 

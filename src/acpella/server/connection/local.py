@@ -55,8 +55,9 @@ class LocalConnection:
     """The `HostedConnection` of one process.
 
     It ends in one of three ways: `close` when its client has left, its time is over or the server stops;
-    `ended` when its agent is gone; `move_away` when another node goes on with it. From then on it is
-    `closed`, and nothing passes. The table then forgets it and calls `release_agent`.
+    `ended` when its agent is gone; `move_away` when another node goes on with it, or this one has lost its
+    lease. From then on it is `closed`, and nothing passes. The table then forgets it and calls
+    `release_agent`.
     """
 
     def __init__(
@@ -195,7 +196,8 @@ class LocalConnection:
         )
 
     def check(self, now: float | None = None) -> None:
-        """Do what time demands; called again and again. `now` is by the clock of the loop, as `last_seen`."""
+        """Act on deadlines that have passed; called again and again. `now` is by the clock of the loop, as
+        `last_seen`."""
         now = self._now() if now is None else now
         action = self._liveness.check(now, self._circumstances(), self._needs_turns)
         if isinstance(action, LivenessEnd):
@@ -247,7 +249,7 @@ class LocalConnection:
         self._table.forget(self.id)
 
     async def release_agent(self) -> None:
-        """Let go of the agent. Called once, by the table."""
+        """Close the agent, with its turns. Called once, by the table."""
         try:
             if self._agent is not None:
                 await self._agent.close()
@@ -255,21 +257,20 @@ class LocalConnection:
             if self.home is not None:
                 await self.home.close(keep=self._goes_on_elsewhere)
 
-    async def restore(self, greeting: Message, reopening: Iterable[Message]) -> None:
-        """Start the agent of a connection that was at another node, and tell it what it was told there.
+    async def restore(self, greeting: Message) -> None:
+        """Start the agent of a connection that was at another node, and initialize it as there.
 
         Raises `AcpellaError` when it cannot be.
         """
         self.initialized = True
         await self.start()
-        for message in (greeting, *reopening):
-            pending: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
-            self.pending.forward(message, pending.set_result)
-            await asyncio.wait([pending], timeout=self._services.settings.initialize_seconds)
-            if not pending.done():
-                raise ConnectionClosed("the agent did not answer when it was told of its sessions again")
-            if pending.result().is_error:
-                log.warning("connection %s: the agent refused %s at this node", self.label, message.method)
+        pending: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
+        self.pending.forward(greeting, pending.set_result)
+        await asyncio.wait([pending], timeout=self._services.settings.initialize_seconds)
+        if not pending.done():
+            raise ConnectionClosed("the agent did not answer initialize at this node")
+        if pending.result().is_error:
+            log.warning("connection %s: the agent refused %s at this node", self.label, greeting.method)
 
     def _end(self, reason: ConnectionClosed, code: int, counted_as: str) -> None:
         """End it for good: whoever waits for an answer is told, and every stream ends."""
@@ -334,7 +335,8 @@ class LocalConnection:
                 outbox.be_lossless()
 
     def detach(self, reader: OutboxReader) -> None:
-        """A reader has ended. Without any, the client counts as away. Safe to call twice."""
+        """A reader has ended. Without any, the client counts as away, and its turns are cancelled if the
+        settings want that. Safe to call twice."""
         if not self._readers.release(reader) or self._readers or self.closed is not None:
             return
         self._liveness.seen(self._now())
@@ -391,10 +393,9 @@ class LocalConnection:
             self._input.take(message, reply, now=now)
 
     def _is_new(self, message: Message, number: int | None, command: str | None) -> bool:
-        """Whether a message was not taken before."""
+        """Whether a message is to be handled: it is new, or came with a command, whose record decides."""
         if number is None or self._numbers.take(number):
             return True
-        # A command runs once: the same number came here as well, and was left to the command.
         return command is not None and message.is_request
 
     async def _is_recorded(self, message: Message, number: int | None, command: str | None) -> bool:

@@ -41,7 +41,7 @@ class ConnectionTable(Protocol):
         ...
 
     def turn_ended(self) -> None:
-        """A turn has ended."""
+        """Turns may have ended: one was answered, or its connection has ended."""
         ...
 
     def check_soon(self, check: Callable[[], None]) -> None:
