@@ -168,8 +168,10 @@ REQUEST_HEAD = re.compile(
 )
 """The start of a request as most peers write it."""
 
-_HEAD_ID = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*' + _ID + rb'\s*,\s*"(\w+)"')
-_HEAD_NAME = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(result|error|method|params)"')
+_VERSION = rb'(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?'
+_NAME = rb'"(result|error|method|params)"'
+_HEAD_ID = re.compile(rb"^\s*\{\s*" + _VERSION + rb'"id"\s*:\s*' + _ID + rb"\s*,\s*" + _VERSION + _NAME)
+_HEAD_NAME = re.compile(rb"^\s*\{\s*" + _VERSION + _NAME)
 _TAIL_ID = re.compile(rb',\s*"id"\s*:\s*' + _ID + rb'\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
 
 
