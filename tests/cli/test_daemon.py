@@ -62,6 +62,28 @@ while message := hear():
 """
 
 
+UNREADABLE = """
+import json, sys
+def say(**message): print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+deep = "[" * 100_000
+for line in sys.stdin:
+    message = json.loads(line)
+    match message.get("method"):
+        case "initialize":
+            say(id=message["id"], result={"protocolVersion": 1})
+        case "session/new":
+            say(id=message["id"], result={"sessionId": "s"})
+        case "session/prompt" if message["params"]["prompt"] == ["question"]:
+            prompt = message["id"]
+            print('{"jsonrpc":"2.0","id":"q","method":"fs/read_text_file","params":%s}' % deep, flush=True)
+        case "session/prompt":
+            value = {"nan": "NaN", "deep": deep}[message["params"]["prompt"][0]]
+            print('{"jsonrpc":"2.0","id":%d,"result":{"_meta":%s}}' % (message["id"], value), flush=True)
+        case None:
+            say(id=prompt, result={"stopReason": "end_turn", "_meta": {"answer": message}})
+"""
+
+
 class Client:
     """Sends requests to a daemon, and reads until their answers."""
 
@@ -153,6 +175,18 @@ def test_a_prompt_that_is_no_list_does_not_block_those_behind_it(daemon: Callabl
     client.ask("initialize", protocolVersion=1)
     assert "result" in client.ask("session/prompt", sessionId="s", prompt=None)
     assert "result" in client.ask("session/prompt", sessionId="s", prompt=[{"type": "text", "text": "hi"}])
+
+
+def test_messages_that_cannot_be_read_leave_nobody_waiting(daemon: Callable[..., Client]) -> None:
+    """They were told as lines that are not messages: whoever had sent the prompt waited, or the agent did."""
+    client = daemon(UNREADABLE)
+    client.ask("initialize", protocolVersion=1)
+    for prompt in ("nan", "deep"):
+        answer = client.ask("session/prompt", sessionId="s", prompt=[prompt])
+        assert "the answer could not be read" in answer["error"]["message"]
+    turn = client.ask("session/prompt", sessionId="s", prompt=["question"])
+    answer = turn["result"]["_meta"]["answer"]
+    assert (answer["id"], answer["error"]["code"]) == ("q", -32600)
 
 
 def test_what_an_agent_has_not_answered_fails_when_it_is_started_again(

@@ -39,9 +39,11 @@ __all__ = [
     "Relay",
     "Reply",
     "Side",
+    "Unreadable",
     "cancelled_request",
     "read_frame",
     "session_of",
+    "unreadable",
     "with_id",
 ]
 
@@ -74,7 +76,9 @@ class Frame(Struct, frozen=True, gc=False):
     """`noise` is what cannot be read as a message."""
     envelope: Envelope = Envelope()
     id: RequestId | None = None
-    """Of a request or response; None if it is missing, null or of another type."""
+    """Of a request or response; None if it is missing, null or of another type. Of noise, as it seems."""
+    reason: str = ""
+    """Why it is noise."""
 
     @property
     def method(self) -> str:
@@ -105,20 +109,56 @@ def read_frame(data: bytes) -> Frame:
     """Look at a message."""
     try:
         envelope = read_envelope(data)
-    except UNREADABLE:
-        return Frame(data, "noise", id=guess(data, data)[0])
+    except UNREADABLE as error:
+        return Frame(data, "noise", id=guess(data, data)[0], reason=_reason(error))
     request_id = None if envelope.id == ABSENT else id_of(envelope.id)
     if request_id == b"null":
         request_id = None
     if envelope.method is not None:
         kind: Kind = "notification" if envelope.id == ABSENT else "request"
         if kind == "request" and request_id is None:
-            kind = "noise"  # nobody could be answered
+            return Frame(data, "noise", envelope, reason="an id is a string or a number")
     elif envelope.id != ABSENT and not (envelope.result == ABSENT and envelope.error == ABSENT):
         kind = "response"
     else:
-        kind = "noise"
+        return Frame(data, "noise", envelope, request_id, "it is neither a request nor an answer")
     return Frame(data, kind, envelope, request_id)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return "it is not a message" if isinstance(error, msgspec.ValidationError) else "it is not JSON"
+
+
+class Unreadable(NamedTuple):
+    """A message that nobody can read, but somebody waits for: the error that ends the wait."""
+
+    id: RequestId
+    is_response: bool
+    error: RpcError
+
+    @property
+    def answer(self) -> Frame:
+        """The error: in the place of a response, or for whoever sent the request."""
+        return read_frame(write_error(self.id, self.error.code, self.error.message))
+
+
+def unreadable(message: Frame | Broken) -> Unreadable | None:
+    """Who waits for a message that is noise, too long or cut off; None if it does not tell."""
+    if isinstance(message, Broken):
+        request_id, is_response = guess(message.head, message.tail)
+    elif message.envelope.id == ABSENT:
+        request_id, is_response = guess(message.data, message.data)
+    else:  # readable, but without a method, a result or an error: all that is left is an empty answer
+        request_id, is_response = message.id, True
+    if request_id is None:
+        return None
+    if is_response:
+        error = RpcError(f"the answer could not be read: {message.reason}", code=-32603)
+    else:
+        error = RpcError(f"the message could not be read: {message.reason}", code=-32600)
+    return Unreadable(request_id, is_response, error)
 
 
 Reply: TypeAlias = Callable[[Frame], None]
@@ -237,6 +277,18 @@ class Side:
         if pending is None:
             return False
         pending.reply(with_id(response, pending.id))
+        return True
+
+    def end_wait(self, message: Frame | Broken) -> bool:
+        """The peer sent what cannot be read. Nobody is to wait: an error settles the request that it answers,
+        or goes back for the request that it is. False if it tells of neither."""
+        noise = unreadable(message)
+        if noise is None:
+            return False
+        if noise.is_response:
+            self.settle(noise.answer)
+        else:
+            self.send(noise.answer.data)
         return True
 
     def fail(self, error: RpcError, *, sender: object = None) -> None:
@@ -371,16 +423,7 @@ class Relay:
         """Drop a message that is too long, or cut off: whoever waits for it, or sent it, gets an error."""
         if self._on_noise is not None:
             self._on_noise(direction, block)
-        request_id, is_response = guess(block.head, block.tail)
-        if request_id is None:
-            return
-        text = f"the message was not passed on: {block.reason}"
-        error = write_error(request_id, -32600, text)
-        source = self.client if direction == "to_agent" else self.agent
-        if is_response:
-            source.settle(read_frame(error))
-        else:
-            source.send(error)
+        (self.client if direction == "to_agent" else self.agent).end_wait(block)
 
     def _to_agent(self, message: bytes) -> None:
         self._write["to_agent"](message + b"\n")

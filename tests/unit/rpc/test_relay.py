@@ -196,6 +196,67 @@ def test_a_response_that_is_too_long_ends_the_wait_for_it() -> None:
     assert not peers.relay.agent.pending
 
 
+DEEP = b"[" * 100_000  # not closed: Python 3.14 reads what is nested so deeply
+TOO_DEEP = read_frame(b'{"id":1,"result":' + DEEP).reason
+
+
+@pytest.mark.parametrize(
+    ("rest", "reason"),
+    [
+        (b',"result":{"_meta":{"x":NaN}}}', "it is not JSON"),
+        (b',"result":{"_meta":%b}}' % DEEP, TOO_DEEP),
+        (b',"error":{"code":Infinity}}', "it is not JSON"),
+        (b"}", "it is neither a request nor an answer"),
+    ],
+)
+def test_an_answer_that_cannot_be_read_ends_the_wait_for_it(rest: bytes, reason: str) -> None:
+    sent: list[bytes] = []
+    agent = Side(sent.append)
+    got: list[Frame] = []
+    agent.forward(read_frame(write_request(b"5", "session/prompt", {})), got.append)
+    sent.clear()
+    assert agent.end_wait(read_frame(b'{"jsonrpc":"2.0","id":5' + rest))
+    (answer,) = got
+    assert json.loads(answer.data) == {
+        "jsonrpc": "2.0",
+        "id": 5,
+        "error": {"code": -32603, "message": f"the answer could not be read: {reason}"},
+    }
+    assert not agent.pending and sent == []
+
+
+@pytest.mark.parametrize(
+    ("frame", "reason"),
+    [
+        (b'{"jsonrpc":"2.0","id":"q","method":"fs/read","params":{"x":NaN}}', "it is not JSON"),
+        (b'{"jsonrpc":"2.0","id":"q","method":"fs/read","params":%b}' % DEEP, TOO_DEEP),
+        (b'{"jsonrpc":"2.0","id":"q","method":5}', "it is not a message"),
+    ],
+)
+def test_a_request_that_cannot_be_read_is_answered(frame: bytes, reason: str) -> None:
+    sent: list[bytes] = []
+    assert Side(sent.append).end_wait(read_frame(frame))
+    (answer,) = (json.loads(line) for line in sent)
+    error = {"code": -32600, "message": f"the message could not be read: {reason}"}
+    assert answer == {"jsonrpc": "2.0", "id": "q", "error": error}
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"Debug: hello",
+        b"[1]",
+        b'{"id":7,"level":"info","n":NaN}',
+        b'{"id":null,"method":"a"}',
+        b'{"method":"a","params":NaN}',
+    ],
+)
+def test_noise_that_nobody_waits_for_gets_no_answer(frame: bytes) -> None:
+    sent: list[bytes] = []
+    assert not Side(sent.append).end_wait(read_frame(frame))
+    assert sent == []
+
+
 def test_a_response_to_nobody_passes_too() -> None:
     peers = Peers()
     peers.from_agent(write_result(b"9", {}) + b"\n")

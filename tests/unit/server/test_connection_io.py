@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from acpella.rpc.message import write_error, write_request, write_result
 from acpella.rpc.relay import Frame
 from acpella.server import Scope, ServerSettings
@@ -114,7 +116,8 @@ def test_an_answer_that_is_too_long_ends_the_wait_for_it() -> None:
     joined = Joined(max_message=200)
     joined.take(request(1, "session/prompt", {"sessionId": "s"}))
     joined.output.feed(lines(write_result(b"1", "x" * 500)))
-    assert joined.replies[0]["error"]["message"] == "the agent's answer is too long"
+    text = "the answer could not be read: a message may have at most 200 bytes"
+    assert joined.replies[0]["error"]["message"] == text
     assert joined.turns_ended == 1
 
 
@@ -195,8 +198,30 @@ def test_a_question_that_is_too_long_is_answered_to_the_agent() -> None:
         lines(write_request(b'"w"', "fs/write_text_file", {"sessionId": "s", "content": text}))
     )
     answer = json.loads(joined.to_agent[0])
-    assert (answer["id"], answer["error"]) == ("w", {"code": -32600, "message": "the message is too long"})
+    message = "the message could not be read: a message may have at most 1000 bytes"
+    assert (answer["id"], answer["error"]) == ("w", {"code": -32600, "message": message})
     assert not joined.pending.questions
+
+
+@pytest.mark.parametrize("value", [b"NaN", b"[" * 100_000])
+def test_an_answer_that_cannot_be_read_ends_the_wait_for_it(value: bytes) -> None:
+    """It was skipped as if it were no message, and the client waited for ever."""
+    joined = Joined()
+    joined.take(request(1, "session/prompt", {"sessionId": "s"}))
+    joined.output.feed(lines(b'{"jsonrpc":"2.0","id":1,"result":{"_meta":%b}}' % value))
+    assert joined.replies[0]["id"] == 1
+    assert "the answer could not be read" in joined.replies[0]["error"]["message"]
+    assert joined.turns_ended == 1
+
+
+@pytest.mark.parametrize("value", [b"NaN", b"[" * 100_000])
+def test_a_question_that_cannot_be_read_is_answered_to_the_agent(value: bytes) -> None:
+    """It was dropped, so the agent waited for ever."""
+    joined = Joined()
+    joined.output.feed(lines(b'{"jsonrpc":"2.0","id":5,"method":"fs/read_text_file","params":%b}' % value))
+    answer = json.loads(joined.to_agent[0])
+    assert (answer["id"], answer["error"]["code"]) == (5, -32600)
+    assert not joined.pending.questions and joined.streaming.on(None) == []
 
 
 def test_the_cancellation_of_a_delayed_request_waits_behind_it() -> None:

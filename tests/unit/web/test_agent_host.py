@@ -218,8 +218,43 @@ async def test_messages_that_are_too_long_leave_nobody_waiting(
     try:
         async with asyncio.timeout(60):
             await host.ready()
-            with pytest.raises(RpcError, match="was not read"):
+            with pytest.raises(RpcError, match="could not be read"):
                 await host.call("long", {})
+            assert await host.call("question", {}) == -32600
+    finally:
+        await host.close()
+
+
+UNREADABLE = """
+import json, sys
+def say(**message): print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+for line in sys.stdin:
+    message = json.loads(line)
+    if message.get("method") == "initialize":
+        say(id=message["id"], result={"protocolVersion": 1})
+    elif message.get("method") == "question":
+        asked = message["id"]
+        say(id="w", method="session/request_permission", params={"sessionId": "s", "rawInput": float("nan")})
+    elif "method" in message:
+        value = "[" * 100_000 if message["method"] == "deep" else "NaN"
+        print('{"jsonrpc":"2.0","id":%d,"result":{"_meta":%s}}' % (message["id"], value), flush=True)
+    else:
+        say(id=asked, result=message["error"]["code"])
+"""
+
+
+async def test_messages_that_cannot_be_read_leave_nobody_waiting(tmp_path: Path) -> None:
+    """They were skipped as lines that are not messages: the page waited for ever, and so did the agent."""
+    file = tmp_path / "unreadable.py"
+    file.write_text(UNREADABLE, encoding="utf-8")
+    host = make_host(CommandFactory([sys.executable, str(file)]), tmp_path)
+    try:
+        async with asyncio.timeout(60):
+            await host.ready()
+            with pytest.raises(RpcError, match="the answer could not be read: it is not JSON"):
+                await host.call("nan", {})
+            with pytest.raises(RpcError, match="the answer could not be read"):
+                await host.call("deep", {})
             assert await host.call("question", {}) == -32600
     finally:
         await host.close()

@@ -58,14 +58,20 @@ class DaemonLink:
     def received(self, data: bytes) -> None:
         for block in self._framer.feed(data):
             if isinstance(block, Broken):
-                self._on_noise(block.reason)
+                self._handle(block)
                 continue
             for line in block.split(b"\n"):
                 if line and not line.isspace():
-                    try:
-                        self._on_frame(read_frame(line))
-                    except Exception:  # one bad frame must not end the conversation
-                        log.exception("failed to handle a frame")
+                    self._handle(read_frame(line))
+
+    def _handle(self, message: Frame | Broken) -> None:
+        try:
+            if isinstance(message, Broken) or message.kind == "noise":
+                self._on_noise(message)
+            else:
+                self._on_frame(message)
+        except Exception:  # one bad frame must not end the conversation
+            log.exception("failed to handle a frame")
 
     def pause_writing(self) -> None:
         if self.on_full is not None:
@@ -83,9 +89,10 @@ class DaemonLink:
     def _on_frame(self, frame: Frame) -> None:
         raise NotImplementedError
 
-    def _on_noise(self, text: str) -> None:
-        """What came is not a message."""
-        log.warning("skipped a line that is not a message: %s", text)
+    def _on_noise(self, noise: Frame | Broken) -> bool:
+        """What came cannot be read. False if nobody can have waited for it."""
+        log.warning("skipped a line that is not a message: %s", excerpt(noise))
+        return self.side.end_wait(noise)
 
     def _on_end(self, reason: ConnectionClosed) -> None:
         raise NotImplementedError
@@ -114,10 +121,13 @@ class ClientLink(DaemonLink):
         self._on_lost = on_lost
 
     def _on_frame(self, frame: Frame) -> None:
-        if frame.kind == "noise":
-            self.side.refuse(frame.id or b"null", ParseError())
-        else:
-            self._pass_frame(self, frame)
+        self._pass_frame(self, frame)
+
+    def _on_noise(self, noise: Frame | Broken) -> bool:
+        is_answered = super()._on_noise(noise)
+        if not is_answered:
+            self.side.refuse(b"null", ParseError())
+        return is_answered
 
     def _on_end(self, reason: ConnectionClosed) -> None:
         self._on_lost(self)
@@ -194,21 +204,26 @@ class AgentLink(DaemonLink):
             self.side.settle(frame)
         elif frame.kind == "request":
             self._pass_request(frame)
-        elif frame.kind == "noise":
-            self._on_noise(redact(frame.data[:EXCERPT].decode("utf-8", "replace").strip()))
         elif frame.method == "session/update":
             self._pass_update(frame)
         else:
             self._pass_notification(frame)
 
-    def _on_noise(self, text: str) -> None:
-        super()._on_noise(text)
-        self._pass_noise(text)
+    def _on_noise(self, noise: Frame | Broken) -> bool:
+        self._pass_noise(excerpt(noise))  # first, while there is somebody who waits
+        return super()._on_noise(noise)
 
     def _on_end(self, reason: ConnectionClosed) -> None:
         self._lost = reason
         self._on_lost(reason)  # first, so that nobody whose call fails tries another one
         self.side.fail(to_wire(reason))
+
+
+def excerpt(noise: Frame | Broken) -> str:
+    """What cannot be read, for people."""
+    if isinstance(noise, Broken):
+        return noise.reason
+    return redact(noise.data[:EXCERPT].decode("utf-8", "replace").strip())
 
 
 def request_id(request: Frame) -> RequestId:

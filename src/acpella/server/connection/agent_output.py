@@ -3,10 +3,9 @@
 import logging
 from collections.abc import Callable
 
-from acpella.errors import RpcError
 from acpella.rpc.framing import Broken, Framer
-from acpella.rpc.message import guess, write_error, write_result
-from acpella.rpc.relay import Frame, Pending, read_frame, with_id
+from acpella.rpc.message import write_error, write_result
+from acpella.rpc.relay import Frame, Pending, read_frame, unreadable, with_id
 from acpella.server.access.policy import Violation, read_params
 
 from .audit import ConnectionAudit
@@ -59,7 +58,7 @@ class AgentOutput:
         count = 0
         for block in self._framer.feed(data):
             if isinstance(block, Broken):
-                self._skip(block)
+                self._on_noise(block)
             else:
                 lines = block.split(b"\n")
                 count += len(lines)
@@ -74,21 +73,18 @@ class AgentOutput:
         except TooManyStreams:
             log.warning("connection %s: too many sessions; the rest shares a stream", self._label)
 
-    def _skip(self, block: Broken) -> None:
-        """A message that was too long: whoever waits for it must not wait for ever."""
+    def _on_noise(self, noise: Frame | Broken) -> None:
+        """What cannot be read: whoever waits for it must not wait for ever."""
         self._metrics.add("acpella_noise_total")
-        log.warning("connection %s: the agent's output was skipped: %s", self._label, block.reason)
-        request_id, is_response = guess(block.head, block.tail)
-        if request_id is None:
+        message = unreadable(noise)
+        if message is None:
+            log.info("connection %s: skipped output of the agent that is not a message", self._label)
             return
-        if not is_response:
-            self._pending.refuse(request_id, RpcError("the message is too long", code=-32600))
-        else:
-            error = read_frame(write_error(request_id, -32603, "the agent's answer is too long"))
-            pending = self._pending.answered(error)
-            if pending is not None:
-                self._note_end(pending)
-                pending.reply(with_id(error, pending.id))
+        log.warning("connection %s: a message of the agent cannot be read: %s", self._label, noise.reason)
+        if not message.is_response:
+            self._pending.refuse(message.id, message.error)
+        elif (pending := self._pending.answered(message.answer)) is not None:
+            self._end(pending, message.answer)
 
     def _route(self, line: bytes) -> None:
         line = line.strip()
@@ -102,8 +98,7 @@ class AgentOutput:
         elif frame.kind == "response":
             self._settle(frame)
         else:
-            self._metrics.add("acpella_noise_total")
-            log.info("connection %s: skipped output of the agent that is not a message", self._label)
+            self._on_noise(frame)
 
     def _may_ask(self, question: Frame, session_id: str | None) -> bool:
         """Whether a question goes to the client."""
@@ -116,7 +111,10 @@ class AgentOutput:
         pending = self._pending.answered(response)
         if pending is None:
             self._streams.main.put((response.data,))  # an error without an id, or an answer nobody asked for
-            return
+        else:
+            self._end(pending, response)
+
+    def _end(self, pending: Pending, response: Frame) -> None:
         self._note_end(pending)
         creates = pending.method in CREATES_SESSION
         new_session = read_params(response.envelope.result).session if creates else None

@@ -14,7 +14,7 @@ from acpella._protocol_versions import PROTOCOL_VERSION
 from acpella._version import __version__
 from acpella.errors import AcpellaError, ConnectionClosed, MethodNotFound, RpcError
 from acpella.rpc.framing import Broken, Framer
-from acpella.rpc.message import guess, write_error
+from acpella.rpc.message import write_error
 from acpella.rpc.relay import Frame, Side, read_frame
 from acpella.server.agent_factories import AgentFactory, RunningAgent
 
@@ -375,22 +375,18 @@ class AgentHost:
     def received(self, data: bytes) -> None:
         for block in self._framer.feed(data):
             if isinstance(block, Broken):
-                self._on_broken(block)
+                self._on_noise(block)
                 continue
             for line in block.split(b"\n"):
                 if line := line.strip():
                     self._on_line(line)
 
-    def _on_broken(self, block: Broken) -> None:
-        """A message that is too long: nobody waits for it for ever."""
-        log.warning("the agent wrote something that cannot be read: %s", block.reason)
-        request_id, is_response = guess(block.head, block.tail)
-        if request_id is not None:
-            error = RpcError(f"the message was not read: {block.reason}", code=-32600)
-            if is_response:
-                self._side.settle(read_frame(write_error(request_id, error.code, error.message)))
-            else:
-                self._side.refuse(request_id, error)
+    def _on_noise(self, noise: Frame | Broken) -> None:
+        """What cannot be read: nobody waits for it for ever."""
+        if self._side.end_wait(noise):
+            log.warning("the agent wrote a message that cannot be read: %s", noise.reason)
+        else:
+            log.debug("the agent wrote a line that is not a message")
 
     def _on_line(self, line: bytes) -> None:
         frame = read_frame(line)
@@ -407,7 +403,7 @@ class AgentHost:
             if session is not None:
                 session.note("notice", method=frame.method, params=frame.envelope.params or Raw(b"{}"))
         else:
-            log.debug("the agent wrote a line that is not a message")
+            self._on_noise(frame)
 
     def _on_update(self, frame: Frame) -> None:
         notification = read_update(frame)
