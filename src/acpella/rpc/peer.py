@@ -333,7 +333,7 @@ class Peer:
                 events.append(Failure(request_id, unreadable))
             return
         events.append(Noise(error.message, _excerpt(head)))
-        if request_id is not None and not isinstance(error, ParseError):
+        if request_id is not None:
             self.refuse(request_id, error)
         elif self._answer_noise:
             self.refuse(b"null", error)
