@@ -62,6 +62,27 @@ while message := hear():
 """
 
 
+HASTY = """
+import json, sys
+def say(**message): print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+answers = []
+for line in sys.stdin:
+    message = json.loads(line)
+    match message.get("method"):
+        case "initialize":
+            say(id=message["id"], result={"protocolVersion": 1})
+        case "session/new":
+            say(id=message["id"], result={"sessionId": "s"})
+        case "session/prompt":
+            say(id="p", method="session/request_permission", params={"sessionId": "s", "options": []})
+            say(id="f", method="fs/read_text_file", params={"sessionId": "s", "path": "/x"})
+            say(id=message["id"], result={"stopReason": "end_turn"})
+        case "session/set_mode":
+            say(id=message["id"], result={"answers": answers})
+        case None:
+            answers.append(message)
+"""
+
 UNREADABLE = """
 import json, sys
 def say(**message): print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
@@ -175,6 +196,16 @@ def test_a_prompt_that_is_no_list_does_not_block_those_behind_it(daemon: Callabl
     client.ask("initialize", protocolVersion=1)
     assert "result" in client.ask("session/prompt", sessionId="s", prompt=None)
     assert "result" in client.ask("session/prompt", sessionId="s", prompt=[{"type": "text", "text": "hi"}])
+
+
+def test_what_an_agent_asks_is_answered_when_its_turn_ends_first(daemon: Callable[..., Client]) -> None:
+    """Nobody answered any more, whatever the client did, and the agent waited for ever."""
+    client = daemon(HASTY)
+    client.ask("initialize", protocolVersion=1)
+    assert client.ask("session/prompt", sessionId="s", prompt=[])["result"] == {"stopReason": "end_turn"}
+    permission, file = client.ask("session/set_mode", sessionId="s", modeId="m")["result"]["answers"]
+    assert (permission["id"], permission["result"]) == ("p", {"outcome": {"outcome": "cancelled"}})
+    assert (file["id"], file["error"]["message"]) == ("f", "the turn is over")
 
 
 def test_messages_that_cannot_be_read_leave_nobody_waiting(daemon: Callable[..., Client]) -> None:

@@ -25,7 +25,7 @@ from acpella.transport import ProcessChannel
 from ..state.agents import startup_of
 from .client import Config
 from .history import ReplayHistory
-from .links import AgentLink, request_id
+from .links import AgentLink, ClientLink, request_id
 
 __all__ = ["START_ERRORS", "AgentListener", "KeptAgent"]
 
@@ -267,6 +267,12 @@ class KeptAgent:
         """Remember which processes it has started, for them to end with it."""
         if self.link is not None and (process := self.link.channel.about.process) is not None:
             process.note_descendants()
+
+    def decline_open(self, client: ClientLink, why: str = "the client is gone") -> None:
+        """Answer what the agent has asked a client, which is not going to answer any more."""
+        for pending in client.side.drain().values():
+            if self.link is not None:
+                self.link.decline(pending.id, pending.method, why)
 
     async def close(self) -> None:
         link, self.link = self.link, None

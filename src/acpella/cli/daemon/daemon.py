@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from acpella._processes import HANGUP, on_signals
 from acpella.errors import ConnectionClosed, InvalidRequest, TransportError, Unsupported
-from acpella.rpc.message import RequestId
 from acpella.rpc.relay import Frame
 from acpella.transport import UnixChannel, memory_pair
 
@@ -196,7 +195,7 @@ class Daemon:
             self._used = self._loop.time()
         self._client_full(client, False)
         self._jobs.drop(client)
-        self._refuse_pending(client)
+        self._agent.decline_open(client)
         if not self._clients and (self._jobs.failure is not None or self._agent.refusal is not None):
             self._ending.set()  # everybody knows why; the next one tries anew
         self._rest()
@@ -289,7 +288,8 @@ class Daemon:
         job = self._jobs.running
         question = frame.method in ("session/request_permission", "elicitation/create")
         if job is None or job.client is None or (job.cancelled and question):  # R-208
-            self._decline(request_id(frame), frame.method)
+            if self._agent.link is not None:
+                self._agent.link.decline(request_id(frame), frame.method)
         else:
             job.client.side.forward(frame, self._answer_agent)
 
@@ -308,15 +308,6 @@ class Daemon:
             for client in self._clients:
                 if client.attached:
                     client.side.send(frame.data)
-
-    def _refuse_pending(self, client: ClientLink) -> None:
-        """The agent gets answers to what a client leaves open."""
-        for pending in client.side.drain().values():
-            self._decline(pending.id, pending.method)
-
-    def _decline(self, request_id: RequestId, method: str) -> None:
-        if self._agent.link is not None:
-            self._agent.link.decline(request_id, method)
 
     def _resume(self, client: ClientLink, request: Frame) -> None:
         if self._agent.refusal is not None:
@@ -386,7 +377,7 @@ class Daemon:
             self._client_full(job.client, False)
         self._jobs.cancel(job)  # before the answers: to an agent they would look like a plain no
         if job.client is not None:
-            self._refuse_pending(job.client)
+            self._agent.decline_open(job.client, "the turn was cancelled")
         return True
 
     async def _run_unattended(self, client: "UnattendedClient") -> None:

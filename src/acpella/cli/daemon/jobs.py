@@ -155,7 +155,7 @@ class Jobs:
             if self._agent.link is not None:
                 self._agent.link.channel.resume_reading()
             if job.client is not None:
-                job.client.side.drain()
+                self._agent.decline_open(job.client, "the turn is over")
             if response is not None and not response.is_error:
                 self._remember()
         elif job in self.waiting:

@@ -158,14 +158,14 @@ class AgentLink(DaemonLink):
         await super().close()
         self.side.fail(to_wire(ConnectionClosed("the agent was ended before it answered")))
 
-    def decline(self, request_id: RequestId, method: str) -> None:
+    def decline(self, request_id: RequestId, method: str, why: str = "no client is there to answer") -> None:
         """Answer the agent, since nobody is there who could."""
         if method == "session/request_permission":
             self.side.answer(request_id, {"outcome": {"outcome": "cancelled"}})
         elif method == "elicitation/create":
             self.side.answer(request_id, {"action": "cancel"})
         else:
-            self.side.refuse(request_id, InternalError("no client is there to answer"))
+            self.side.refuse(request_id, InternalError(why))
 
     def check_alive(self) -> None:
         """Raises `ConnectionClosed` if the agent has ended; nobody else may have heard of it yet."""
