@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from acpella.cli.daemon import jobs as daemon_jobs
 from acpella.cli.daemon.history import ReplayHistory
 from acpella.cli.daemon.jobs import Job, Jobs
 from acpella.cli.daemon.links import ClientLink
@@ -55,10 +56,13 @@ class RunningAgent:
 
     def __init__(self) -> None:
         self.sent: list[bytes] = []
-        self.link = self
+        self.link: Any = self
         self.channel = self
         self.side = Side(self.sent.append, own_ids=True)
         self.refusal = None
+        self.name = "slow"
+        self.reason: ConnectionClosed | None = None
+        self.gone = asyncio.Event()
         self.session_id = "s"
         self.history = ReplayHistory()
         self.history.begin()
@@ -72,6 +76,25 @@ class RunningAgent:
     def decline_open(self, client: ClientLink, why: str) -> None: ...
 
     def resume_reading(self) -> None: ...
+
+    def ended(self, reason: ConnectionClosed) -> None:
+        self.reason = reason
+        self.gone.set()
+
+
+class StartsLate(RunningAgent):
+    """One that is not there before it is told to go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.link: Any = None
+        self.starting = asyncio.Lock()
+        self.begun, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def restart(self, greeting: bytes) -> None:
+        self.begun.set()
+        await self.go_on.wait()
+        self.link = self
 
 
 async def loading() -> tuple[Any, Jobs, ClientLink]:
@@ -100,6 +123,48 @@ async def test_a_client_that_leaves_during_a_load_does_not_end_the_agent() -> No
     jobs.drop(client)
     assert jobs.running is not None and not jobs.running.cancelled
     assert [read_frame(data).method for data in agent.sent] == ["session/load"]
+
+
+async def test_a_load_whose_client_is_gone_does_not_block_the_session_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An agent that never answered it kept every later prompt waiting, and the process alive."""
+    monkeypatch.setattr(daemon_jobs, "LOAD", 0.01)
+    agent, jobs, client = await loading()
+    jobs.drop(client)
+    async with asyncio.timeout(60):
+        await agent.gone.wait()
+    assert str(agent.reason) == "slow did not load the session within 0.01 s and was ended"
+
+
+async def test_a_load_that_ends_after_its_client_left_spares_the_agent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(daemon_jobs, "LOAD", 0.05)
+    agent, jobs, client = await loading()
+    jobs.drop(client)
+    agent.side.settle(read_frame(b'{"jsonrpc":"2.0","id":0,"error":{"code":-32603,"message":"no"}}'))
+    assert jobs.running is None
+    await asyncio.sleep(0.1)
+    assert agent.reason is None
+
+
+async def test_a_load_does_not_begin_when_its_client_left_while_the_agent_started() -> None:
+    """It ran without a limit, for nobody."""
+    fewer = asyncio.Event()
+    agent: Any = StartsLate()
+    jobs = Jobs(agent, tasks=Tasks(), remember=lambda: None, on_fewer=fewer.set, on_hopeless=lambda: None)
+    here, there = memory_pair()
+    client = ClientLink(here, on_frame=lambda *_: None, on_lost=lambda _: None)
+    await client.open()
+    await ClientLink(there, on_frame=lambda *_: None, on_lost=lambda _: None).open()
+    jobs.add(Job(client, read_frame(LOAD)))
+    async with asyncio.timeout(60):
+        await agent.begun.wait()
+        jobs.drop(client)
+        agent.go_on.set()
+        await fewer.wait()
+    assert jobs.running is None and agent.sent == []
 
 
 async def test_a_request_of_a_client_can_be_cancelled_by_its_id() -> None:

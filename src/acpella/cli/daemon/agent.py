@@ -27,7 +27,7 @@ from .client import Config
 from .history import ReplayHistory
 from .links import AgentLink, ClientLink, request_id
 
-__all__ = ["START_ERRORS", "AgentListener", "KeptAgent"]
+__all__ = ["LOAD", "START_ERRORS", "AgentListener", "KeptAgent"]
 
 START_ERRORS = (AcpellaError, TimeoutError, OSError, ValueError)
 """What starting an agent and opening its session can raise."""
@@ -36,7 +36,8 @@ OPEN = 60.0
 """Seconds for it to make or resume the session."""
 
 LOAD = 300.0
-"""Seconds for it to load the session, which replays it whole."""
+"""Seconds for it to load the session, which replays it whole. A client's load has this limit once that client
+is gone."""
 
 _STATE = (
     "current_mode_update",

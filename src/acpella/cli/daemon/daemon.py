@@ -189,7 +189,10 @@ class Daemon:
             agent.side.send(notification.data)
 
     def _left(self, client: ClientLink) -> None:
-        """A client went away: what it waited for is cancelled."""
+        """A client went away: its prompts are cancelled, and what the agent asked it is answered.
+
+        A load that it began goes on to its end, within a limit.
+        """
         self._clients.discard(client)
         if client.attached:
             self._used = self._loop.time()

@@ -14,7 +14,7 @@ from acpella.rpc.relay import Frame
 
 from ..state.catalogue import now
 from . import methods
-from .agent import START_ERRORS, KeptAgent
+from .agent import LOAD, START_ERRORS, KeptAgent
 from .errors import to_wire
 from .history import ReplayHistory
 from .links import ClientLink, request_id
@@ -184,9 +184,11 @@ class Jobs:
         for job in [job for job in self.waiting if job.client is client]:
             self.waiting.remove(job)
         if self.running is not None and self.running.client is client:
-            if self.running.is_prompt:  # a load goes on to its end: there is no way to cancel one
+            if self.running.is_prompt or self._agent.link is None:
                 log.info("the client went away; its turn is cancelled")
                 self.cancel(self.running)
+            elif not self.running.cancelled:  # it goes on to its end: nothing cancels a load that has begun
+                self._end_agent_after(LOAD, self.running, f"did not load the session within {LOAD:g} s")
             self.running.client = None
 
     def cancel(self, job: Job) -> None:
@@ -203,13 +205,17 @@ class Jobs:
             return  # being started; the job ends when it is
         self._agent.note_descendants()
         self._agent.link.side.notify("session/cancel", {"sessionId": self._agent.session_id})
-        self._killer = asyncio.get_running_loop().call_later(CANCEL_GRACE, self._kill, job)
+        self._end_agent_after(CANCEL_GRACE, job, f"did not stop within {CANCEL_GRACE:g} s")
 
-    def _kill(self, job: Job) -> None:
-        if job is not self.running or self._agent.link is None:
-            return
-        text = f"{self._agent.name} did not stop within {CANCEL_GRACE:g} s and was ended"
-        self._agent.link.ended(ConnectionClosed(text))
+    def _end_agent_after(self, seconds: float, job: Job, text: str) -> None:
+        """Give the agent so long to end a job."""
+        if self._killer is not None:
+            self._killer.cancel()
+        self._killer = asyncio.get_running_loop().call_later(seconds, self._kill, job, text)
+
+    def _kill(self, job: Job, text: str) -> None:
+        if job is self.running and self._agent.link is not None:
+            self._agent.link.ended(ConnectionClosed(f"{self._agent.name} {text} and was ended"))
 
     async def _prepare(self, job: Job) -> None:
         """Start the agent (again) for a job: it died, or the client allows other things than the last one."""
