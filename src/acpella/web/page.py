@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from acpella._directories import state
+from acpella.rpc.message import UNREADABLE
 from acpella.server.access.gate import Refusal
 from acpella.server.access.tokens import Tokens
 from acpella.server.agent_factories import AgentFactory
@@ -132,7 +133,7 @@ class Page:
             raise Refusal(405, "POST the code", headers=[(b"allow", b"POST")])
         try:
             login = msgspec.json.decode(await request.body(limit=MAX_LOGIN, seconds=10), type=_Login)
-        except msgspec.DecodeError:
+        except UNREADABLE:
             raise Refusal(400, 'send {"code": "…"}') from None
         token = await self.codes.redeem(login.code)
         if token is not None and self._tokens is not None:

@@ -631,3 +631,7 @@ def test_a_judge_reads_as_closed_what_is_closed() -> None:
     assert schema_error(schema.PromptResponse, {"stopReason": "refusal"}) is None
     option = {"optionId": "a", "name": "A", "kind": "allow_project"}
     assert schema_error(schema.PermissionOption, option) is not None
+    asked = {"sessionId": "s", "toolCall": {"toolCallId": "c"}, "options": [option]}
+    assert schema_error(schema.RequestPermissionRequest, asked) == (
+        "Invalid enum value 'allow_project' - at $.options[0].kind"
+    )

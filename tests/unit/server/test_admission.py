@@ -7,6 +7,7 @@ import pytest
 from acpella.rpc.relay import Side
 from acpella.server import Scope, ServerSettings
 from acpella.server.connection.admission import Admission, DelayedMessages, Drop, MessageNumbers, Refuse
+from acpella.server.connection.messages import NotAMessage, read_message
 from unit.server.parts import Clock, notification, request, response, services
 
 ALL: frozenset[Scope] = frozenset({"prompt", "approve", "read"})
@@ -153,3 +154,13 @@ def test_a_number_is_taken_once_also_when_it_is_long_ago() -> None:
     assert not numbers.take(1), "forgotten, but before all that is known"
     assert not numbers.take(3)
     assert numbers.take(9) and not numbers.take(9)
+
+
+def test_a_request_that_is_not_json_is_refused_under_its_id() -> None:
+    """Its client waited for an answer that came without an id."""
+    with pytest.raises(NotAMessage) as refused:
+        read_message(b'{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"x":NaN}}')
+    assert b'"id":7' in refused.value.to_wire()
+    with pytest.raises(NotAMessage) as refused:
+        read_message(b"hello")
+    assert b'"id":null' in refused.value.to_wire()

@@ -236,6 +236,8 @@ for line in sys.stdin:
         asked = message["id"]
         say(id="w", method="session/request_permission", params={"sessionId": "s", "rawInput": float("nan")})
     elif "method" in message:
+        sys.stdout.buffer.write(b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"\\xff"}}\\n')
+        sys.stdout.flush()  # and what is not UTF-8 in a place that is looked at
         value = "[" * 100_000 if message["method"] == "deep" else "NaN"
         print('{"jsonrpc":"2.0","id":%d,"result":{"_meta":%s}}' % (message["id"], value), flush=True)
     else:

@@ -5,7 +5,7 @@ from collections import deque
 import msgspec
 
 from acpella._plain_json import as_dict, as_list
-from acpella.rpc.message import write_notification
+from acpella.rpc.message import UNREADABLE, write_notification
 
 __all__ = ["ReplayHistory"]
 
@@ -46,7 +46,7 @@ class ReplayHistory:
         """What a user said: agents do not repeat it."""
         try:
             request = as_dict(msgspec.json.decode(params))
-        except msgspec.DecodeError:
+        except UNREADABLE:
             return  # the agent will complain, as of a prompt that is no list
         self._prompts += 1
         for block in as_list(request.get("prompt")):

@@ -10,6 +10,7 @@ import msgspec
 
 from acpella._plain_json import as_dict
 from acpella.errors import ConnectionClosed, Overloaded, TransportError
+from acpella.rpc.message import UNREADABLE
 from acpella.rpc.relay import Frame
 
 from ..state.catalogue import now
@@ -269,7 +270,7 @@ def _excerpt(params: bytes) -> str:
     try:
         blocks = msgspec.json.decode(params)["prompt"]
         text = " ".join(str(as_dict(block).get("text", "")) for block in blocks)
-    except (msgspec.DecodeError, KeyError, TypeError):
+    except (*UNREADABLE, KeyError, TypeError):
         return ""
     text = " ".join(text.split())
     return text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"

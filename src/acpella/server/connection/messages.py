@@ -86,12 +86,12 @@ def read_message(data: bytes, *, max_id: int = 1024, max_depth: int = 64) -> Mes
         envelope = read_envelope(data)
     except msgspec.ValidationError:
         raise _no_message(data) from None
-    except RecursionError:
+    except UNREADABLE as error:
         request_id, is_response = guess(data, data)
         key = None if is_response else request_id
-        raise NotAMessage(-32600, f"a message may be nested {max_depth} deep", key=key) from None
-    except UNREADABLE:
-        raise NotAMessage(-32700, "this is not JSON") from None
+        if isinstance(error, RecursionError):
+            raise NotAMessage(-32600, f"a message may be nested {max_depth} deep", key=key) from None
+        raise NotAMessage(-32700, "this is not JSON", key=key) from None
     raw = bytes(envelope.id)
     key = None if not raw or raw == b"null" else id_of(envelope.id)
     if raw and key is None and raw != b"null":

@@ -4,6 +4,7 @@ import msgspec
 from msgspec import Raw
 
 from acpella.errors import RpcError
+from acpella.rpc.message import UNREADABLE
 from acpella.rpc.relay import Frame
 
 __all__ = ["AgentUpdate", "InfoUpdate", "error_of", "read_cancelled", "read_info", "read_update"]
@@ -46,7 +47,7 @@ def read_update(frame: Frame) -> AgentUpdate | None:
     """A `session/update`; None if it cannot be read."""
     try:
         return _update_decoder.decode(frame.envelope.params)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return None
 
 
@@ -56,7 +57,7 @@ def read_info(update: Raw) -> InfoUpdate | None:
         return None
     try:
         info = _info_decoder.decode(update)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return None
     return info if info.kind == "session_info_update" else None
 
@@ -65,7 +66,7 @@ def read_cancelled(frame: Frame) -> bytes | None:
     """The id of the request that a `$/cancel_request` is about; None if it cannot be read."""
     try:
         return bytes(_cancel_decoder.decode(frame.envelope.params).request_id)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return None
 
 
@@ -76,5 +77,5 @@ def error_of(response: Frame) -> RpcError:
         return RpcError(
             str(error.get("message", "")), code=int(error.get("code", -32603)), data=error.get("data")
         )
-    except (msgspec.DecodeError, AttributeError, TypeError, ValueError):
+    except (*UNREADABLE, AttributeError, TypeError, ValueError):
         return RpcError("the agent answered with an error that cannot be read", code=-32603)

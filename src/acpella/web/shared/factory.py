@@ -9,6 +9,7 @@ import msgspec
 
 from acpella.errors import AcpellaError, ConnectionClosed
 from acpella.rpc import Channel, ChannelInfo, Receiver
+from acpella.rpc.message import UNREADABLE
 from acpella.rpc.relay import read_frame
 from acpella.server.access.credentials import SCOPES, Scope
 from acpella.server.agent_factories import AgentFactory, RunningAgent, WrappedFactory
@@ -86,7 +87,7 @@ def _is_page(line: bytes) -> bool:
         return msgspec.json.decode(
             read_frame(line).envelope.params or b"{}", type=_ClientInfo
         ).meta.acpella.page
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return False
 
 

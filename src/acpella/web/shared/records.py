@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from acpella._directories import private, write_private
+from acpella.rpc.message import UNREADABLE
 
 __all__ = ["SessionRecords", "SharedSessionRecord"]
 
@@ -53,7 +54,7 @@ class SessionRecords:
         for line in lines:
             try:
                 self._keep(_decoder.decode(line))
-            except msgspec.DecodeError:
+            except UNREADABLE:
                 log.warning("a line of %s cannot be read", file)  # a power cut leaves half a line
         if len(lines) > 2 * len(self._records) + 100:
             self._write(

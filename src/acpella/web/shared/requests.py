@@ -12,6 +12,7 @@ from msgspec import Raw
 
 from acpella.errors import AcpellaError, InvalidParams, MethodNotFound, RpcError
 from acpella.local.listing import ListedFiles
+from acpella.rpc.message import UNREADABLE
 from acpella.rpc.relay import Frame
 
 from .agent_host import AgentHost
@@ -107,7 +108,7 @@ class ViewerRequests:
         assert frame.id is not None
         try:
             result = await handler(frame)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             self._viewer.refuse(frame.id, InvalidParams(str(error)))
         except RpcError as error:
             self._viewer.refuse(frame.id, error)

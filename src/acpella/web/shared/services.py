@@ -9,6 +9,7 @@ import msgspec
 
 from acpella.client import Terminals, Workspace
 from acpella.errors import InvalidParams, MethodNotFound, RpcError
+from acpella.rpc.message import UNREADABLE
 from acpella.rpc.relay import Frame
 from acpella.schema import (
     CreateTerminalRequest,
@@ -56,7 +57,7 @@ class LocalServices:
             raise MethodNotFound(f"{frame.method} is not offered here")
         try:
             request = msgspec.json.decode(frame.envelope.params, type=kind)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise InvalidParams(str(error)) from None
         return await handle(request)
 

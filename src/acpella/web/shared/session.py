@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from acpella.errors import RpcError
+from acpella.rpc.message import UNREADABLE
 from acpella.rpc.relay import Frame
 
 from .branch import branch_of
@@ -193,7 +194,7 @@ class SharedSession:
         params = prompt.frame.envelope.params
         try:
             blocks = msgspec.json.decode(params, type=_PromptParams).prompt
-        except msgspec.DecodeError:
+        except UNREADABLE:
             blocks = Raw(b"[]")  # the agent says what is wrong with it
         self.title = self.title or _title_of(blocks)
         self.note("prompt", by=prompt.viewer.principal, prompt=blocks)
@@ -266,7 +267,7 @@ def _title_of(blocks: Raw) -> str:
     """The beginning of a prompt, for a session that its agent gives no title."""
     try:
         texts = [block.text for block in msgspec.json.decode(blocks, type=list[_Text])]
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return ""
     words = " ".join(" ".join(texts).split())
     return words if len(words) <= MAX_TITLE else words[: MAX_TITLE - 1].rsplit(" ", 1)[0] + "…"
@@ -283,7 +284,7 @@ class _Asked(msgspec.Struct):
 def _tool_of(params: Raw) -> str:
     try:
         return msgspec.json.decode(params, type=_Asked).tool_call.kind
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return ""
 
 

@@ -6,6 +6,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from acpella.rpc.message import UNREADABLE
+
 from .json_values import as_object
 
 __all__ = ["SWITCHES", "names_of", "switch_of", "switches_of", "without"]
@@ -82,6 +84,6 @@ def switch_of(method: str, params: Raw | None) -> str | None:
         return _METHODS.get(method)
     try:
         mode = msgspec.json.decode(params or b"{}", type=_Elicitation).mode
-    except msgspec.DecodeError:
+    except UNREADABLE:
         mode = "form"
     return "elicitation.url" if mode == "url" else "elicitation.form"
