@@ -50,7 +50,7 @@ async def test_a_prompt_streams_its_updates_in_order(url: str, tmp_path: Path) -
 
 
 async def test_two_sessions_do_not_hear_each_other(url: str, tmp_path: Path) -> None:
-    """T-4."""
+    """CASE-4."""
     async with asyncio.timeout(30), acpella.connect(url) as agent:
         one, other = await agent.new_session(tmp_path), await agent.new_session(tmp_path)
 

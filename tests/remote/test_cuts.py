@@ -130,7 +130,7 @@ async def test_a_frozen_line_is_left_for_a_new_one(
 
 @pytest.mark.parametrize("scheme", ["ws", "http"])
 async def test_a_client_that_says_goodbye_leaves_nothing_at_the_server(scheme: str, tmp_path: Path) -> None:
-    """T-9: it will not come back, so nothing is kept for it."""
+    """CASE-9: it will not come back, so nothing is kept for it."""
     async with asyncio.timeout(20), hosting(counting_agent()) as runner:
         async with acpella.connect(f"{scheme}://127.0.0.1:{runner.port}/acp") as agent:
             await (await agent.new_session(tmp_path)).prompt("5")

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_cookie_of_initialize_comes_back_with_everything(tmp_path: Path) -> None:
-    """T-080, T-10: kept for POST, GET and DELETE; attributes are heeded."""
+    """T-080, CASE-10: kept for POST, GET and DELETE; attributes are heeded."""
 
     def script(server: ScriptedServer, request: Request) -> Answer | None:
         if request.method == "POST" and request.message.get("method") == "initialize":
@@ -76,7 +76,7 @@ async def _finish(session: Any, text: str = "hi") -> Any:
 
 
 async def test_the_end_of_a_session_stream_fails_the_requests_of_that_session(tmp_path: Path) -> None:
-    """T-8, §2.5 step 6: the connection lives, and the stream is opened again on next use."""
+    """CASE-8, §2.5 step 6: the connection lives, and the stream is opened again on next use."""
     async with asyncio.timeout(60), ScriptedServer() as server:
         async with acpella.connect(server.url) as agent:
             session = await agent.new_session(tmp_path)
@@ -94,7 +94,7 @@ async def test_the_end_of_a_session_stream_fails_the_requests_of_that_session(tm
 
 
 async def test_the_end_of_the_connection_stream_fails_everything(tmp_path: Path) -> None:
-    """T-8, §2.5 step 2."""
+    """CASE-8, §2.5 step 2."""
     async with asyncio.timeout(60), ScriptedServer() as server:
         async with acpella.connect(server.url, reconnect=False) as agent:
             session = await agent.new_session(tmp_path)
@@ -106,7 +106,7 @@ async def test_the_end_of_the_connection_stream_fails_everything(tmp_path: Path)
 
 
 async def test_split_characters_and_keep_alives_are_read(tmp_path: Path) -> None:
-    """T-11, T-052: every byte by itself, CRLF, comments between, a field nobody knows."""
+    """CASE-11, T-052: every byte by itself, CRLF, comments between, a field nobody knows."""
     async with asyncio.timeout(60), ScriptedServer() as server:
         async with acpella.connect(server.url) as agent:
             session = await agent.new_session(tmp_path)

@@ -55,7 +55,7 @@ def update(text: str, **dumps: Any) -> str:
 
 
 async def test_cookies_of_the_handshake_come_back_at_the_next_one(tmp_path: Path) -> None:
-    """T-080, T-16: after a lost connection the same jar is used, so that the same machine answers."""
+    """T-080, CASE-16: after a lost connection the same jar is used, so that the same machine answers."""
     seen: list[str | None] = []
     states: list[str] = []
 

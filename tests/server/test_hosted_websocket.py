@@ -39,7 +39,7 @@ async def test_a_conversation_over_one_socket() -> None:
 
 
 async def test_initialize_comes_first() -> None:
-    """T-061, T-12: close 1002, also for an initialize without an id; answers before it are ignored."""
+    """T-061, CASE-12: close 1002, also for an initialize without an id; answers before it are ignored."""
     async with serving(Talker()) as server:
         async with socket(ws_url(server)) as client:
             await client.request(1, "session/new", {"cwd": "/tmp", "mcpServers": []})
@@ -68,7 +68,7 @@ def nested(depth: int, key: str = '"method":"_x","params"') -> str:
 
 
 async def test_what_is_no_message_is_answered_and_the_socket_lives() -> None:
-    """T-062, T-12."""
+    """T-062, CASE-12."""
     async with serving(Talker()) as server, socket(ws_url(server)) as client:
         await client.send(b'{"jsonrpc":"2.0","id":9,"method":"initialize"}')  # binary: ignored
         await client.call(0, "initialize", HELLO)
@@ -94,7 +94,7 @@ async def test_what_is_no_message_is_answered_and_the_socket_lives() -> None:
 
 
 async def test_a_message_that_is_too_long_closes_the_socket() -> None:
-    """T-15."""
+    """CASE-15."""
     async with serving(Talker(), limits={"max_body": 1000}) as server, socket(ws_url(server)) as client:
         await client.call(0, "initialize", HELLO)
         await client.send("x" * 2000)
@@ -120,7 +120,7 @@ async def test_a_half_open_socket_is_noticed() -> None:
 
 
 async def test_a_client_that_does_not_read_is_dropped() -> None:
-    """T-13, T-091, T-092: its agent waits, then it loses its connection."""
+    """CASE-13, T-091, T-092: its agent waits, then it loses its connection."""
     talker = Talker()
     limits = {"stream_bytes": 100_000, "stall_seconds": 0.5}
     async with serving(talker, limits=limits) as server:

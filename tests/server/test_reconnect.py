@@ -455,7 +455,7 @@ async def test_acks_and_answers_are_not_requests_that_are_counted() -> None:
 
 
 async def test_a_client_comes_back_with_its_cookies_and_loads() -> None:
-    """T-10, T-16: cookies of a proxy in front do no harm."""
+    """CASE-10, CASE-16: cookies of a proxy in front do no harm."""
     async with serving(Talker()) as server, Http(server.url) as client:
         client.http.cookies.set("affinity", "node-1")
         await client.initialize()

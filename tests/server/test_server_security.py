@@ -207,7 +207,7 @@ async def test_a_mounted_server_without_credentials_serves_its_own_machine_only(
 
 
 async def test_names_that_are_not_ours_are_refused() -> None:
-    """T-083, T-14: DNS rebinding, on every method and on the upgrade."""
+    """T-083, CASE-14: DNS rebinding, on every method and on the upgrade."""
     async with serving(Talker()) as server, Http(server.url) as client:
         await client.initialize()
         for name in (

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 PLAIN = {"Content-Type": "application/json"}
 
 
-# -- T-1: the table of statuses (§2.1) -------------------------------------------------------------
+# -- CASE-1: the table of statuses (§2.1) -------------------------------------------------------------
 
 
 async def test_what_is_no_message_is_refused_with_the_status_that_says_why() -> None:
@@ -133,7 +133,7 @@ async def test_gets_are_checked_in_order() -> None:
 
 
 async def test_a_stream_has_one_reader_and_another_after_it() -> None:
-    """T-6, T-070: 409 on a second reader; what was queued in between is there."""
+    """CASE-6, T-070: 409 on a second reader; what was queued in between is there."""
     async with serving(Talker()) as server, Http(server.url) as client:
         await client.initialize()
         async with client.stream() as stream:
@@ -150,7 +150,7 @@ async def test_a_stream_has_one_reader_and_another_after_it() -> None:
 
 
 async def test_delete_ends_the_streams_and_the_agent() -> None:
-    """T-9."""
+    """CASE-9."""
     talker = Talker()
     async with serving(talker) as server, Http(server.url) as client:
         assert await client.delete() == 400
@@ -188,7 +188,7 @@ async def test_an_agent_that_refuses_initialize_keeps_no_connection() -> None:
         assert (await client.post("session/new", id=2)).status_code == 404
 
 
-# -- T-2: routing (§2.3) ---------------------------------------------------------------------------
+# -- CASE-2: routing (§2.3) ---------------------------------------------------------------------------
 
 
 async def test_messages_go_to_the_streams_that_the_table_names() -> None:
@@ -217,7 +217,7 @@ async def test_messages_go_to_the_streams_that_the_table_names() -> None:
 
 
 async def test_a_question_may_be_answered_without_the_session_header() -> None:
-    """T-7, T-030, §7: official Python clients do not send it."""
+    """CASE-7, T-030, §7: official Python clients do not send it."""
     talker = Talker()
     async with serving(talker) as server, Http(server.url) as client:
         await client.initialize()
@@ -232,7 +232,7 @@ async def test_a_question_may_be_answered_without_the_session_header() -> None:
 
 
 async def test_a_session_stream_that_comes_late_gets_what_was_queued() -> None:
-    """T-3, T-040, T-043."""
+    """CASE-3, T-040, T-043."""
     async with serving(Talker()) as server, Http(server.url) as client:
         await client.initialize()
         async with client.stream() as stream:
@@ -243,7 +243,7 @@ async def test_a_session_stream_that_comes_late_gets_what_was_queued() -> None:
 
 
 async def test_two_sessions_do_not_hear_each_other() -> None:
-    """T-4."""
+    """CASE-4."""
     async with serving(Talker()) as server, Http(server.url) as client:
         await client.initialize()
         async with client.stream() as stream:
@@ -261,7 +261,7 @@ async def test_two_sessions_do_not_hear_each_other() -> None:
 
 @pytest.mark.parametrize("early", [True, False])
 async def test_loading_replays_on_the_session_stream_and_answers_on_the_other(early: bool) -> None:
-    """T-5, T-042: the answer does not overtake the history if the stream is open."""
+    """CASE-5, T-042: the answer does not overtake the history if the stream is open."""
     talker = Talker()
     async with serving(talker) as server, Http(server.url) as before, Http(server.url) as after:
         await before.initialize()
@@ -312,7 +312,7 @@ async def test_a_client_that_knows_no_session_streams_hears_everything_on_the_on
 
 
 async def test_the_agent_that_dies_is_reported_on_every_stream(tmp_path: Path) -> None:
-    """T-8, E3: pending requests fail, streams end, the connection is gone."""
+    """CASE-8, E3: pending requests fail, streams end, the connection is gone."""
     program = tmp_path / "dies.py"
     program.write_text(
         "import json, sys\n"
@@ -397,7 +397,7 @@ async def test_bytes_pass_through_a_hosted_command_unharmed(tmp_path: Path) -> N
 
 
 async def test_streams_have_their_headers_and_signs_of_life() -> None:
-    """T-050, T-051, T-053, T-11."""
+    """T-050, T-051, T-053, CASE-11."""
     async with serving(Talker(), limits={"keepalive_seconds": 0.05}) as server, Http(server.url) as client:
         await client.initialize()
         async with client.stream() as stream:
@@ -413,7 +413,7 @@ async def test_streams_have_their_headers_and_signs_of_life() -> None:
 
 
 async def test_any_text_survives_the_stream() -> None:
-    """T-11: code points that are split between reads, line ends of every kind, nothing broken by batching."""
+    """CASE-11: code points that are split between reads, line ends of every kind, nothing broken by batching."""
     spoken = 'é€🙂\u2028 \r\n \r \n data: x \\ " ' * 300
     agent = Talker().agent
 
@@ -435,7 +435,7 @@ async def test_any_text_survives_the_stream() -> None:
 
 
 async def test_a_client_that_does_not_read_slows_its_agent_then_loses_its_connection() -> None:
-    """T-13, T-091, T-092."""
+    """CASE-13, T-091, T-092."""
     talker = Talker()
     limits = {"buffer_bytes": 200_000, "stream_bytes": 100_000, "stall_seconds": 0.5}
     async with serving(talker, limits=limits) as server, Http(server.url) as client:

@@ -10,7 +10,7 @@ PAGE = ROOT / "docs" / "reference" / "protocol-rules.md"
 LISTED = re.compile(r"^- \*\*(.+?)\*\* ", re.MULTILINE)
 NAMED = re.compile(
     r"""(?<![\w\\+#-])(?:
-        [RT]-\d+                                # rules of messages and of transports
+        [RT]-\d+ | CASE-\d+                    # rules of messages and of transports, and cases
         | [A-F]\d{1,2}(?![\w-])                 # features
         | FIELD-NOTES\ \d+(?:,\ \d+)*           # numbers of one list may follow each other
         | HOSTING\ (?:§?\d+|"[^"]+"(?:,\ "[^"]+")*)
@@ -51,11 +51,9 @@ def test_no_rule_is_listed_twice() -> None:
 
 
 def test_ids_are_recognised_however_they_are_written() -> None:
-    text = (
-        'R-208, T-8; FEATURES C6, FIELD-NOTES 1, 3 and hazard 2 (§2.5); HOSTING §6, HOSTING "Audit", "Scopes"'
-    )
+    text = 'R-208, CASE-8; FEATURES C6, FIELD-NOTES 1, 3 and hazard 2 (§2.5); HOSTING §6, HOSTING "Audit", "Scopes"'
     assert named_in(text) == {
-        *("R-208", "T-8", "C6", "FIELD-NOTES 1", "FIELD-NOTES 3", "hazard 2", "§2.5"),
+        *("R-208", "CASE-8", "C6", "FIELD-NOTES 1", "FIELD-NOTES 3", "hazard 2", "§2.5"),
         *("HOSTING 6", 'HOSTING "Audit"', 'HOSTING "Scopes"'),
     }
     assert named_in("UTF-8, ISO-8859-1, \\x1bB2, #C3, U+00A0, A1B2, gpt-T-1x") == set()
