@@ -413,7 +413,7 @@ async def test_streams_have_their_headers_and_signs_of_life() -> None:
 
 
 async def test_any_text_survives_the_stream() -> None:
-    """CASE-11: code points that are split between reads, line ends of every kind, nothing broken by batching."""
+    """CASE-11: characters that are split between reads, line ends of every kind, batching breaks nothing."""
     spoken = 'é€🙂\u2028 \r\n \r \n data: x \\ " ' * 300
     agent = Talker().agent
 

@@ -51,7 +51,10 @@ def test_no_rule_is_listed_twice() -> None:
 
 
 def test_ids_are_recognised_however_they_are_written() -> None:
-    text = 'R-208, CASE-8; FEATURES C6, FIELD-NOTES 1, 3 and hazard 2 (§2.5); HOSTING §6, HOSTING "Audit", "Scopes"'
+    text = (
+        "R-208, CASE-8; FEATURES C6, FIELD-NOTES 1, 3 and hazard 2 (§2.5); "
+        'HOSTING §6, HOSTING "Audit", "Scopes"'
+    )
     assert named_in(text) == {
         *("R-208", "CASE-8", "C6", "FIELD-NOTES 1", "FIELD-NOTES 3", "hazard 2", "§2.5"),
         *("HOSTING 6", 'HOSTING "Audit"', 'HOSTING "Scopes"'),
