@@ -11,12 +11,17 @@ import msgspec
 
 from acpella._redact import COMMAND_RULES, HINTS, SECRET_KEY, VERSION, redact, rules
 
+from .streams import Streams
+
 __all__ = ["RULES_NAME", "Redactor", "entropy", "looks_random"]
 
 RULES_NAME = f"rules-{VERSION}"
 
 REMEMBERED = 256
 """How many secrets are searched for in all later texts. Without a limit, a peer could make each line slow."""
+
+KEY_LINES = 16 * 1024
+"""How many lines of private keys are looked for in later texts. Without a limit, a peer fills the memory."""
 
 _HIDDEN = re.compile(r"<secret \d+>")
 _BYTES = ("data", "blob")
@@ -34,6 +39,11 @@ def _any_of(words: Iterable[bytes]) -> bytes:
     parts = [re.escape(c) + (b"" if b"" in rest else _any_of(rest)) for c, rest in sorted(rests.items())]
     return b"(?:" + b"|".join(parts) + b")"
 
+
+_KEY_LINE = re.compile(r"(?:\\[nrt])*(?P<line>[A-Za-z0-9+/]{16,}={0,2})")
+"""A line of base64; before it the end of another one, in JSON inside a string."""
+
+_KEY_LINE_BYTES = re.compile(_KEY_LINE.pattern.encode())
 
 _OPTION = re.compile(r"-(?:[up]|-user|-proxy-user)", re.IGNORECASE)
 """How the words begin that the rules for commands look for."""
@@ -69,14 +79,36 @@ class Redactor:
         """How many values were replaced."""
         self._names: dict[str, str] = {}
         self._remembered: list[tuple[str, bytes]] = []
+        self._key_lines: set[str] = set()  # of private keys, which may occur alone
         self._plain: set[str] = set()  # texts without secrets, mostly names of fields
+        self._streams = Streams()
 
     def may_hold_secrets(self, line: bytes) -> bool:
         """Whether a line must be decoded to be checked. Most lines are harmless at first sight."""
-        return _is_hinted(line) or any(each in line for _, each in self._remembered)
+        return (
+            self._streams.any_open
+            or b"-----" in line  # may become the first line of a key
+            or _is_hinted(line)
+            or any(each in line for _, each in self._remembered)
+            or self._holds_key_line(line)
+        )
+
+    def _holds_key_line(self, line: bytes) -> bool:
+        if not self._key_lines:
+            return False
+        plain = line.replace(b"\\/", b"/")  # as some programs write it in JSON
+        return any(match["line"].decode() in self._key_lines for match in _KEY_LINE_BYTES.finditer(plain))
+
+    def passed(self, direction: str, message: Any) -> Any:
+        """Redact a message that went this way. What it streams may be the rest of an earlier secret."""
+        return self._streams.message(direction, message, self.message(message), self._hide_piece)
+
+    def line(self, direction: str, line: str) -> str:
+        """Redact a line that went this way and is not a message: a private key has many."""
+        return self._streams.line(direction, line, self.text(line), self._hide_piece)
 
     def text(self, text: str) -> str:
-        """Redact a line that is not a message, or a string inside a message."""
+        """Redact a string inside a message."""
         if text in self._plain:
             return text
         # ignoring case, some other letters equal ASCII ones, so the hints are only reliable for ASCII
@@ -182,8 +214,10 @@ class Redactor:
         return self._hide(value, remember=SECRET_KEY.search(name) is not None or looks_random(value))
 
     def _hide(self, secret: str, *, remember: bool = True) -> str:
-        if not secret or _HIDDEN.fullmatch(secret):
+        if not secret.strip() or _HIDDEN.fullmatch(secret) or secret == "<secret":  # up to its blank
             return secret
+        if (remember or "PRIVATE KEY" in secret) and ("\n" in secret or "\\n" in secret):
+            self._remember_lines(secret)
         self.hidden += 1
         name = self._names.get(secret)
         if name is None:
@@ -193,12 +227,28 @@ class Redactor:
                 self._remembered.append((secret, msgspec.json.encode(secret)[1:-1]))
         return name
 
+    def _hide_piece(self, secret: str) -> str:
+        """Hide a part of a secret; a whole line of a key is also hidden where it occurs alone."""
+        self._remember_lines(secret)
+        return self._hide(secret, remember=False)
+
+    def _remember_lines(self, secret: str) -> None:
+        for match in _KEY_LINE.finditer(secret):
+            if len(self._key_lines) < KEY_LINES and match["line"] not in self._key_lines:
+                self._plain.clear()
+                self._key_lines.add(match["line"])
+
     def _hide_known(self, text: str) -> str:
         for secret, _ in self._remembered:
             if secret in text:
                 self.hidden += text.count(secret)
                 text = text.replace(secret, self._names[secret])
-        return text
+        return _KEY_LINE.sub(self._hide_key_line, text) if self._key_lines else text
+
+    def _hide_key_line(self, match: re.Match[str]) -> str:
+        if (line := match["line"]) not in self._key_lines:
+            return match[0]
+        return match[0].removesuffix(line) + self._hide(line, remember=False)
 
 
 def _is_pair(value: object) -> TypeGuard[list[str]]:

@@ -115,13 +115,13 @@ class Filters:
             return False
         return self._redactor is None or not self._redactor.may_hold_secrets(line)
 
-    def message(self, value: Any) -> tuple[Any, int]:
-        """Filter a message; returns it, and how many characters of media were left out."""
+    def message(self, value: Any, direction: str = "") -> tuple[Any, int]:
+        """Filter a message that went this way; returns it, and how many characters of media were left out."""
         cut = 0
         if not self._media:
             value, cut = cut_media(value)
         if self._redactor is not None:
-            value = self._redactor.message(value)
+            value = self._redactor.passed(direction, value)
         if self._anonymizer is not None:
             self._anonymizer.learn(value)
             value = self._anonymizer.value(value)
@@ -130,6 +130,11 @@ class Filters:
     def text(self, text: str) -> str:
         text = text if self._redactor is None else self._redactor.text(text)
         return text if self._anonymizer is None else self._anonymizer.text(text)
+
+    def line(self, line: str, direction: str) -> str:
+        """Filter a line that went this way and is not a message."""
+        line = line if self._redactor is None else self._redactor.line(direction, line)
+        return line if self._anonymizer is None else self._anonymizer.text(line)
 
     def words(self, words: list[str]) -> list[str]:
         """Filter a command line."""
@@ -200,7 +205,7 @@ class Writer:
     def note_change(self, direction: Direction, how: str, line: bytes, at: float, **fields: Any) -> None:
         """Record that somebody held or changed a message on its way; `line` is what its sender wrote."""
         try:
-            was: Any = self._filters.message(msgspec.json.decode(line))[0]
+            was: Any = self._filters.message(msgspec.json.decode(line), f"{direction} before")[0]
         except _UNREADABLE:
             was = self._filters.text(_decoded(line))
         self.event("changed", at, how=how, dir=direction, **fields, was=was)
@@ -256,21 +261,22 @@ class Writer:
         except _UNREADABLE:
             self._text(direction, line, at)
             return
-        raw: dict[str, Any] = {}
+        more: dict[str, Any] = {}
+        body: Any = msgspec.Raw(encoded)
+        if not (harmless or self._filters.pass_line(line)):
+            try:
+                body, cut = self._filters.message(value, direction)
+            except RecursionError:
+                self._text(direction, line, at)
+                return
+            more = {"cut": cut} if cut else {}
         if encoded != line and len(line) <= COMPARED and not _says_the_same(line, encoded):
-            raw = {"raw": self._filters.text(_decoded(line))}
-        if harmless or self._filters.pass_line(line):
-            self._line(direction, at, "msg", msgspec.Raw(encoded), **raw)
-            return
-        try:
-            value, cut = self._filters.message(value)
-        except RecursionError:
-            self._text(direction, line, at)
-            return
-        self._line(direction, at, "msg", value, **raw, **({"cut": cut} if cut else {}))
+            # after the message, of which the rest of an earlier secret is known
+            more = {"raw": self._filters.text(_decoded(line)), **more}
+        self._line(direction, at, "msg", body, **more)
 
     def _text(self, direction: Direction, line: bytes, at: float) -> None:
-        filtered = self._filters.text(text := _decoded(line))
+        filtered = self._filters.line(text := _decoded(line), direction)
         if "\ufffd" in text and filtered == text:  # the bytes are not text, and hold no secret
             self._line(direction, at, "b64", base64.b64encode(line).decode())
         else:

@@ -135,9 +135,9 @@ def _filtered(items: "Iterable[Item]", arguments: argparse.Namespace) -> "Iterat
                 item, info={**info, "redacted": filters.name if not arguments.raw else info.get("redacted")}
             )
         elif isinstance(item, RecordedFrame) and isinstance(item.message, str):
-            yield replace(item, message=filters.text(item.message))
+            yield replace(item, message=filters.line(item.message, item.direction))
         elif isinstance(item, RecordedFrame) and not isinstance(item.message, bytes):
-            message, cut = filters.message(item.message)
+            message, cut = filters.message(item.message, item.direction)
             raw = None if item.raw is None else filters.text(item.raw)
             yield replace(item, message=message, raw=raw, info={**item.info, **({"cut": cut} if cut else {})})
         else:
