@@ -5,8 +5,9 @@ import os
 import re
 import socket
 from typing import Any, cast
+from urllib.parse import quote
 
-__all__ = ["Anonymizer"]
+__all__ = ["HOMES", "Anonymizer", "own_homes", "spellings"]
 
 SHORTEST_NAME = 4
 """The fewest characters of a user or host name that is replaced; shorter ones are parts of other words."""
@@ -31,7 +32,24 @@ SHORTEST_SESSION = 6
 EVERYWHERE = {"/", "/usr", "/usr/local", "/opt", "/opt/homebrew"}
 """Directories of programs that reveal nothing about a machine."""
 
-_HOMES = re.compile(r"(?:/home|/Users)/[^/\s\"'<>:;,]+|[A-Za-z]:\\Users\\[^\\\s\"'<>:;,]+")
+HOMES = re.compile(
+    r"(?:/home|/Users)/[^/\s\"'<>:;,]+|[A-Za-z]:\\Users\\[^\\\s\"'<>:;,]+"
+    r"|%2[Ff](?:home|Users)%2[Ff][^%/\s\"'<>:;,&]+"
+)
+"""Home directories of anybody, also as a part of a URL."""
+
+
+def own_homes() -> list[str]:
+    """The home directory of this user, by its name and by where it is."""
+    home = os.path.expanduser("~")
+    return [place for path in (home, os.path.realpath(home)) if len(place := path.rstrip("/\\")) > 1]
+
+
+def spellings(path: str) -> set[str]:
+    """A path as it is, as the path of a URL, and as a parameter of one."""
+    encoded = quote(path, safe="")
+    small = re.sub("%..", lambda code: code[0].lower(), encoded)
+    return {path, quote(path), encoded, small}
 
 
 class Anonymizer:
@@ -39,10 +57,11 @@ class Anonymizer:
 
     def __init__(self, *, cwd: str | None = None) -> None:
         self._paths: dict[str, str] = {}
+        self._spelled: dict[str, str] = {}
         self._words: dict[str, str] = {}
         self._pattern: re.Pattern[str] | None = None
         self._sessions = 0
-        for home in (os.path.expanduser("~"), os.path.realpath(os.path.expanduser("~"))):
+        for home in own_homes():
             self._add_path(home, "<home>")
         if cwd is not None:
             self._add_path(cwd, "<cwd>")
@@ -87,14 +106,18 @@ class Anonymizer:
 
     def text(self, text: str) -> str:
         if self._pattern is None:
+            self._spelled = {each: path for path in self._paths for each in spellings(path)}
             # longest first, so that a known directory below home does not become <home>/…
-            paths = sorted(self._paths, key=len, reverse=True)
+            paths = sorted(self._spelled, key=len, reverse=True)
             words = sorted(self._words, key=len, reverse=True)
             parts = [rf"{re.escape(path)}(?![\w.-])" for path in paths]
             parts += [rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])" for word in words]
             self._pattern = re.compile("|".join(parts) or r"(?!)")
-        placeholders = self._paths | self._words
-        return _HOMES.sub("<home>", self._pattern.sub(lambda match: placeholders[match[0]], text))
+        return HOMES.sub("<home>", self._pattern.sub(self._placeholder, text))
+
+    def _placeholder(self, match: re.Match[str]) -> str:
+        word = match[0]
+        return self._words.get(word) or self._paths[self._spelled[word]]
 
     def _add_path(self, path: str, placeholder: str) -> None:
         path = path.rstrip("/\\")

@@ -239,6 +239,21 @@ def test_anonymous_recordings_do_not_tell_who_and_where(
     assert lines[4]["text"] == "<home>/.config is missing; see /somewhere/brunhildes/x"
 
 
+def test_an_anonymous_recording_does_not_tell_a_directory_in_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/somewhere/bruno hilde")
+    anonymizer = Anonymizer(cwd="/work/here")
+    anonymizer.learn({"cwd": "/work/there"})
+    for text, safe in {
+        "?cwd=%2Fsomewhere%2Fbruno%20hilde%2Fx&a": "?cwd=<home>%2Fx&a",
+        "?cwd=%2fsomewhere%2fbruno%20hilde": "?cwd=<home>",
+        "file:///somewhere/bruno%20hilde/x": "file://<home>/x",
+        "%2Fwork%2Fhere %2Fwork%2Fthere%2Fx": "<cwd> <cwd 2>%2Fx",
+        "?cwd=%2Fhome%2Fother%2Fx": "?cwd=<home>%2Fx",
+        "?cwd=%2Fsomewhere%2Felse": "?cwd=%2Fsomewhere%2Felse",
+    }.items():
+        assert anonymizer.text(text) == safe
+
+
 def test_a_text_that_was_harmless_is_looked_at_again_when_its_words_become_a_secret() -> None:
     redactor = Redactor()
     message = {"text": "see kiwi-4711-x"}
