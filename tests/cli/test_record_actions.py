@@ -14,6 +14,7 @@ from test_replay_command import HELLO, ask, choose, prompt, say, stop, written
 from acpella.cli import command_parser, main
 from acpella.recording import Begin, Item, RecordedFrame, read
 from acpella.recording.convert import EXPORTS, IMPORTS, guess, reader_of, writer_of
+from acpella.recording.writer import open_private
 from acpella.testing import ScriptedAgent, stderr
 from acpella.testing import say as scripted_say
 
@@ -160,6 +161,27 @@ def test_a_clean_recording_has_nothing_to_find(talk: Path, capsys: pytest.Captur
         0,
         "nothing looks secret; prompts, answers and file contents are in it all the same\n",
     )
+
+
+def test_a_recording_that_is_still_being_written_is_not_taken_for_whole(
+    talk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, name = str(tmp_path / "talk.html"), str(tmp_path / "other.jsonl")
+    commands = [["scan"], ["convert"], ["convert", "--to", "mermaid"], ["html", "-o", page]]
+    with open_private(name) as file:
+        file.write(talk.read_bytes())
+        file.flush()
+        for command in commands:
+            code, text, told = output(capsys, *command, name)
+            assert code == 1 and "other.jsonl is still being written" in told, command
+            assert "nothing looks secret" not in text
+        assert main(["inspect", name, "--rows"]) == 0
+        assert "other.jsonl is still being written" in capsys.readouterr().err
+        assert main(["inspect", name, "--html", page]) == 1
+        assert "other.jsonl is still being written" in capsys.readouterr().err
+    for command in commands:
+        code, _, told = output(capsys, *command, name)
+        assert code == 0 and "still being written" not in told, command
 
 
 def test_equal_conversations_have_no_difference(

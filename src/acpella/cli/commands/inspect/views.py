@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from acpella._counted import counted
 
 from ... import exits
-from ...file_errors import RECORDING, explain
+from ...file_errors import RECORDING, explain, is_unfinished
 from ...terminal.output import harmless_json, one_line, say, show
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["show_view"]
 
 FOUND = 1
+UNFINISHED = 1
 
 MAX_NAMED = 20
 """Lines that are named when they cannot be read. Of a file that is no recording, none can."""
@@ -28,9 +29,10 @@ def show_view(arguments: argparse.Namespace, path: Path) -> int:
     """Show a view of a recording; returns the exit code."""
     views = {"rows": _rows, "stats": _stats, "times": _times, "findings": _findings}
     views |= {"python": _python, "pytest": _pytest}
+    unfinished = is_unfinished(path)
     try:
         if arguments.html:
-            return _html(path, Path(arguments.html))
+            return _html(path, Path(arguments.html)) or (UNFINISHED if unfinished else exits.DONE)
         return views[arguments.view](path, arguments)
     except BrokenPipeError:
         raise

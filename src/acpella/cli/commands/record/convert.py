@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ...file_errors import RECORDING, explain
+from ...file_errors import RECORDING, explain, is_unfinished
 from ...terminal.output import say
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     from acpella.recording.convert import EXPORTS, IMPORTS
 
     parser.description = (
-        "Convert a recording. Exit code 1: a part could not be read and was left out.\n\nfrom:\n"
+        "Convert a recording.\n"
+        "Exit code 1: a part could not be read and was left out, or the recording is still being written.\n\n"
+        "from:\n"
         + "\n".join(f"  {name:10} {what}" for name, what in IMPORTS.items())
         + "\n\nto:\n"
         + "\n".join(f"  {name:10} {what}" for name, what in EXPORTS.items())
@@ -59,6 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     path = Path(arguments.file)
     damaged: list[int] = []
     try:
+        unfinished = is_unfinished(path)
         items = _told(reader_of(arguments.source or guess(path))(path), damaged)
         items = _filtered(_begun(items), arguments)
         if arguments.output is None:
@@ -74,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     except (OSError, ValueError) as error:
         say(explain(error, missing=RECORDING))
         return 2
-    return DAMAGED if damaged else 0
+    return DAMAGED if damaged or unfinished else 0
 
 
 def _begun(items: "Iterator[Item]") -> "Iterator[Item]":

@@ -2,7 +2,7 @@
 
 import argparse
 
-from ...file_errors import RECORDING, explain
+from ...file_errors import RECORDING, explain, is_unfinished
 from ...terminal.output import one_line, say, show, show_json
 
 __all__ = ["declare", "run"]
@@ -14,7 +14,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     parser.description = (
         "List what still looks like a secret, or tells who somebody is, before you share a recording.\n"
-        "Exit code 1: something was found."
+        "Exit code 1: something was found, or the recording is still being written."
     )
     parser.add_argument("file", metavar="FILE", help="the recording")
     parser.add_argument("--json", action="store_true", help="as JSON")
@@ -24,21 +24,19 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
     from acpella.recording.scan import scan
 
-    findings: list[dict[str, object]] = []
-    any_found = False
+    unfinished = is_unfinished(arguments.file)
     try:
-        for finding in scan(arguments.file):
-            any_found = True
-            if arguments.json:
-                findings.append(finding._asdict())
-            else:
-                place, excerpt = one_line(finding.place), one_line(finding.excerpt)
-                show(f"line {finding.line}  {finding.why}  {place}  {excerpt}")
+        # a secret in several chunks is found after what is in the last of them
+        findings = sorted(scan(arguments.file), key=lambda finding: finding.line)
     except (OSError, ValueError) as error:
         say(explain(error, missing=RECORDING))
         return 2
     if arguments.json:
-        show_json(findings)
-    elif not any_found:
-        show("nothing looks secret; prompts, answers and file contents are in it all the same")
-    return FOUND if any_found else 0
+        show_json([finding._asdict() for finding in findings])
+    else:
+        for finding in findings:
+            place, excerpt = one_line(finding.place), one_line(finding.excerpt)
+            show(f"line {finding.line}  {finding.why}  {place}  {excerpt}")
+        if not (findings or unfinished):
+            show("nothing looks secret; prompts, answers and file contents are in it all the same")
+    return FOUND if findings or unfinished else 0
