@@ -156,6 +156,78 @@ def test_a_scan_finds_what_was_not_hidden(tmp_path: Path, capsys: pytest.Capture
     assert json.loads(text)[0]["line"] == 5
 
 
+def findings(capsys: pytest.CaptureFixture[str], path: Path) -> list[tuple[int, str, str]]:
+    """Line, reason and place of each."""
+    _, text, _ = output(capsys, "scan", "--json", str(path))
+    return [(each["line"], each["why"], each["place"]) for each in json.loads(text)]
+
+
+def test_a_scan_finds_a_secret_that_is_whole_only_in_two_chunks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def think(text: str) -> tuple[str, dict[str, Any]]:
+        way, message = json.loads(json.dumps(say(text)))
+        message["params"]["update"]["sessionUpdate"] = "agent_thought_chunk"
+        return way, message
+
+    path = written(
+        tmp_path / "talk.jsonl",
+        *HELLO,
+        say("key: <secret 1>"),
+        say("sT1vW4yZ7bC0eF3hJ6 done"),
+        say("write to b@example.org: the password: "),
+        think("is it "),
+        say("hunter2Zm9vQ8x"),
+    )
+    with path.open("a", encoding="utf-8") as file:
+        for line in ("-----BEGIN PRIVATE KEY-----", "kiwikiwi", "-----END PRIVATE KEY-----"):
+            file.write(json.dumps({"dir": "err", "text": line}) + "\n")
+    assert findings(capsys, path) == [
+        (6, "may be the rest of a secret", "several chunks"),
+        (7, "an address of a person", "params.update.content.text"),
+        (9, "looks like a secret", "several chunks"),
+        (11, "looks like a secret", "several lines"),
+    ]
+
+
+def test_a_scan_does_not_take_our_own_names_for_secrets(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(
+        tmp_path / "talk.jsonl",
+        *HELLO,
+        say("machine h.example login me password <secret 44> -u me:<secret 3> token=<secret 5>"),
+        say("-----BEGIN RSA PRIVATE KEY-----"),
+    )
+    assert findings(capsys, path) == []
+
+
+def test_a_scan_says_where_on_stderr_and_in_the_order_of_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "talk.jsonl"
+    lines = [{"dir": "in", "msg": say(text)[1]} for text in ("mine is sk-", "ant-R4nd0", "mPartKey78")]
+    lines += [{"dir": way, "text": "ask b@example.org"} for way in ("err", "in")]
+    path.write_text("".join(json.dumps(line) + "\n" for line in [{"acpella": 2}, *lines]), encoding="utf-8")
+    address = "an address of a person"
+    assert findings(capsys, path) == [
+        (4, "looks like a secret", "several chunks"),
+        (5, address, "stderr"),
+        (6, address, "not a message"),
+    ]
+
+
+def test_a_scan_finds_the_home_directory_wherever_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/tmp/x/alice")
+    texts = ["see /tmp/x/alice/notes", "?cwd=%2Ftmp%2fx", "?cwd=%2Ftmp%2Fx%2Falice%2Fnotes", "/tmp/x/alices"]
+    path = written(tmp_path / "talk.jsonl", *HELLO, *(say(text) for text in [*texts, "%2Fhome%2Fbob%2Fx"]))
+    assert [found[:2] for found in findings(capsys, path)] == [
+        (line, "a home directory") for line in (5, 7, 9)
+    ]
+
+
 def test_a_clean_recording_has_nothing_to_find(talk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert output(capsys, "scan", str(talk))[:2] == (
         0,
