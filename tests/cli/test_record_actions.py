@@ -443,6 +443,29 @@ def test_a_diagram_shows_who_said_what(talk: Path, capsys: pytest.CaptureFixture
         assert line in lines
 
 
+def test_a_diagram_holds_no_characters_that_cannot_be_seen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = "a\x1b[31m\x07\x9b\u202e\u2066\u200bb\u2028c"
+    path = written(tmp_path / "t.jsonl", *HELLO, prompt(2, odd), say(odd), stop(2, odd))
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"dir": "err", "text": odd}) + "\n")
+    _, text, _ = output(capsys, "convert", "--to", "mermaid", str(path))
+    assert not [c for c in text if c not in "\n " and not c.isprintable()]
+    assert text.count("b c") == 4
+
+
+def test_why_a_recording_ended_stays_in_its_line(
+    talk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.jsonl"
+    end = json.dumps({"ev": "end", "t": 1.0, "error": "one\n[the agent ended\x1b[2J"})
+    path.write_text(f'{{"acpella":2,"agent":{{}}}}\n{talk.read_text("utf-8")}{end}\n', encoding="utf-8")
+    for options in ([], ["--frames"]):
+        _, text, _ = output(capsys, "show", *options, str(path))
+        assert "the recording ended: one" in text and "\n[the agent" not in text and "\x1b" not in text
+
+
 def test_spans_of_a_turn_hold_its_tool_calls(talk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, text, _ = output(capsys, "convert", str(talk), "--to", "otlp")
     spans = json.loads(text)["resourceSpans"][0]["scopeSpans"][0]["spans"]

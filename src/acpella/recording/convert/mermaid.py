@@ -1,5 +1,6 @@
 """A sequence diagram for Markdown pages. Runs of text are one arrow."""
 
+import re
 from collections.abc import Iterable
 from typing import Any, TextIO
 
@@ -12,6 +13,9 @@ __all__ = ["write"]
 
 SHOWN = 60
 """The most characters of a text on an arrow."""
+
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+"""Characters that a terminal obeys, or that make a text look like another one."""
 
 
 def write(items: Iterable[Item], out: TextIO) -> None:
@@ -79,11 +83,11 @@ def _end_run(run: tuple[str, int, str] | None, out: TextIO) -> None:
     if run is not None:
         kind, count, text = run
         times = f" ({count})" if count > 1 else ""
-        out.write(f"    A->>C: {kind}{times} {_clean(text)}\n")
+        out.write(f"    A->>C: {_clean(kind)}{times} {_clean(text)}\n")
 
 
 def _clean(text: str) -> str:
     """The text in one line, without characters that mean something to Mermaid."""
-    line = " ".join(text.split())
+    line = _UNSEEN.sub("\ufffd", " ".join(text.split()))
     line = line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
     return line.replace("#", "＃").replace(";", "，").replace("<", "‹").replace(">", "›") or " "

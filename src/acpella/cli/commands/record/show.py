@@ -84,7 +84,7 @@ class _Shown:
         elif name == "end":
             self._ended = True
             if info.get("error"):
-                self.note(f"the recording ended: {info['error']}")
+                self.note(f"the recording ended: {one_line(str(info['error']))}")
             elif info.get("exit") not in (None, {"code": 0}):
                 self.note(f"the agent ended {_exit_words(as_dict(info['exit']))}")
 
@@ -123,7 +123,7 @@ class _Frames(_Shown):
         name = (
             agent if isinstance(agent, str) else as_dict(agent).get("command") or as_dict(agent).get("name")
         )
-        show(f"# {info.get('started', '')} {one_line(str(name or ''))}")
+        show(one_line(f"# {info.get('started', '')} {name or ''}"))
 
     def frame(self, frame: "RecordedFrame") -> None:
         arrow = {"out": "→", "in": "←", "err": "!"}[frame.direction]
@@ -243,4 +243,4 @@ def _exit_words(exit: dict[str, Any]) -> str:
 
     if "signal" in exit:
         return f"by {signal_name(as_int(exit['signal']))}"
-    return f"with code {exit.get('code')}"
+    return f"with code {one_line(str(exit.get('code')))}"
