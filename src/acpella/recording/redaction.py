@@ -9,8 +9,9 @@ from typing import Any, TypeGuard, cast
 
 import msgspec
 
-from acpella._redact import COMMAND_RULES, HINTS, SECRET_KEY, VERSION, redact, rules
+from acpella._redact import COMMAND_RULES, HINTS, SECRET_KEY, VERSION, rules
 
+from .long_texts import LONG, redact_long
 from .streams import Streams
 
 __all__ = ["RULES_NAME", "Redactor", "entropy", "looks_random"]
@@ -112,7 +113,8 @@ class Redactor:
         if text in self._plain:
             return text
         # ignoring case, some other letters equal ASCII ones, so the hints are only reliable for ASCII
-        if text.isascii() and not _is_hinted(text.encode()):
+        # a long text is searched only around its hints anyway
+        if len(text) < LONG and text.isascii() and not _is_hinted(text.encode()):
             safe = self._hide_known(text)
         else:
             safe = self._search(text)
@@ -125,7 +127,7 @@ class Redactor:
     def _search(self, text: str) -> str:
         if text[:1] in ("{", "[", '"') and len(text) > 1:  # JSON in a string, or what an agent logs
             text = self._json(text)
-        return self._hide_known(redact(text, self._hide))
+        return self._hide_known(redact_long(text, self._hide))
 
     def message(self, value: Any, key: str = "") -> Any:
         """The same JSON without secrets."""

@@ -6,10 +6,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, cast
 
-from acpella._redact import redact
-
 from .anonymizing import HOMES, own_homes, spellings
 from .format import Damaged, RecordedFrame
+from .long_texts import redact_long
 from .reader import read_any
 from .redaction import entropy
 from .streams import piece_of
@@ -112,7 +111,7 @@ class _Looking:
     def _secrets(self, text: str) -> Iterator[tuple[str, str]]:
         secrets: list[str] = []
         without_names = _HIDDEN.sub("***", text)  # of one of our names, a rule may take a part
-        redact(without_names, lambda secret: secrets.append(secret) or secret)
+        redact_long(without_names, lambda secret: secrets.append(secret) or secret)
         for secret in secrets:
             if secret.strip() and not _HIDDEN.search(secret):
                 yield "looks like a secret", secret

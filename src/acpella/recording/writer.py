@@ -245,11 +245,12 @@ class Writer:
                 self._frame(direction, block.replace(b"\n", b" ").strip(), at)
             else:
                 # it is faster to look through many lines at once than one by one
-                harmless = self._filters.pass_line(block)
+                harmless = self._filters.pass_line(block) or (None if b"\n" in block else False)
                 for line in block.split(b"\n"):
                     self._frame(direction, line.strip(), at, harmless=harmless)
 
-    def _frame(self, direction: Direction, line: bytes, at: float, *, harmless: bool = False) -> None:
+    def _frame(self, direction: Direction, line: bytes, at: float, *, harmless: bool | None = None) -> None:
+        """Write a line; `harmless` says what the filters said of it, if they were asked."""
         if not line:
             return
         if direction == "err" or line[:1] not in b"{[":
@@ -263,7 +264,7 @@ class Writer:
             return
         more: dict[str, Any] = {}
         body: Any = msgspec.Raw(encoded)
-        if not (harmless or self._filters.pass_line(line)):
+        if not (self._filters.pass_line(line) if harmless is None else harmless):
             try:
                 body, cut = self._filters.message(value, direction)
             except RecursionError:
