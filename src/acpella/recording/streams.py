@@ -44,6 +44,7 @@ _LONG_RUN = re.compile(r"<secret \d+>|[A-Za-z0-9+/]{40,}={0,2}|(?<=\s)[A-Za-z0-9
 _HIDDEN = re.compile(r"<secret \d+>")
 _HIDDEN_END = re.compile(r"<secret \d+>\Z")
 _REST = re.compile(r"[\w-]+", re.ASCII)
+_LIKELY_REST = re.compile(r"(?=[A-Za-z_-]*\d)[\w-]{4,}", re.ASCII)
 _DOTTED_REST = re.compile(r"(?:\.?[\w-])+", re.ASCII)
 
 Hide = Callable[[str], str]
@@ -144,9 +145,11 @@ class _Stream:
             return safe
         safe = self._go_on(self._rest_of_token(safe, hide), hide)
         if self._rest is None and not self._in_key and _HIDDEN_END.search(safe):
+            self._size = 0
+            if _HIDDEN_END.search(text):  # hidden by an older acpella, in a recording that is cleaned
+                self._rest = _LIKELY_REST
             for match in rules()["shapes"].finditer(text):
                 if match.end("secret") == len(text):
-                    self._size = 0
                     dotted = "." in match["secret"] or match["secret"].startswith("eyJ")
                     self._rest = _DOTTED_REST if dotted else _REST
         return safe

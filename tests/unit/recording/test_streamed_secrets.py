@@ -158,3 +158,9 @@ def test_a_token_with_dots_ends_where_its_sentence_ends(tmp_path: Path) -> None:
         *(("in", chunk(text)) for text in [token, ".dozjgNryP4J3jVmNHl0w5N", ". Use it"]),
     )
     assert texts(lines)[1:] == ["<secret 3>", ". Use it"]
+
+
+def test_the_second_half_of_a_token_is_hidden_when_an_older_recording_is_cleaned(tmp_path: Path) -> None:
+    pieces = ["key: <secret 7>", f"{TOKEN[1]} done", "or <secret 7>", "word"]
+    lines = written(tmp_path / "talk.jsonl", *(("in", chunk(text)) for text in pieces))
+    assert texts(lines) == ["key: <secret 7>", "<secret 2> done", "or <secret 7>", "word"]
