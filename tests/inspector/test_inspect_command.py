@@ -331,3 +331,14 @@ def test_a_line_is_read_when_it_is_complete(tmp_path: Path) -> None:
         assert [row.preview for row in log.rows] == ["hi"]
     finally:
         log.close()
+
+
+def test_an_answer_without_an_id_is_a_finding(recording: Path, tmp_path: Path) -> None:
+    lines = recording.read_text().splitlines()
+    frame = {"n": 99, "t": 9.0, "dir": "in", "msg": {"jsonrpc": "2.0", "result": {"stopReason": "end_turn"}}}
+    recording.write_text("\n".join([*lines[:-1], json.dumps(frame), lines[-1]]) + "\n")
+    done = inspect(str(recording), "--findings", home=tmp_path)
+    assert done.returncode == 1 and "messages.known-id (agent, must)" in done.stdout
+    frame["msg"] = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}
+    recording.write_text("\n".join([*lines[:-1], json.dumps(frame), lines[-1]]) + "\n")
+    assert "messages.known-id" not in inspect(str(recording), "--findings", home=tmp_path).stdout

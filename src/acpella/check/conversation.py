@@ -90,6 +90,13 @@ class CheckedFrame:
         return as_object(self.message).get("error")
 
     @property
+    def lacks_id(self) -> bool:
+        """Whether this is a response without an id. An error has null as its id if it answers no request."""
+        if self.kind != "response" or self.id is not None or self.request is not None:
+            return False
+        return "id" not in self.message or not self.is_error
+
+    @property
     def is_error(self) -> bool:
         return self.kind == "response" and self.error is not None
 

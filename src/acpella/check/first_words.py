@@ -50,6 +50,8 @@ class FirstWords:
             if str(frame.id) == str(id):
                 which += ": the id must come back in its type"
             return f"{which} (messages.known-id, R-014). It wrote {_line(frame)}"
+        if frame.lacks_id:
+            return f"a response without an id (messages.known-id, R-014). It wrote {_line(frame)}"
         if frame.kind == "request" and frame.method == self._request.method and frame.id == id:
             return "it sends back the request that it was sent (messages.method-known, R-026)"
         raw = frame.raw or b""

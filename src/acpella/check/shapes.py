@@ -139,6 +139,8 @@ def declare_messages(area: Area) -> None:
     def known_id(frame: CheckedFrame, talk: CheckedConversation) -> Verdict:
         if frame.request is not None or frame.answered_before:
             return OK
+        if frame.lacks_id:
+            return "a response has no id" if "id" not in frame.message else "a result has the id null"
         if frame.id is None or id_key(frame.id) in talk.batched:
             return None  # an answer to something that had no id, or that was not a message
         return f"a response has the id {frame.id!r}, which no open request has"
