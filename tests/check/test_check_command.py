@@ -296,3 +296,64 @@ def test_an_agent_that_dies_at_once_or_forks_away_did_not_start(tmp_path: Path) 
         ran = check("--", sys.executable, "-c", f"import os, sys; {lines}", cwd=tmp_path)
         assert ran.returncode == 3
         assert told in ran.stderr
+
+
+PROMPTED = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    reply = {"jsonrpc": "2.0", "id": message.get("id")}
+    match message.get("method"):
+        case "initialize":
+            reply["result"] = {"protocolVersion": 1, "agentCapabilities": {}}
+        case "session/new":
+            reply["result"] = {"sessionId": f"s-{message['id']}"}
+        case "session/prompt":
+            PROMPT
+            reply["result"] = {"stopReason": "end_turn"}
+            del reply["id"]
+        case _:
+            reply["error"] = {"code": -32601, "message": "Method not found"}
+    if "id" in message:
+        print(json.dumps(reply), flush=True)
+"""
+
+
+def outcomes(path: Path, outcome: str) -> dict[str, str]:
+    results = json.loads(path.read_text())["results"]
+    return {entry["id"]: entry["message"] for entry in results if entry["outcome"] == outcome}
+
+
+def test_an_answer_without_an_id_is_shown_and_no_other_must_is_accused_of_it(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(PROMPTED.replace("PROMPT\n", "pass\n"))
+    options = ["--only", "messages,prompt", "--json", "out.json"]
+    ran = check(*options, "--", sys.executable, str(tmp_path / "agent.py"), cwd=tmp_path)
+    assert ran.returncode == 1
+    failed = outcomes(tmp_path / "out.json", "fail")
+    assert failed["messages.known-id"].startswith("a response has no id")
+    assert [id for id in failed if id.startswith("prompt.")] == []
+    assert "see messages.known-id" in outcomes(tmp_path / "out.json", "unproved")["prompt.text"]
+    report = json.loads((tmp_path / "out.json").read_text())
+    (broken,) = [entry for entry in report["results"] if entry["id"] == "messages.known-id"]
+    assert broken["frames"] == ['< {"jsonrpc": "2.0", "result": {"stopReason": "end_turn"}}']
+
+
+def test_a_first_answer_without_an_id_is_named_at_once(tmp_path: Path) -> None:
+    program = [sys.executable, "-c", SAYS + ANSWER + "del a['id']; print(json.dumps(a))" + WAIT]
+    ran = check("--timeout", "1000", "--", *program, cwd=tmp_path)
+    assert ran.returncode == 3 and "a response without an id (messages.known-id" in ran.stderr
+
+
+def test_an_agent_that_answers_no_prompt_is_given_up_after_a_few(tmp_path: Path) -> None:
+    sends = "open('prompts', 'a').write('x'); continue\n"
+    (tmp_path / "agent.py").write_text(PROMPTED.replace("PROMPT\n", sends))
+    options = ["--timeout", "1", "--only", "prompt,cancel,initialize", "--json", "out.json"]
+    ran = check(*options, "--", sys.executable, str(tmp_path / "agent.py"), cwd=tmp_path)
+    assert ran.returncode == 1
+    failed = outcomes(tmp_path / "out.json", "fail")
+    assert "within 2 seconds" in failed.pop("prompt.text")
+    assert [text for text in failed.values() if "session/prompt" in text] == []
+    assert "no more prompts were sent, as the first 3 had no answer" in ran.stdout
+    unproved = outcomes(tmp_path / "out.json", "unproved")
+    assert "the first 3 had no answer" in unproved["cancel.mid-turn"]
+    assert "see prompt.text" in unproved["initialize.few-words"]

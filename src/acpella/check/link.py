@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -15,10 +14,12 @@ from acpella.rpc.framing import Broken, Framer
 
 from .auditor import Auditor
 from .conversation import CheckedConversation, CheckedFrame, Way
+from .unanswered import Unanswered
 
 __all__ = [
     "Answer",
     "Failed",
+    "GivenUp",
     "Gone",
     "Link",
     "LinkRefusal",
@@ -31,12 +32,8 @@ __all__ = [
 MAX_FRAME = 128 * 1024 * 1024
 """The most bytes of a message. Without a limit, a peer that never ends its line fills the memory."""
 
-MISSES = 2
-"""How often in a row a method may go unanswered before it gets less time. Waiting in full for a silent peer
-every time would take an hour."""
-
-MISSED_SHARE = 5
-"""The divisor for the time of such a method."""
+ID_GRACE = 0.5
+"""Seconds that an answer may still take after one without an id, which may be about something else."""
 
 FIRST_SHARE = 3
 """The factor for the time of a peer's first answer: the peer has to start as well."""
@@ -84,6 +81,10 @@ class Unproved(AcpellaError):
     """The peer could not be brought to do what the requirement is about."""
 
 
+class GivenUp(Unproved):
+    """The peer answers no prompts, so that none was sent."""
+
+
 class LinkRefusal(AcpellaError):
     """Raised to answer a request with an error."""
 
@@ -103,14 +104,14 @@ class Link:
         *,
         way: Way,
         patience: float,
-        misses: "Counter[str] | None" = None,
+        unanswered: Unanswered | None = None,
     ) -> None:
         self.channel = channel
         self.auditor = auditor
         self.talk: CheckedConversation = auditor.talk
         self.patience = patience
-        self._misses: Counter[str] = Counter() if misses is None else misses
-        """How often each method was not answered in time, over all connections that share this counter."""
+        self.unanswered: Unanswered = unanswered or Unanswered()
+        """What was not answered, over all connections that share this."""
         self.gone: ConnectionClosed | None = None
         self.answers: dict[str, Answer] = {}
         """How requests of the peer are answered, by method."""
@@ -190,25 +191,45 @@ class Link:
         return await self.reply_to(self.begin(method, params), within=within)
 
     async def reply_to(self, request: CheckedFrame, *, within: float | None = None) -> CheckedFrame:
-        """Wait for the answer to a request."""
+        """Wait for the answer to a request.
+
+        Raises:
+            TimedOut: none came in time.
+            Gone: the peer went away before one came.
+            Unproved: one came without an id.
+        """
+        method, why_short = request.method, ""
+        what = f"an answer to {method} (id {request.id!r})"
         if within is not None:
             limit = within
-        elif self._misses[request.method] >= MISSES:
-            limit = self.patience / MISSED_SHARE
         else:
-            limit = self.patience if self.heard else self.patience * FIRST_SHARE
+            limit = self.unanswered.time(method, self.patience if self.heard else self.patience * FIRST_SHARE)
+            why_short = self.unanswered.why_short(method)
         try:
             reply = await self.find(
-                lambda f: f.kind == "response" and f.request is request,
-                f"an answer to {request.method} (id {request.id!r})",
+                lambda f: f.request is request or (f.lacks_id and f.number > request.number),
+                what,
                 within=limit,
                 about=(request,),
             )
-        except TimedOut:
-            self._misses[request.method] += 1
-            raise
-        del self._misses[request.method]  # an answer came, so the method is not one that goes unanswered
+            if reply.lacks_id:
+                reply = await self._find_with_id(request, what)
+        except TimedOut as failure:
+            self.unanswered.miss(method)
+            raise TimedOut(failure.text + why_short, *failure.frames) from None
+        self.unanswered.answer(method, is_error=reply.is_error)
         return reply
+
+    async def _find_with_id(self, request: CheckedFrame, what: str) -> CheckedFrame:
+        """The answer to a request after a response without an id has come."""
+        try:
+            return await self.find(lambda f: f.request is request, what, within=ID_GRACE)
+        except TimedOut:
+            self.unanswered.miss(request.method, without_id=True)
+            side = "" if self._way == "out" else "client."
+            raise Unproved(
+                f"{request.method} was answered without an id; see {side}messages.known-id"
+            ) from None
 
     # -- hearing -------------------------------------------------------------------------------
 

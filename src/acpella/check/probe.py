@@ -4,7 +4,6 @@ import asyncio
 import itertools
 import os
 import tempfile
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +15,9 @@ from acpella.rpc import Channel
 
 from .auditor import Auditor
 from .conversation import CheckedConversation, CheckedFrame, as_list, as_object
-from .link import Failed, Link, LinkRefusal, NoSessionMade, NotOffered, Unproved
+from .link import Failed, GivenUp, Link, LinkRefusal, NoSessionMade, NotOffered, Unproved
 from .profile import PromptProfile
+from .unanswered import Unanswered
 
 if TYPE_CHECKING:
     from acpella.local import LocalTerminal
@@ -90,12 +90,12 @@ class Probe:
         profile: PromptProfile,
         patience: float,
         directory: str,
-        misses: "Counter[str] | None" = None,
+        unanswered: Unanswered | None = None,
         answers_unknown: bool = True,
     ) -> None:
         self.answers_unknown = answers_unknown
         """Whether the agent has answered a request that it cannot know."""
-        self.link: Link = Link(channel, auditor, way="out", patience=patience, misses=misses)
+        self.link: Link = Link(channel, auditor, way="out", patience=patience, unanswered=unanswered)
         self.talk: CheckedConversation = auditor.talk
         self.profile = profile
         self.channel = channel
@@ -163,7 +163,12 @@ class Probe:
         return id
 
     def begin(self, session: str, prompt: str | list[dict[str, Any]], **more: Any) -> ProbedTurn:
-        """Send a prompt without waiting for its end."""
+        """Send a prompt without waiting for its end.
+
+        Raises:
+            GivenUp: the agent answers no prompts.
+        """
+        self._expect_answers()
         blocks = [{"type": "text", "text": prompt}] if isinstance(prompt, str) else prompt
         mark = self.link.mark()
         request = self.link.begin("session/prompt", {"sessionId": session, "prompt": blocks, **more})
@@ -178,7 +183,8 @@ class Probe:
         return turn
 
     def begin_and_cancel(self, session: str, words: str) -> ProbedTurn:
-        """Send a prompt, and its cancel in the same write."""
+        """Send a prompt, and its cancel in the same write. Raises as `begin`."""
+        self._expect_answers()
         prompt = {"sessionId": session, "prompt": [{"type": "text", "text": words}]}
         cancel = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}}
         mark = self.link.mark()
@@ -189,6 +195,10 @@ class Probe:
         frames = [self.link.note(line) for line in lines]
         self.link.write(b"".join(line + b"\n" for line in lines))
         return ProbedTurn(self, frames[0], mark)
+
+    def _expect_answers(self) -> None:
+        if lost := self.link.unanswered.lost:
+            raise GivenUp(lost)
 
     async def hello(self, session: str) -> ProbedTurn:
         """Run the simplest possible turn."""

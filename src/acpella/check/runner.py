@@ -5,7 +5,6 @@ import os
 import tempfile
 import time
 import traceback
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,11 +16,12 @@ from .agent import AREAS
 from .auditor import Auditor
 from .conversation import as_object
 from .first_words import FirstWords
-from .link import Failed, Gone, NoSessionMade, NotOffered, Unproved
+from .link import Failed, GivenUp, Gone, NoSessionMade, NotOffered, TimedOut, Unproved
 from .probe import Probe
 from .profile import PromptProfile
 from .requirement import Area, Audit, Requirement, Scenario, Transport
 from .results import CannotJudge, Report, RequirementResult, shown_frames
+from .unanswered import Unanswered
 
 __all__ = ["AgentCheck", "CheckSelection", "Progress", "audit_results"]
 
@@ -41,6 +41,9 @@ TOURED = ("hello", "think", "plan", "read", "write", "run", "ask", "elicit")
 
 NEW_SESSION = "sessions.new"
 """The requirement that an agent breaks which never makes a session. What needs one is then unproved."""
+
+PROMPT_TEXT = "prompt.text"
+"""The requirement that an agent breaks which never answers a prompt. What else needs one is then unproved."""
 
 Progress = Callable[[int, int, str], None]
 """Called with the number done, the total, and what runs now."""
@@ -84,7 +87,11 @@ class AgentCheck:
         self._auditors: list[Auditor] = []
         self._late: list[Scenario] = []
         self._late_tours: list[dict[str, Any] | None] = []
-        self._misses: Counter[str] = Counter()
+        self._unanswered = Unanswered()
+        self._given_up: set[str] = set()
+        """The requirements for which no prompt was sent any more."""
+        self._promptless: set[str] = set()
+        """The requirements whose scenarios failed because a prompt had no answer."""
         self._patience = self.patience
         self._answers_unknown = True
         self._sessionless: set[str] = set()
@@ -122,6 +129,8 @@ class AgentCheck:
             await self._run_again()
         report = Report(self.target, "agent", self._all_results(), self._peer, self.transport)
         report.seconds = time.monotonic() - began
+        if lost := self._unanswered.lost:
+            report.notes.append(lost)
         return report
 
     # -- connections -----------------------------------------------------------------------------
@@ -137,7 +146,7 @@ class AgentCheck:
             profile=self.profile,
             patience=self._patience,
             directory=directory,
-            misses=self._misses,
+            unanswered=self._unanswered,
             answers_unknown=self._answers_unknown,
         )
         try:
@@ -212,11 +221,11 @@ class AgentCheck:
                 )
         except Gone as gone:
             raise TransportError(f"the agent went away during the first session/new: {gone.text}") from None
-        except Failed:
+        except (Failed, Unproved):
             pass  # the checks will report it
         try:
             await probe.fence()
-        except Failed:
+        except (Failed, Unproved):
             self._answers_unknown = False
 
     # -- scenarios -------------------------------------------------------------------------------
@@ -243,7 +252,7 @@ class AgentCheck:
     async def _try_open(self, scenario: Scenario) -> Probe | None:
         try:
             return await self._open()
-        except (Failed, TransportError) as error:
+        except (Failed, Unproved, TransportError) as error:
             self._note_no_start(scenario, error)
             return None
 
@@ -262,13 +271,13 @@ class AgentCheck:
                 return
             probe = await self._open(raw=scenario.connection == "raw")
             await self._run_one(scenario, probe)
-        except (Failed, TransportError) as error:
+        except (Failed, Unproved, TransportError) as error:
             self._note_no_start(scenario, error)
         finally:
             if probe is not None:
                 await self._close(probe)
 
-    def _note_no_start(self, scenario: Scenario, error: Failed | TransportError) -> None:
+    def _note_no_start(self, scenario: Scenario, error: Failed | Unproved | TransportError) -> None:
         slow = isinstance(error, Failed) and error.timing
         self._note(scenario, "fail", f"the agent could not be started for it: {error}", timing=slow)
 
@@ -298,6 +307,8 @@ class AgentCheck:
             self._note(scenario, "pass", seconds=time.monotonic() - began)
         except NotOffered as reason:
             self._note(scenario, "not-applicable", str(reason))
+        except GivenUp as reason:
+            self._note(scenario, "unproved", str(reason), given_up=True)
         except Unproved as reason:
             self._note(scenario, "unproved", str(reason))
         except Failed as failure:
@@ -321,13 +332,20 @@ class AgentCheck:
         failure: Failed | None = None,
         *,
         timing: bool = False,
+        given_up: bool = False,
         seconds: float = 0.0,
     ) -> None:
         frames = shown_frames(failure.frames) if failure is not None else ()
         self._sessionless.discard(scenario.requirement.id)
         if isinstance(failure, NoSessionMade) and scenario.requirement.id != NEW_SESSION:
             self._sessionless.add(scenario.requirement.id)
-        if (failure is not None and failure.timing) or timing:
+        self._promptless.discard(scenario.requirement.id)
+        if isinstance(failure, TimedOut) and failure.frames[0].method == "session/prompt":
+            self._promptless.add(scenario.requirement.id)
+        self._given_up.discard(scenario.requirement.id)
+        if given_up:
+            self._given_up.add(scenario.requirement.id)
+        if (failure is not None and failure.timing) or timing or given_up:
             self._late.append(scenario)
         self._results[scenario.requirement.id] = RequirementResult(
             scenario.requirement, outcome, text, frames, seconds=seconds
@@ -337,17 +355,24 @@ class AgentCheck:
         """Run once more, alone, what failed because of time: a busy machine is not the agent's fault."""
         late, self._late = self._late, []
         tours, self._late_tours = self._late_tours, []
-        self._misses.clear()  # slow methods get another chance
+        self._unanswered.try_again()
         self._patience *= AGAIN_SHARE
-        for capabilities in tours:
-            await self._end_tour(await self._tour(capabilities))
+        late.sort(key=lambda scenario: scenario.requirement.id != PROMPT_TEXT)  # it decides about the others
         for scenario in late:
-            first = self._results[scenario.requirement.id]
+            id = scenario.requirement.id
+            if id in self._given_up and self._unanswered.lost:
+                continue
+            first = self._results[id]
             await self._run_alone(scenario)
-            if self._results[scenario.requirement.id].outcome == "pass":
-                self._results[scenario.requirement.id] = RequirementResult(
+            if first.outcome == "fail" and self._results[id].outcome == "pass":
+                self._results[id] = RequirementResult(
                     scenario.requirement, "unstable", f"it passed alone; first: {first.text}", first.frames
                 )
+            elif first.outcome == "fail" and id in self._given_up:
+                self._results[id] = first
+                self._promptless.add(id)
+        for capabilities in tours:
+            await self._end_tour(await self._tour(capabilities))
 
     async def _end_tour(self, probe: Probe | None) -> None:
         if probe is not None:
@@ -424,6 +449,11 @@ class AgentCheck:
         if not any(s.setup for auditor in self._auditors for s in auditor.talk.sessions.values()):
             for id in self._sessionless:
                 text = f"no session was made; see {NEW_SESSION}"
+                by_id[id] = RequirementResult(by_id[id].requirement, "unproved", text)
+        prompt_text = by_id.get(PROMPT_TEXT)
+        if self._unanswered.lost and prompt_text is not None and prompt_text.outcome == "fail":
+            for id in self._promptless - {PROMPT_TEXT}:
+                text = f"a prompt had no answer; see {PROMPT_TEXT}"
                 by_id[id] = RequirementResult(by_id[id].requirement, "unproved", text)
         for scenario in self._elsewhere:
             where = " and ".join(scenario.requirement.transports)
