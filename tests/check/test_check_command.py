@@ -357,3 +357,19 @@ def test_an_agent_that_answers_no_prompt_is_given_up_after_a_few(tmp_path: Path)
     unproved = outcomes(tmp_path / "out.json", "unproved")
     assert "the first 3 had no answer" in unproved["cancel.mid-turn"]
     assert "see prompt.text" in unproved["initialize.few-words"]
+
+
+def test_a_report_does_not_replace_the_recording_or_another_report(tmp_path: Path) -> None:
+    recording = tmp_path / "talk.jsonl"
+    recording.write_text('{"acpella":2}\n')
+    (tmp_path / "link.jsonl").symlink_to(recording)
+    for option in ("--json", "--junit", "--markdown", "--badge"):
+        ran = check("talk.jsonl", option, "link.jsonl", cwd=tmp_path)
+        assert ran.returncode == 2
+        assert f"{option} would replace link.jsonl, which is what is checked; name another file" in ran.stderr
+    assert recording.read_text() == '{"acpella":2}\n'
+    ran = check("--json", "out", "--junit", "./out", "--", *SAMPLE, cwd=tmp_path)
+    assert ran.returncode == 2 and "which is the file of --json" in ran.stderr
+    (tmp_path / "words.txt").write_text("hello\n")
+    ran = check("--script", "words.txt", "--badge", "words.txt", "--", *SAMPLE, cwd=tmp_path)
+    assert ran.returncode == 2 and (tmp_path / "words.txt").read_text() == "hello\n"

@@ -327,9 +327,30 @@ def _words(values: list[str]) -> tuple[str, ...]:
 
 
 def _check_places(arguments: argparse.Namespace) -> None:
-    """A report that cannot be written would be lost after all the work."""
-    wanted = (arguments.json, arguments.junit, arguments.markdown, arguments.badge, arguments.report)
-    for file in wanted:
+    """A report that cannot be written would be lost after all the work, and one must not replace another file
+    of this command."""
+    outputs = {
+        "--json": arguments.json,
+        "--junit": arguments.junit,
+        "--markdown": arguments.markdown,
+        "--badge": arguments.badge,
+        "--report": arguments.report or ("acp-check-client.txt" if arguments.client else None),
+        "--write-baseline": (arguments.baseline or "acp-check.toml") if arguments.write_baseline else None,
+    }
+    inputs = {
+        "what is checked": arguments.target,
+        "--script": arguments.script,
+        "--baseline": None if arguments.write_baseline else arguments.baseline or "acp-check.toml",
+    }
+    uses: dict[str, str] = {os.path.realpath(file): what for what, file in inputs.items() if file}
+    for option, file in outputs.items():
+        place = os.path.realpath(file or "-")
+        if not file or file == "-" or (os.path.exists(place) and not os.path.isfile(place)):
+            continue  # a device takes as many as there are
+        if place in uses:
+            raise ValueError(f"{option} would replace {file}, which is {uses[place]}; name another file")
+        uses[place] = f"the file of {option}"
+    for file in outputs.values():
         place = Path(file or "-").absolute().parent
         if not place.is_dir():
             raise ValueError(f"{file} cannot be written: there is no directory {place}")
