@@ -373,3 +373,15 @@ def test_a_report_does_not_replace_the_recording_or_another_report(tmp_path: Pat
     (tmp_path / "words.txt").write_text("hello\n")
     ran = check("--script", "words.txt", "--badge", "words.txt", "--", *SAMPLE, cwd=tmp_path)
     assert ran.returncode == 2 and (tmp_path / "words.txt").read_text() == "hello\n"
+
+
+def test_a_selection_that_leaves_nothing_is_no_success(tmp_path: Path) -> None:
+    ran = check("--only", "cancel", "--skip", "cancel", "--", *SAMPLE, cwd=tmp_path)
+    assert ran.returncode == 2 and "leave nothing that an agent is judged by" in ran.stderr
+    ran = check("--only", "cancel", "--client", cwd=tmp_path)
+    assert ran.returncode == 2 and "leave nothing that a client is judged by" in ran.stderr
+    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}
+    line = json.dumps({"n": 1, "t": 0, "dir": "out", "msg": hello})
+    (tmp_path / "talk.jsonl").write_text('{"acpella":2}\n' + line + "\n")
+    ran = check("--only", "cancel.mid-turn", "talk.jsonl", cwd=tmp_path)
+    assert ran.returncode == 2 and "leave nothing that a recording is judged by" in ran.stderr

@@ -173,6 +173,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.baseline and not arguments.write_baseline or path.is_file():
         baseline = read_baseline(path, ids)
     if arguments.client:
+        _check_left(arguments, CLIENT_AREAS, "a client")
         lead = ClientCheck(selection=_selection(arguments), version=arguments.version_answer)
         asyncio.run(lead.serve())
         return _finish(arguments, lead.report(), CLIENT_AREAS, baseline, path)
@@ -182,8 +183,11 @@ def _run(arguments: argparse.Namespace) -> int:
             selection=_selection(arguments),
             damaged=lambda item: say(f"{arguments.target}, line {item.line} is left out: {item.reason}"),
         )
+        if not any(report.results for report in reports):
+            raise ValueError(NOTHING_LEFT.format("a recording"))
         sides = zip(reports, (AGENT_AREAS, CLIENT_AREAS), strict=True)
-        return max([_finish(arguments, r, a, baseline, path) for r, a in sides if r.results], default=0)
+        return max([_finish(arguments, r, a, baseline, path) for r, a in sides if r.results])
+    _check_left(arguments, AGENT_AREAS, "an agent")
     with ExitStack() as stack:
         check = _agent_check(arguments, baseline, stack)
         report = asyncio.run(_run_with_signs(check))
@@ -370,6 +374,16 @@ def _check_ids(arguments: argparse.Namespace, areas: "Sequence[Area]") -> None:
             close = begin[:1] or difflib.get_close_matches(word, valid_ids, n=1)
             hint = f"; did you mean {close[0]}?" if close else "; `acpella check --list` lists all"
             raise ValueError(f"{word!r} is not a requirement{hint}")
+
+
+NOTHING_LEFT = "--only and --skip leave nothing that {} is judged by; `acpella check --list` lists all"
+
+
+def _check_left(arguments: argparse.Namespace, areas: "Sequence[Area]", peer: str) -> None:
+    """A check of nothing would look as if all were well."""
+    selection = _selection(arguments)
+    if not any(selection.has(requirement) for area in areas for requirement in area.requirements):
+        raise ValueError(NOTHING_LEFT.format(peer))
 
 
 def _list(arguments: argparse.Namespace, areas: "Sequence[Area]") -> int:
