@@ -371,3 +371,24 @@ def test_an_update_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     assert [child.name for child in tmp_path.iterdir()] == ["talk.jsonl"]
     ran = subprocess.run(replay(path, "--update"), capture_output=True, text=True, timeout=PATIENCE)
     assert ran.returncode == 2 and "--update needs an agent to talk to" in ran.stderr
+
+
+def test_a_damaged_recording_is_neither_played_as_if_whole_nor_updated(tmp_path: Path) -> None:
+    path = written(tmp_path / "talk.jsonl", *HELLO, prompt(2, "fruit?"), say("apple"), stop(2))
+    path.write_text(path.read_text()[:-30])  # the answer to the prompt
+    before = path.read_bytes()
+    agent = ScriptedAgent().on("fruit?", scripted_say("apple")).command
+    words = replay(path, "--as", "client", "--timeout", "5", "--", *agent)
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
+    assert ran.returncode == 1
+    assert "not all was played: 1 line of the recording cannot be read" in ran.stderr
+    ran = update(path, *agent)
+    assert ran.returncode == 1 and "stays as it was: 1 line of the recording cannot be read" in ran.stderr
+    assert path.read_bytes() == before
+
+
+def test_a_recording_without_a_request_is_no_success(tmp_path: Path) -> None:
+    path = written(tmp_path / "talk.jsonl", say("apple"))
+    words = replay(path, "--as", "client", "--", *ScriptedAgent().command)
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
+    assert ran.returncode == 2 and "sent no request, so there is nothing to play" in ran.stderr

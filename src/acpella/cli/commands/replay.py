@@ -15,6 +15,7 @@ from ..file_errors import RECORDING, explain
 from ..terminal.output import say, show
 
 if TYPE_CHECKING:
+    from acpella.recording import Damaged
     from acpella.recording.replay import ReplayedClient
     from acpella.recording.stored import StoredFrames
 
@@ -104,7 +105,16 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         with open(arguments.file, "rb") as file:
-            return _run(arguments, _read(file))
+            damaged: list[int] = []
+            conversations = _read(file, damaged)
+            if damaged and arguments.update:
+                say(f"{file.name} stays as it was: {_unread(damaged)}; record it anew")
+                return NOT_AS_RECORDED
+            code = _run(arguments, conversations)
+            if damaged and arguments.role == "client":
+                say(f"not all was played: {_unread(damaged)}")
+                return code or NOT_AS_RECORDED
+            return code
     except KeyboardInterrupt:
         return exits.CANCELLED
     except (OSError, ValueError, AcpellaError) as error:
@@ -126,13 +136,19 @@ def _run(arguments: argparse.Namespace, conversations: "list[StoredFrames]") -> 
     return asyncio.run(_play(arguments, conversations[place], others, os.path.abspath(arguments.cwd)))
 
 
-def _read(file: BinaryIO) -> "list[StoredFrames]":
-    """The conversations, as far as they can be read."""
+def _unread(damaged: list[int]) -> str:
+    return f"{counted(len(damaged), 'line')} of the recording cannot be read"
+
+
+def _read(file: BinaryIO, damaged: list[int]) -> "list[StoredFrames]":
+    """The conversations, as far as they can be read. The numbers of other lines are added to `damaged`."""
     from acpella.recording.stored import stored_conversations
 
-    conversations = stored_conversations(
-        file, lambda item: say(f"{file.name}, line {item.line} is left out: {item.reason}")
-    )
+    def leave_out(item: "Damaged") -> None:
+        damaged.append(item.line)
+        say(f"{file.name}, line {item.line} is left out: {item.reason}")
+
+    conversations = stored_conversations(file, leave_out)
     nonempty = [conversation for conversation in conversations if conversation]
     if not nonempty:
         raise ValueError(f"{file.name} holds no conversation")
@@ -159,6 +175,8 @@ async def _play(
         patience=arguments.timeout,
         tell=say,
     )
+    if not client.requests:
+        raise ValueError(f"the client of {arguments.file} sent no request, so there is nothing to play")
     if arguments.update:
         return await _update(client, arguments)
     await client.run_on(ProcessChannel(started_as(arguments.command)))
