@@ -395,6 +395,7 @@ def test_a_conversion_that_fails_leaves_no_file_and_no_other_one(
     assert set(tmp_path.iterdir()) == before and old.read_text() == "what was there"
     link = tmp_path / "link"
     link.symlink_to(old)
+    old.write_text('{"acpella":1}\n')
     assert output(capsys, "convert", str(talk), "-o", str(link))[0] == 0
     assert link.is_symlink() and '"acpella":2' in old.read_text()
 
@@ -589,3 +590,29 @@ def test_run_records_what_the_agent_writes_to_stderr(shell: Shell, tmp_path: Pat
     assert "there" in ran.stdout and "fuel" not in ran.stderr
     frames = [item for item in read(path) if isinstance(item, RecordedFrame)]
     assert [frame.message for frame in frames if frame.direction == "err"] == ["low on fuel"]
+
+
+@pytest.mark.parametrize("kind", list(EXPORTS))
+def test_a_conversion_replaces_its_own_file_and_no_other_one(
+    talk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    out = tmp_path / "out"
+    words = ["convert", str(talk), "--to", kind, "-o", str(out)]
+    for _ in range(2):
+        assert output(capsys, *words)[0] == 0
+    out.write_text("dear diary\n")
+    code, _, told = output(capsys, *words)
+    assert code == 2 and "out is there, and no file of the format" in told
+    assert out.read_text() == "dear diary\n"
+
+
+def test_a_page_replaces_no_other_file(
+    talk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "talk.html"
+    for _ in range(2):
+        assert output(capsys, "html", str(talk))[0] == 0
+    out.write_text("<!doctype html>\n<title>My page</title>\n")
+    code, _, told = output(capsys, "html", str(talk))
+    assert code == 2 and "talk.html is there, and no page of a recording" in told
+    assert "My page" in out.read_text()

@@ -14,6 +14,12 @@ from .spans import turn_times
 
 __all__ = ["MAX_EMBEDDED", "as_html", "write_html"]
 
+END_OF_TITLE = " · acpella</title>"
+"""What tells a page that this module wrote from others."""
+
+HEAD = 4096
+"""Bytes in which the title stands."""
+
 MAX_EMBEDDED = 64 * 1024 * 1024
 """Bytes of a recording that a browser opens in one piece without trouble."""
 
@@ -61,7 +67,7 @@ def as_html(path: str | os.PathLike[str]) -> str:
         }
     finally:
         log.close()
-    return _page(msgspec.json.encode(data).decode(), title=f"{log.path.name} · acpella")
+    return _page(msgspec.json.encode(data).decode(), title=log.path.name)
 
 
 def _text(make: Callable[[str | os.PathLike[str]], str], path: str | os.PathLike[str]) -> str:
@@ -73,13 +79,21 @@ def _text(make: Callable[[str | os.PathLike[str]], str], path: str | os.PathLike
 
 
 def write_html(path: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
-    """Write that page to a file, for the user alone. Raises as `as_html`; the recording is not replaced."""
+    """Write that page to a file, for the user alone. Raises as `as_html`; of the files that exist, only such a
+    page is replaced."""
     if os.path.exists(out) and os.path.samefile(out, path):
         raise ValueError("the page would replace the recording; name another file")
+    if os.path.isfile(out) and os.path.getsize(out) and not _is_page(out):
+        raise ValueError(f"{out} is there, and no page of a recording; name another file, or remove it")
     text = as_html(path)
     handle = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
+
+
+def _is_page(path: str | os.PathLike[str]) -> bool:
+    with open(path, "rb") as file:
+        return END_OF_TITLE.encode() in file.read(HEAD)
 
 
 def _page(data: str, *, title: str) -> str:
@@ -101,7 +115,7 @@ def _page(data: str, *, title: str) -> str:
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="color-scheme" content="light dark">\n<title>{name}</title>\n<style>{style}</style>\n'
+        f'<meta name="color-scheme" content="light dark">\n<title>{name}{END_OF_TITLE}\n<style>{style}</style>\n'
         '</head>\n<body>\n<div id="app"></div>\n'
         f'<script type="application/json" id="recording">{inside}</script>\n'
         f"<script>{script}</script>\n</body>\n</html>\n"

@@ -9,7 +9,7 @@ import msgspec
 
 from ..format import Item
 
-__all__ = ["EXPORTS", "IMPORTS", "guess", "reader_of", "writer_of"]
+__all__ = ["EXPORTS", "IMPORTS", "guess", "is_of", "reader_of", "writer_of"]
 
 IMPORTS = {
     "acpella": "a recording of any version",
@@ -63,6 +63,20 @@ def guess(path: Path) -> str:
     way_out = "`acpella record convert --from FORMAT` reads it as one"
     raise ValueError(f"{path} looks like no format that is known; {way_out}")
 
+
+def is_of(name: str, path: Path) -> bool:
+    """Whether a file seems to have the format of an export."""
+    if name in _STARTS:
+        with path.open("rb") as file:
+            return file.read(_LOOKED_AT).split()[:2] == _STARTS[name]
+    try:
+        return guess(path) == name
+    except ValueError:
+        return False
+
+
+_STARTS = {"mermaid": [b"sequenceDiagram", b"participant"], "otlp": [b"{", b'"resourceSpans":']}
+"""The first two words of exports that nothing reads."""
 
 _LOOKED_AT = 64 * 1024
 

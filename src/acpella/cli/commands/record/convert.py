@@ -70,6 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             if os.path.exists(arguments.output) and os.path.samefile(arguments.output, path):
                 raise ValueError("the output is the file that is read; name another one")
+            _check_replaced(arguments.output, arguments.target)
             with _written(arguments.output) as out:
                 writer_of(arguments.target)(items, out)
     except BrokenPipeError:
@@ -78,6 +79,18 @@ def run(arguments: argparse.Namespace) -> int:
         say(explain(error, missing=RECORDING))
         return 2
     return DAMAGED if damaged or unfinished else 0
+
+
+def _check_replaced(output: str, kind: str) -> None:
+    """Let only a file of the same kind be replaced, as of an earlier run: any other was named by mistake."""
+    import os
+
+    from acpella.recording.convert import is_of
+
+    if os.path.isfile(output) and os.path.getsize(output) and not is_of(kind, Path(output)):
+        raise ValueError(
+            f"{output} is there, and no file of the format {kind}; name another one, or remove it"
+        )
 
 
 def _begun(items: "Iterator[Item]") -> "Iterator[Item]":
