@@ -616,3 +616,11 @@ def test_a_page_replaces_no_other_file(
     code, _, told = output(capsys, "html", str(talk))
     assert code == 2 and "talk.html is there, and no page of a recording" in told
     assert "My page" in out.read_text()
+
+
+def test_a_page_without_the_lines_that_cannot_be_read_is_not_called_whole(
+    talk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    talk.write_text(talk.read_text() + '{"cut')
+    code, _, told = output(capsys, "html", str(talk))
+    assert code == 1 and "1 line of " in told and "cannot be read" in told
