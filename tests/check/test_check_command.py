@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -385,3 +387,19 @@ def test_a_selection_that_leaves_nothing_is_no_success(tmp_path: Path) -> None:
     (tmp_path / "talk.jsonl").write_text('{"acpella":2}\n' + line + "\n")
     ran = check("--only", "cancel.mid-turn", "talk.jsonl", cwd=tmp_path)
     assert ran.returncode == 2 and "leave nothing that a recording is judged by" in ran.stderr
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_check_that_is_stopped_says_how_far_it_was(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    words = [sys.executable, "-m", "acpella", "check", "--json", "out.json", "--", *SAMPLE]
+    process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    assert "checks " in first
+    process.send_signal(number)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert re.search(r"stopped at \d+ of \d+; no report was written", told), told
+    assert not (tmp_path / "out.json").exists()

@@ -104,6 +104,11 @@ class AgentCheck:
         self._scenarios = [s for s in chosen if self.transport in s.requirement.transports]
         self._elsewhere = [s for s in chosen if self.transport not in s.requirement.transports]
 
+    @property
+    def progress_words(self) -> str:
+        """How far it is."""
+        return f"{min(self._done, self._total)} of {self._total}" if self._total else "the start of the agent"
+
     async def run(self) -> Report:
         """Check everything.
 

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import exits
 from ..command_words import split_command
 from ..file_errors import RECORDING, explain
 from ..terminal.output import say, show, show_json
@@ -127,11 +128,12 @@ def run(arguments: argparse.Namespace) -> int:
     from acpella.errors import AcpellaError
 
     try:
-        # as Ctrl-C: agents that were started end with this command
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, _terminate)
         return _run(arguments)
+    except _Terminated:
+        return 128 + signal.SIGTERM
     except KeyboardInterrupt:
-        return 130
+        return exits.CANCELLED
     except CannotJudge as error:
         say(f"cannot be judged: {error}")
         _summarize(f"## ACP: could not be judged\n\n{error}\n")
@@ -147,6 +149,14 @@ def run(arguments: argparse.Namespace) -> int:
         reason = str(error).replace("&", "&amp;").replace("<", "&lt;")  # it holds words of the agent
         _summarize(f"## ACP: the agent did not start\n\n{reason}\n")
         return NOT_STARTED
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM: as Ctrl-C, agents that were started end with this command."""
+
+
+def _terminate(signum: int, frame: object) -> None:
+    raise _Terminated
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -190,7 +200,11 @@ def _run(arguments: argparse.Namespace) -> int:
     _check_left(arguments, AGENT_AREAS, "an agent")
     with ExitStack() as stack:
         check = _agent_check(arguments, baseline, stack)
-        report = asyncio.run(_run_with_signs(check))
+        try:
+            report = asyncio.run(_run_with_signs(check))
+        except KeyboardInterrupt:
+            say(f"stopped at {check.progress_words}; no report was written")
+            raise
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr)  # noqa: T201 - the progress line
     return _finish(arguments, report, AGENT_AREAS, baseline, path)
