@@ -403,3 +403,32 @@ def test_a_check_that_is_stopped_says_how_far_it_was(
     assert process.returncode == code
     assert re.search(r"stopped at \d+ of \d+; no report was written", told), told
     assert not (tmp_path / "out.json").exists()
+
+
+def test_a_placeholder_that_nothing_is_put_in_for_is_refused(tmp_path: Path) -> None:
+    for prompt, told in (
+        ('read = "Read {files}."', "read: nothing is put in for {files}; this prompt can have {file}, {cwd}"),
+        ('hello = "Hi {cwd}"', "nothing is put in for {cwd}; this prompt has no placeholders"),
+    ):
+        (tmp_path / "acp-check.toml").write_text(f"[profile]\n{prompt}\n")
+        ran = check("--", *SAMPLE, cwd=tmp_path)
+        assert ran.returncode == 2 and told in ran.stderr
+
+
+def test_a_url_without_an_agent_is_not_said_to_have_a_stdout(tmp_path: Path) -> None:
+    ran = check("http://127.0.0.1:9/wrong", cwd=tmp_path)
+    assert ran.returncode == 3 and "cannot reach http://127.0.0.1:9/wrong" in ran.stderr
+    assert "stdout" not in ran.stderr
+    ran = check("ftp://example.org", cwd=tmp_path)
+    assert ran.returncode == 2 and "begin with http://, https://, ws://, wss://" in ran.stderr
+
+
+@pytest.mark.parametrize("options", ["--list", "--only initialize.version-1 --json - --"])
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path, options: str) -> None:
+    words = [sys.executable, "-m", "acpella", "check", *options.split()]
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as out:
+        sample = [] if options == "--list" else SAMPLE
+        ran = subprocess.run([*words, *sample], stdout=out, stderr=subprocess.PIPE, cwd=tmp_path, timeout=60)
+    assert b"Errno" not in ran.stderr and b"BrokenPipe" not in ran.stderr, ran.stderr

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from .profile import NEEDS
+from .profile import NEEDS, placeholders, unknown_placeholders
 from .results import Report, RequirementResult, counts
 
 __all__ = ["BASELINE", "Baseline", "Judgement", "judge", "read_baseline", "write_baseline"]
@@ -70,9 +70,19 @@ def read_baseline(path: Path, requirement_ids: Iterable[str]) -> Baseline:
             if not isinstance(value, str):
                 raise ValueError(f"{path}: [{name}] {key} must be a string (write ids in quotes)")
         sections[name] = section
-    for need in sections.get("profile", {}):
+    for need, prompt in sections.get("profile", {}).items():
         if need not in NEEDS:
             raise ValueError(f"{path}: [profile] {need!r} is not known; there are {', '.join(NEEDS)}")
+        if unknown := unknown_placeholders(need, prompt):
+            usable = placeholders(need)
+            raise ValueError(
+                f"{path}: [profile] {need}: nothing is put in for {', '.join(unknown)}; "
+                + (
+                    f"this prompt can have {', '.join(usable)}"
+                    if usable
+                    else "this prompt has no placeholders"
+                )
+            )
     all_ids = set(requirement_ids)
     for name in ("expected", "unstable"):
         for id in sections.get(name, {}):

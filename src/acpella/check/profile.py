@@ -3,10 +3,11 @@
 `{file}`, `{text}`, `{command}` and `{cwd}` in a prompt are replaced by what a scenario needs.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["FAKE_MODEL", "NEEDS", "PromptProfile"]
+__all__ = ["FAKE_MODEL", "NEEDS", "PromptProfile", "placeholders", "unknown_placeholders"]
 
 NEEDS = {
     "hello": "say anything",
@@ -31,6 +32,19 @@ FAKE_MODEL = {
     "think": "!think about it\n!say done",
 }
 """Prompts for the fake model of the test kit, which follows the orders in them."""
+
+
+_PLACEHOLDER = re.compile(r"\{\w+\}")
+
+
+def placeholders(need: str) -> list[str]:
+    """What can stand in the prompt for a need."""
+    return [] if need == "hello" else [*_PLACEHOLDER.findall(NEEDS[need]), "{cwd}"]
+
+
+def unknown_placeholders(need: str, prompt: str) -> list[str]:
+    """What looks like a placeholder, and would be sent as it stands."""
+    return [word for word in _PLACEHOLDER.findall(prompt) if word not in placeholders(need)]
 
 
 @dataclass(frozen=True)
