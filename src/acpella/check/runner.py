@@ -202,7 +202,8 @@ class AgentCheck:
             )
         except Failed as failure:
             failing = "went away before it answered" if isinstance(failure, Gone) else "does not answer"
-            reason = f"{failure.text}; {words.told(link.start)}"
+            has_words = self.transport == "stdio" or link.start  # what is behind a URL has no stdout
+            reason = f"{failure.text}; {words.told(link.start)}" if has_words else failure.text
             raise TransportError(f"the agent {failing} initialize: {reason}") from None
         if words.mistake:
             raise TransportError(f"the agent does not answer initialize: {words.mistake}")

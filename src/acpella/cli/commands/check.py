@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["declare", "parse", "run"]
 
+SCHEMES = ("http://", "https://", "ws://", "wss://")
+
 CONFORMS, REGRESSION, USAGE, NOT_STARTED, NOT_JUDGED = 0, 1, 2, 3, 4
 
 _EPILOG = """\
@@ -141,6 +143,8 @@ def run(arguments: argparse.Namespace) -> int:
     except NewerFormat as error:
         say(str(error))
         return USAGE
+    except BrokenPipeError:
+        raise  # whoever read the report has seen enough
     except (OSError, ValueError) as error:
         say(explain(error))
         return USAGE
@@ -233,7 +237,9 @@ def _agent_check(arguments: argparse.Namespace, baseline: "Baseline", stack: Exi
         prompts = {**FAKE_MODEL, **prompts}
     transport: Transport = "stdio"
     url: str | None = arguments.target
-    if url is not None and not url.startswith(("http://", "https://", "ws://", "wss://")):
+    if url is not None and not url.startswith(SCHEMES):
+        if "://" in url:
+            raise ValueError(f"{url} is no URL of an agent; those begin with {', '.join(SCHEMES)}")
         (command, env), url = _named(url, yes=arguments.yes), None
     if url is not None:
         transport = "websocket" if url.startswith("ws") else "http"
