@@ -342,3 +342,16 @@ def test_an_answer_without_an_id_is_a_finding(recording: Path, tmp_path: Path) -
     frame["msg"] = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}
     recording.write_text("\n".join([*lines[:-1], json.dumps(frame), lines[-1]]) + "\n")
     assert "messages.known-id" not in inspect(str(recording), "--findings", home=tmp_path).stdout
+
+
+def test_an_agent_is_not_plainly_blamed_for_what_was_left_out(recording: Path, tmp_path: Path) -> None:
+    lines = recording.read_text().splitlines()
+    (opening,) = [number for number, line in enumerate(lines) if '"method":"session/new"' in line]
+    lines[opening] = "\x00 not JSON"
+    recording.write_text("\n".join(lines) + "\n")
+    done = inspect(str(recording), "--findings", home=tmp_path)
+    findings = [line for line in done.stdout.splitlines() if line.startswith("R-")]
+    excuses = done.stdout.count("(perhaps only because lines before it cannot be read)")
+    assert done.returncode == 1 and findings and excuses == len(findings), done.stdout
+    as_json = inspect(str(recording), "--findings", "--json", home=tmp_path).stdout.splitlines()
+    assert all(json.loads(line)["doubtful"] for line in as_json)

@@ -5,7 +5,7 @@ from array import array
 import msgspec
 
 from acpella.check import AGENT_AREAS, CLIENT_AREAS, Area, Audit, BothSides, Finding, Side
-from acpella.recording import Begin, Item, RecordedEvent, RecordedFrame
+from acpella.recording import Begin, Damaged, Item, RecordedEvent, RecordedFrame
 
 from .rows import Row
 
@@ -28,6 +28,8 @@ class FindingRow(msgspec.Struct, omit_defaults=True):
     """What is required."""
     link: str
     rows: list[int]
+    doubtful: bool = False
+    """Whether lines before it could not be read, so that it may be about what is missing."""
 
 
 class Findings:
@@ -46,6 +48,8 @@ class Findings:
         self._judge: BothSides | None = None
         self._row_of = array("Q")
         """The row of each frame of the connection."""
+        self._has_damage = False
+        """Whether a line of the connection could not be read."""
 
     def take(self, row: Row, item: Item) -> list[tuple[int, str]]:
         """Take the next line; returns rows, each with a rule that it breaks."""
@@ -53,10 +57,13 @@ class Findings:
             return self._begin()
         if isinstance(item, RecordedEvent):
             return self._finish() if item.name == "end" else []
+        self._has_damage = self._has_damage or isinstance(item, Damaged)
         if not isinstance(item, RecordedFrame) or item.direction == "err":
             return []
         if self._judge is None:
+            has_damage = self._has_damage  # the first line may be what cannot be read
             self._begin()
+            self._has_damage = has_damage
         assert self._judge is not None
         self._row_of.append(row.n)
         data = item.raw.encode() if item.raw is not None else item.message
@@ -69,6 +76,7 @@ class Findings:
         findings = self._finish()
         self._judge = BothSides(self._audits)
         self._row_of = array("Q")
+        self._has_damage = False
         return findings
 
     def _finish(self) -> list[tuple[int, str]]:
@@ -94,6 +102,7 @@ class Findings:
                     requirement.text,
                     requirement.link,
                     rows,
+                    self._has_damage,
                 )
             )
         return [(rows[0], requirement.rule)] if rows else []

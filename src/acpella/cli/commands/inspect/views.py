@@ -190,6 +190,8 @@ def _findings(path: Path, arguments: argparse.Namespace) -> int:
             where = ", ".join(map(str, finding.rows)) or "at the end"
             show(f"{finding.rule} {finding.requirement} ({finding.side}, {finding.level}), row {where}")
             show(f"    {one_line(finding.text, 300)}")
+            if finding.doubtful:
+                show("    (perhaps only because lines before it cannot be read)")
     left = findings.count - len(findings.findings)
     say(counted(findings.count, "finding") + (f", {left} of them not shown" if left else ""))
     return FOUND if findings.count or damaged else exits.DONE  # what cannot be read was not judged
