@@ -392,3 +392,10 @@ def test_a_recording_without_a_request_is_no_success(tmp_path: Path) -> None:
     words = replay(path, "--as", "client", "--", *ScriptedAgent().command)
     ran = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
     assert ran.returncode == 2 and "sent no request, so there is nothing to play" in ran.stderr
+
+
+def test_garbage_on_the_stdin_of_a_replay_is_answered_and_told(tmp_path: Path) -> None:
+    path = written(tmp_path / "talk.jsonl", *HELLO)
+    ran = subprocess.run(replay(path), input="garbage\n", capture_output=True, text=True, timeout=PATIENCE)
+    assert ran.returncode == 1 and "a line is no message: garbage" in ran.stderr
+    assert json.loads(ran.stdout)["error"]["code"] == -32700 and json.loads(ran.stdout)["id"] is None

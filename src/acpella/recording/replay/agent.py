@@ -16,6 +16,7 @@ from .mapping import Mapping, name_home
 __all__ = ["ReplayedAgent"]
 
 _NOT_RECORDED = -32603
+_PARSE_ERROR = -32700
 
 _Branch: TypeAlias = tuple[Exchange, Iterator[Step]]
 
@@ -49,7 +50,7 @@ class ReplayedAgent:
 
     async def serve_on(self, channel: Channel) -> None:
         """Serve a client until it disconnects."""
-        self._wire = MessageLines(channel, self._heard)
+        self._wire = MessageLines(channel, self._heard, noise=self._heard_noise)
         await self._wire.open()
         try:
             async with asyncio.TaskGroup() as self._group:
@@ -73,6 +74,10 @@ class ReplayedAgent:
                 waiting.set_result(message)
         elif kind == "notification" and message["method"] == "session/cancel":
             self._cancel(session_of(message))
+
+    def _heard_noise(self, line: bytes) -> None:
+        begin = line[:80].decode("utf-8", "replace")
+        self._start(self._refuse(None, f"a line is no message: {begin}", code=_PARSE_ERROR), None, None)
 
     def _begin(self, message: dict[str, Any]) -> None:
         method, request_id = str(message["method"]), message["id"]
@@ -204,11 +209,11 @@ class ReplayedAgent:
     async def _answer(self, request_id: Any, result: Any) -> None:
         await self._wire.send({"jsonrpc": "2.0", "id": request_id, "result": result})
 
-    async def _refuse(self, request_id: Any, text: str) -> None:
+    async def _refuse(self, request_id: Any, text: str, *, code: int = _NOT_RECORDED) -> None:
         self.failures.append(text)
         if self._tell is not None:
             self._tell(text)
-        error = {"code": _NOT_RECORDED, "message": text}
+        error = {"code": code, "message": text}
         await self._wire.send({"jsonrpc": "2.0", "id": request_id, "error": error})
 
 
