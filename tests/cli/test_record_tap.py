@@ -447,6 +447,8 @@ def test_raw_is_loud_and_hides_nothing(program: Program, tmp_path: Path) -> None
     "words, told",
     [
         (["opencode", "acp"], "write `--` before the command"),
+        (["-o", "x.jsonl", "python", "plain.py"], "write `--` before the command"),
+        (["--anonymize", "plain.py"], "write `--` before the command"),
         ([], "say which agent to record"),
         (["--"], "say which"),
     ],

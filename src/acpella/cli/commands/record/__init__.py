@@ -54,13 +54,24 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
     """Options, then `--` and the agent; or an action."""
     options, command = split_command(words)
-    if options and not options[0].startswith("-") and options[0] not in ACTIONS:
+    action = _first_word(options)
+    if action and action not in ACTIONS:
         actions = ", ".join(ACTIONS)
-        parser.error(f"{options[0]!r} is not one of {actions}; write `--` before the command of an agent")
+        parser.error(f"{action!r} is not one of {actions}; write `--` before the command of an agent")
     arguments = parser.parse_args(options)
     if arguments.action is None and not command:
         parser.error("say which agent to record: acpella record -- AGENT [ARG...]")
     return argparse.Namespace(command=command, **vars(arguments))
+
+
+def _first_word(options: Sequence[str]) -> str:
+    """The first word that is neither an option nor the file of one; empty if there is none."""
+    before = ""
+    for word in options:
+        if not word.startswith("-") and before not in ("-o", "--output"):
+            return word
+        before = word
+    return ""
 
 
 def run(arguments: argparse.Namespace) -> int:
