@@ -12,11 +12,12 @@ from cli_shell import Shell
 from test_replay_command import HELLO, ask, choose, prompt, say, stop, written
 
 from acpella.cli import command_parser, main
-from acpella.recording import Begin, Item, RecordedFrame, read
+from acpella.recording import Begin, Item, RecordedFrame, read, read_recording
 from acpella.recording.convert import EXPORTS, IMPORTS, guess, reader_of, writer_of
 from acpella.recording.writer import open_private
 from acpella.testing import ScriptedAgent, stderr
 from acpella.testing import say as scripted_say
+from acpella.testing.snapshots import write_snapshot
 
 GOLDEN = Path(__file__).parents[1] / "unit" / "recording" / "golden"
 Lines = list[tuple[str, dict[str, Any]]]
@@ -624,3 +625,12 @@ def test_a_page_without_the_lines_that_cannot_be_read_is_not_called_whole(
     talk.write_text(talk.read_text() + '{"cut')
     code, _, told = output(capsys, "html", str(talk))
     assert code == 1 and "1 line of " in told and "cannot be read" in told
+
+
+def test_a_snapshot_of_a_test_does_not_break_off(
+    talk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    snapshot = tmp_path / "snapshot.jsonl"
+    write_snapshot(snapshot, read_recording(talk))
+    code, text, _ = output(capsys, "show", str(snapshot))
+    assert code == 0 and "Let me look." in text and "breaks off" not in text

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 __all__ = [
     "FORMAT",
+    "SNAPSHOT",
     "Begin",
     "Damaged",
     "Direction",
@@ -76,6 +77,9 @@ class Damaged:
     reason: str
     line: int
 
+
+SNAPSHOT = "a snapshot of a test"
+"""The note in the first line of a snapshot, which has no last line."""
 
 Item: TypeAlias = Begin | RecordedFrame | RecordedEvent | Damaged
 

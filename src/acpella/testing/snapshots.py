@@ -15,7 +15,7 @@ from acpella._plain_json import as_dict
 from acpella.recording import RecordedFrame, read_recording
 from acpella.recording.anonymizing import Anonymizer
 from acpella.recording.comparing import compare
-from acpella.recording.format import FORMAT
+from acpella.recording.format import FORMAT, SNAPSHOT
 from acpella.recording.shape import session_of, update_kind
 
 __all__ = ["SnapshotDiffers", "check_snapshot", "write_snapshot"]
@@ -77,9 +77,7 @@ def _snapshot(conversations: Iterable[Sequence[RecordedFrame]], places: Mapping[
         anonymizer = Anonymizer()
         for frame in frames:
             anonymizer.learn(frame.message)
-        lines.append(
-            msgspec.json.encode({"acpella": FORMAT, "point": "client", "note": "a snapshot of a test"})
-        )
+        lines.append(msgspec.json.encode({"acpella": FORMAT, "point": "client", "note": SNAPSHOT}))
         for number, (direction, message) in enumerate(_joined(frames), 1):
             if isinstance(message, bytes):
                 message = message.decode(errors="replace")

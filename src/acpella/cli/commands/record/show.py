@@ -57,6 +57,7 @@ class _Shown:
 
     def take(self, item: "Item") -> None:
         from acpella.recording import Begin, Damaged, RecordedFrame
+        from acpella.recording.format import SNAPSHOT
 
         if not (self._begun or isinstance(item, Begin | Damaged)):
             self._begun = True
@@ -68,7 +69,7 @@ class _Shown:
         elif isinstance(item, Begin):
             self._check_end()
             self._begun = True
-            self._ended = item.version < 2
+            self._ended = item.version < 2 or item.info.get("note") == SNAPSHOT
             self.begin(item.info)
         elif isinstance(item, RecordedFrame):
             self.frame(item)
