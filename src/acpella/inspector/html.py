@@ -79,8 +79,8 @@ def _text(make: Callable[[str | os.PathLike[str]], str], path: str | os.PathLike
 
 
 def write_html(path: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
-    """Write that page to a file, for the user alone. Raises as `as_html`; of the files that exist, only such a
-    page is replaced."""
+    """Write that page to a file, for the user alone. Raises as `as_html`; of files that exist, only such a page
+    is replaced."""
     if os.path.exists(out) and os.path.samefile(out, path):
         raise ValueError("the page would replace the recording; name another file")
     if os.path.isfile(out) and os.path.getsize(out) and not _is_page(out):
@@ -115,7 +115,8 @@ def _page(data: str, *, title: str) -> str:
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="color-scheme" content="light dark">\n<title>{name}{END_OF_TITLE}\n<style>{style}</style>\n'
+        f'<meta name="color-scheme" content="light dark">\n<title>{name}{END_OF_TITLE}\n'
+        f"<style>{style}</style>\n"
         '</head>\n<body>\n<div id="app"></div>\n'
         f'<script type="application/json" id="recording">{inside}</script>\n'
         f"<script>{script}</script>\n</body>\n</html>\n"
