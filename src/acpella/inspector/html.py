@@ -79,8 +79,8 @@ def _text(make: Callable[[str | os.PathLike[str]], str], path: str | os.PathLike
 
 
 def write_html(path: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
-    """Write that page to a file, for the user alone. Raises as `as_html`; of files that exist, only such a page
-    is replaced."""
+    """Write that page to a file, for the user alone. Raises as `as_html`. Of files that exist, only such
+    a page is replaced."""
     if os.path.exists(out) and os.path.samefile(out, path):
         raise ValueError("the page would replace the recording; name another file")
     if os.path.isfile(out) and os.path.getsize(out) and not _is_page(out):
