@@ -18,8 +18,9 @@ _QUERY_WORDS = (
 )
 
 _LAST_WORDS = "otp|totp|pin"
+_X_AUTH = "x-auth(?:-?key)?"
 
-SECRET_KEY = re.compile(rf"{_WORDS}|(?<![a-z])(?:{_LAST_WORDS})$", re.IGNORECASE)
+SECRET_KEY = re.compile(rf"{_WORDS}|^{_X_AUTH}$|(?<![a-z])(?:{_LAST_WORDS})$", re.IGNORECASE)
 """Names whose values are secrets: some wherever they occur in a name, short ones as its last word."""
 
 # Possessive repeats (`++`) never try again: a peer may print anything, and this must stay quick.
@@ -29,12 +30,26 @@ _NO_PLACE = r"(?![/~.$`\\])"  # a directory, or a variable
 _NO_PORT = r"(?!(?:[\d.]++:)*+\d{1,5}(?:/\w++)?(?!\w))"  # 8080, 127.0.0.1:8080:80/tcp
 _NO_SECRET = r"(?!\w*(?:PUBLIC|PRIMARY|FOREIGN|SORT|PARTITION|CACHE|HOT)_?KEY=)"
 _SAME_COMMAND = r"[^\n;|&`]{0,256}?(?<![\w.-])"
-_NOT_HIDDEN = r"(?!(?:(?:bearer|basic)\s++)?(?:<secret \d|\*\*\*))"
+_LOGIN = rf"(?:a(?<![_.]a)uthorization|(?<![\w-]){_X_AUTH})"
+_SCHEMES = (
+    "(?:bearer|basic|digest|token|(?:api-?)?key|negotiate|ntlm|mac|oauth|hawk|signature|jwt|dpop"
+    "|aws4-hmac-sha256)"
+)
+_NOT_HIDDEN = rf"(?!(?:{_SCHEMES}\s++)?(?:<secret \d|\*\*\*))"
+_NO_PROSE = (  # nor a type
+    "(?!(?:required|optional|needed|missing|invalid|denied|failed|headers?|none|null|undefined|true|false|any"
+    "|str|string|bool|boolean|an?|and|are|as|by|each|for|if|in|is|no|not|of|on|only|option|or|see|that|the"
+    r"|this|to|when|with|\.\.\.)(?![\w+/=~-]|\.\w))"
+)
+_PASS = (
+    r"-(?<![\w.-]-)-?(?:(?:admin|db|ftp|http|key|proxy|root|smtp|ssl|store|sudo|user)[_-])?+"
+    "(?:db|key|store)?pass(?:in|out)?"
+)
 
 # Works on pieces of JSON too: frames are shortened before they are redacted, so the end may be missing.
 _STRING = r'"(?:[^"\\]|\\.)*+(?:"|\\?$)'
 
-_CASED = ("variables", "shapes", "pem")
+_CASED = ("variables", "shapes", "pem", "passwords of redis", "passwords of samba", "databases of Go")
 
 _RULES = {
     # "env": {...} and "headers": {...}: every value of the map
@@ -43,7 +58,8 @@ _RULES = {
     "pairs": rf'"name"\s*+:\s*+{_STRING}\s*+,\s*+"value"\s*+:\s*+(?P<secret>{_STRING})',
     "pairs, value first": rf'"value"\s*+:\s*+(?P<secret>{_STRING})\s*+,\s*+"name"\s*+:',
     # backslashes: JSON inside a string
-    "json": rf'"(?:{_KEY}|(?:[\w.-]*?[._-])?(?:{_LAST_WORDS}))\\*+"\s*+:\s*+\\*+(?P<secret>{_STRING})',
+    "json": rf'"(?:{_KEY}|{_X_AUTH}|(?:[\w.-]*?[._-])?(?:{_LAST_WORDS}))\\*+"'
+    rf"\s*+:\s*+\\*+(?P<secret>{_STRING})",
     # {'api_key': '...'}: how Python shows it in logs and tracebacks
     "single quotes": rf"'{_KEY}'\s*+:\s*+(?P<secret>'[^'\n]*+'?)",
     # a password or code may be a number; a number of tokens is none
@@ -61,7 +77,14 @@ _RULES = {
     # [["X-Api-Key", "..."], ...]: headers as a list; a single list may be one of names
     "pairs in a list": rf'[\[,]\s*+\[\s*+"{_KEY}"\s*+,\s*+(?P<secret>{_STRING})',
     "schemes": r"\b(?:Bearer|Basic)\s++(?P<secret>[\w.~+/=-]{4,})",
-    "assignments": rf"(?<![\w.-]){_KEY}\s*+[=:]\s*+{_NOT_HIDDEN}(?P<secret>{_VALUE})",
+    # Authorization: Digest a="b", response="...": to the end of the line. A quote after `=` opens a value if
+    # one follows; any other ends the header, and so does `\n` in JSON. What begins like code stays.
+    "authorization": rf"{_LOGIN}\s*+(?::|=(?=\s*+{_SCHEMES}\s))[ \t]*+"
+    rf"{_NOT_HIDDEN}(?:{_SCHEMES}[ \t]++)?+{_NO_PROSE}(?!{_SCHEMES}[^\w+/=~.-])"
+    r"""(?P<secret>'(?=[\w+/.~=-])[^'\n]*+'?|"(?=[\w+/.~=-])(?:[^"\\\n]|\\.)*+"?"""
+    r"""|(?![\s{}()[\]<>$%|`"',;&*#\\])(?:[^\n"'=\\]|\\(?![nr])|=(?:\\*+"(?![\s,;)\]}]|\Z)[^"\n]*+"?)?+)++)""",
+    "assignments": rf"(?<![\w.-]){_KEY}\s*+(?:=|(?<!(?<![_.])authorization):|:(?=[ \t]*+\n))\s*+"
+    rf"{_NOT_HIDDEN}(?P<secret>{_VALUE})",
     "options": rf"(?<![\w.-])--?{_KEY}\s++(?!-){_NOT_HIDDEN}(?P<secret>{_VALUE})",
     "variables": rf"(?<![\w.-])(?=[A-Z]\w*?(?:_PASS|_PWD|KEY)=){_NO_SECRET}[A-Z][A-Z0-9_]++="
     rf"{_NOT_HIDDEN}{_NO_PLACE}(?P<secret>{_VALUE})",
@@ -71,12 +94,24 @@ _RULES = {
     # curl -u me:...; but 1000:1000 and www:www are a user and a group
     "users": rf"-(?<![\w.-]-)(?:u|-(?:proxy-)?user=?)(?: ++|(?<==)|\", ?)[\"']?(?!\d++:\d)"
     rf"(?P<user>[\w.@+-]++):(?!(?P=user)(?![^\s\"'])){_NOT_HIDDEN}{_NO_PLACE}(?P<secret>[^\s\"']++)",
+    # --pass ..., openssl -passin pass:...; but --pass-through stays
+    "options named pass": rf"{_PASS}(?:[ =]++|\", ?)(?!-|(?:env|file|fd):|stdin\b|\d\b){_NO_PROSE}"
+    rf"(?:pass:)?+{_NOT_HIDDEN}{_NO_PLACE}(?P<secret>{_VALUE})",
     # docker login -p ...; but mkdir -p dir stays
     "passwords of logins": rf"(?:\b(?:login|sshpass|mongo\w*+)|(?<![\w.-])--?{_KEY})\s{_SAME_COMMAND}"
     rf"(?-i:-p)[ =]++(?!-){_NO_PORT}{_NOT_HIDDEN}{_NO_PLACE}(?P<secret>{_VALUE})",
     # mysql -p...; but find /var/lib/mysql -print stays
     "passwords of databases": rf"\b(?:mysql\w*+|mariadb[\w-]*+|sshpass)\s{_SAME_COMMAND}(?-i:-p)"
     rf"(?!(?:ath|erm|rint0?|rune)\b|-){_NO_PORT}{_NOT_HIDDEN}(?P<secret>{_VALUE})",
+    # redis-cli -a ...; but tar -a stays
+    "passwords of redis": rf"(?:redis|valkey|keydb)-cli\s{_SAME_COMMAND}-a ++(?!-)"
+    rf"{_NOT_HIDDEN}{_NO_PLACE}(?P<secret>{_VALUE})",
+    # smbclient -U me%...
+    "passwords of samba": rf"(?:smb\w++|rpcclient|winexe|net (?:ads|rpc))\s{_SAME_COMMAND}"
+    rf"(?:-U *+|--user(?:name)?[ =]++)[\"']?[^\s%\"']++%{_NOT_HIDDEN}{_NO_PLACE}(?P<secret>[^\s\"']++)",
+    # me:...@tcp(host:3306)/db: how programs in Go name a database
+    "databases of Go": rf":(?<=[\w.%+-]:)(?!//){_NOT_HIDDEN}(?P<secret>[^\s\"']{{1,256}}?)"
+    r"@(?:tcp6?|unix|cloudsql)\(",
     "webhooks": r"/(?:api/webhooks/\d++|(?<=hooks\.slack\.com/)\w++)/(?P<secret>[\w/-]++)",
     "user information of a URL": r"://(?P<secret>[^\s/@\"'<*]++)@",
     # how a WebSocket or an event stream brings a token or ticket when it can set no header
@@ -103,15 +138,21 @@ def rules() -> dict[str, re.Pattern[str]]:
     }
 
 
-COMMAND_RULES = ("users", "passwords of logins", "passwords of databases")
+COMMAND_RULES = (
+    *("users", "options named pass", "passwords of logins", "passwords of databases"),
+    *("passwords of redis", "passwords of samba"),
+)
 """Those whose secret is a word of its own, after others of the same command."""
 
 HINTS = (
     *("key", "token", "secret", "passw", "passphrase", "authorization", "cookie", "credential", "bearer"),
     *("basic", '"env', '"headers', '"value', "://", "-----begin", "\\u00"),
     *("ticket", "sig", "code=", "auth=", "pwd=", "session=", "jwt=", "assertion="),
-    *("_pass=", "otp", 'pin"', "pin\\", "pin=", "pin:", "-u ", '"-u', "--user", "proxy-user"),
+    *("_pass", "-pass", "dbpass", "keypass", "storepass", "x-auth"),
+    *("otp", 'pin"', "pin\\", "pin=", "pin:", "-u ", '"-u', "--user", "proxy-user"),
     *("login", "sshpass", "mongo"),
+    *("redis-cli", "valkey-cli", "keydb-cli", "smb", "rpcclient", "winexe", "net ads", "net rpc"),
+    *("@tcp", "@unix(", "@cloudsql("),
     *("mysql", "mariadb", "hooks.slack", "api/webhooks"),
     *(
         "sk-",

@@ -64,6 +64,28 @@ SECRET = "hunter2-Zm9v"
         f"q=%7B%22access_token%22%3A%22{SECRET}%22%7D",
         f"Incorrect API key provided: {SECRET}.",
         json.dumps({"auths": {"r.example.org": {"auth": SECRET.replace("-", "")}}}),
+        f"Authorization: token {SECRET}",
+        f"Authorization: ApiKey {SECRET}\r",
+        f"proxy-authorization: Negotiate {SECRET}",
+        f"authorization=Token {SECRET}",
+        f"Authorization: OfTomorrow {SECRET}",
+        f"Authorization: {SECRET}",
+        f"authorization: 'Token {SECRET}'",
+        f'Authorization: Digest username="me", realm="", nonce="x", response="{SECRET}"',
+        f'curl -H \'Authorization: Digest username="a b", response="{SECRET}"\' https://example.org',
+        json.dumps({"text": f'Authorization: Digest username="D\\nick", response="{SECRET}"'}),
+        json.dumps({"text": f"GET / HTTP/1.1\r\nAuthorization: Token {SECRET}\r\nHost: x"}),
+        f'curl -H "X-Auth: {SECRET}" https://example.org',
+        f"X-Auth-Key: Custom {SECRET}",
+        json.dumps({"X-Auth": SECRET}),
+        f"DSN=me:{SECRET}@tcp(db:3306)/shop",
+        f"me:a:b@{SECRET}@unix(/run/mysqld.sock)/shop",
+        f"tool --pass {SECRET} --db-pass={SECRET} --dbpass '{SECRET}'",
+        f"openssl rsa -in key.pem -passin pass:{SECRET}",
+        f"redis-cli -h db -a {SECRET} ping",
+        f"smbclient -U me%{SECRET} //host/share",
+        f"net ads join -U 'me%{SECRET}'",
+        json.dumps(["tool", "--pass", SECRET]),
     ],
 )
 def test_a_secret_is_taken_out(text: str) -> None:
@@ -108,6 +130,17 @@ def test_a_secret_cut_at_any_place_is_taken_out(template: object) -> None:
         '{"inputTokens": 12345, "max_tokens": 4096, "auth": "none"}',
         "the API key is missing: name it",
         "%22ghost%22 and <key>",
+        "authorization: required; Authorization: the client sends it",
+        "def auth(authorization: str | None = None) -> None: ...",
+        "headers = {Authorization: `Bearer ${token}`}; authorization: {type: basic}",
+        "sent as `Authorization: Bearer`, and 'Authorization: Basic ...' otherwise",
+        'line.startswith("Authorization:") and x',
+        "curl -H 'Authorization: Token $TOKEN' -H 'X-Auth: <key>' https://example.org",
+        "X-Auth-User: me, x-auth: required; max-auth: 3",
+        "--pass-through all --bypass cache, two-pass x; ffmpeg -pass 1; --pass $PASS; openssl -passin env:X",
+        "proxy_pass http://127.0.0.1; the --pass option; pass the test",
+        "tar -a x; redis-cli -h db -n 3; smbclient -U me //host/share; date -u +%s",
+        "10:00@tcp and a:b@tcp; me:***@tcp(db:3306)/shop",
     ],
 )
 def test_ordinary_text_stays_as_it_is(text: str) -> None:
@@ -118,7 +151,9 @@ def test_ordinary_text_stays_as_it_is(text: str) -> None:
     "piece",
     ["a.", "a-", "token-", "token", "secret.", "api_", '"', '"env":{', '"value":"x', '"name":"x",', "Bearer "]
     + ["a://", "a://x@", "\\", '"token"', "=", "sk-", " ", "x", '"value":"\\']
-    + ["mysql ", "login ", "--token ", "-p ", "-u a:", "A_", "pin_", '"a_', "[[", "mysql -", "AKEY", ";pwd="],
+    + ["mysql ", "login ", "--token ", "-p ", "-u a:", "A_", "pin_", '"a_', "[[", "mysql -", "AKEY", ";pwd="]
+    + ["authorization: ", "authorization:", 'authorization: a="', '="', "x-", "x-auth", "x-auth: "]
+    + ["a:", ":@tcp", "@tcp(", "redis-cli ", "smbmap ", "smbmap -U a%", "--pass ", "--db-", "-pass"],
 )
 def test_no_text_takes_long(piece: str) -> None:
     """A peer may print anything; before, 16 KiB of `token-token-…` took minutes."""

@@ -46,7 +46,7 @@ _KEY_LINE = re.compile(r"(?:\\[nrt])*(?P<line>[A-Za-z0-9+/]{16,}={0,2})")
 
 _KEY_LINE_BYTES = re.compile(_KEY_LINE.pattern.encode())
 
-_OPTION = re.compile(r"-(?:[up]|-user|-proxy-user)", re.IGNORECASE)
+_OPTION = re.compile(r"-(?:[aup]|-user|-proxy-user|\S*pass)", re.IGNORECASE)
 """How the words begin that the rules for commands look for."""
 
 _NUMBERS = re.compile(

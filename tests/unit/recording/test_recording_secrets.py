@@ -99,6 +99,15 @@ PARAMS = [
     update(f"Server=x;Pwd={SECRET};AccountKey={SECRET}=="),
     update(f"https://hooks.slack.com/services/T00000000/B00000000/{SECRET}"),
     {f"token={SECRET}": "a name of a field"},
+    update(f"curl -H 'Authorization: token {SECRET}' https://x.example"),
+    update(f'Authorization: Digest username="me", response="{SECRET}"'),
+    update(f"curl -H 'X-Auth: {SECRET}' https://x.example"),
+    {"X-Auth-Key": SECRET},
+    update(f"dsn: me:{SECRET}@tcp(db:3306)/shop"),
+    {"args": ["tool", "--pass", SECRET]},
+    {"args": ["keytool", "-storepass", SECRET]},
+    server(command="redis-cli", args=["-a", SECRET], env=[]),
+    {"args": ["net", "ads", "join", "-U", f"me%{SECRET}"]},
 ]
 TEXTS = [
     f"banner: api_key={SECRET}".encode(),
@@ -126,6 +135,7 @@ def test_ordinary_arguments_stay() -> None:
         ["--token", "<secret 1>", "-p", "8080"],
         ["sh", "-c", "docker login; tsc -p tsconfig.json"],
         ["token", "otp", "pin"],
+        ["ls", "-a", "dir", "--pass", "$PASS", "--pass-through", "all"],
     ):
         assert Redactor().message({"args": words}) == {"args": words}
         assert Redactor().message({"command": words[0], "args": words[1:]})["args"] == words[1:]
