@@ -187,9 +187,14 @@ HINTS = (
         "nvapi",
     ),
     *('"auth', "%22", "dapi", "hvs.", "hvb.", "atatt3", "ntn_", ":aa"),
+    # letters that the rules, which ignore case, take for `i`, `k` and `s`; one of them in lower case; in JSON
+    *("\u0130", "\u0131", "\u017f", "\u212a", "\u0307", "\\u0130", "\\u0131", "\\u017f", "\\u212a"),
     *("whsec", "fw_", "fw-", "pplx", "lin_api", "akia", "asia", "aiza", "ya29.", "sg.", "eyj"),
 )
-"""Lower-case text without any of these holds nothing that a rule would find. Looking for them is quick."""
+"""Text that holds none of these holds nothing that a rule would find. Looking for them is quick.
+
+Put it into lower case first, as `str` or as UTF-8.
+"""
 
 
 def redact(text: str, hide: Callable[[str], str] = lambda secret: "***") -> str:

@@ -1,11 +1,14 @@
 """Secrets must not reach logs and error messages (R-052)."""
 
 import json
+import re
+import sys
 import time
 
 import pytest
 
 from acpella._redact import HINTS, redact
+from acpella.recording.redaction import Redactor
 
 SECRET = "hunter2-Zm9v"
 
@@ -94,6 +97,26 @@ def test_a_secret_is_taken_out(text: str) -> None:
     assert SECRET not in hidden
     assert SECRET.replace("-", "") not in hidden
     assert "***" in hidden
+
+
+@pytest.mark.parametrize(
+    "name", ["\u017fecret", "to\u212aen", "cook\u0131e", "author\u0130zation", "pa\u017fswd"]
+)
+def test_a_secret_is_taken_out_whose_name_has_a_letter_that_equals_an_ascii_one(name: str) -> None:
+    """The rules ignore case: to them a long s is an `s`. To the hints, which come first, it was none."""
+    text = f"{name}={SECRET}"
+    assert redact(text) == f"{name}=***"
+    for line in (json.dumps(text), json.dumps(text, ensure_ascii=False)):
+        assert Redactor().may_hold_secrets(line.encode())
+
+
+def test_every_letter_that_equals_an_ascii_one_is_a_hint() -> None:
+    others = "".join(map(chr, range(128, sys.maxunicode + 1)))
+    letters = re.findall("[a-z]", others, re.IGNORECASE)
+    assert len(letters) >= 4
+    for letter in letters:
+        assert letter in HINTS and json.dumps(letter)[1:-1] in HINTS
+        assert letter.lower().isascii() or any(hint in letter.lower() for hint in HINTS)
 
 
 @pytest.mark.parametrize(

@@ -112,9 +112,8 @@ class Redactor:
         """Redact a string inside a message."""
         if text in self._plain:
             return text
-        # ignoring case, some other letters equal ASCII ones, so the hints are only reliable for ASCII
         # a long text is searched only around its hints anyway
-        if len(text) < LONG and text.isascii() and not _is_hinted(text.encode()):
+        if len(text) < LONG and not _is_hinted(text.encode("utf-8", "surrogatepass")):
             safe = self._hide_known(text)
         else:
             safe = self._search(text)
