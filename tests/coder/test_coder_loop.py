@@ -237,7 +237,9 @@ async def test_always_is_remembered_for_the_program_and_not_for_more(project: Pa
                 await (await agent.new_session(project)).prompt("go")
     assert asked == ["Run echo one", "Run echo one; echo x"]
     kept = home / "acpella" / "permissions.toml"
-    assert kept.stat().st_mode & 0o777 == 0o600 and '"run:echo" = "allow"' in kept.read_text(encoding="utf-8")
+    assert kept.stat().st_mode & 0o777 == 0o600 and '"run program:echo" = "allow"' in kept.read_text(
+        encoding="utf-8"
+    )
 
 
 async def test_always_for_files_leaves_out_what_programs_run_by_themselves(project: Path, home: Path) -> None:
@@ -297,7 +299,9 @@ async def test_always_for_ordinary_files_covers_no_hook_by_another_way(
 
 async def test_auto_approve_asks_nothing_but_keeps_what_is_always_refused(project: Path, home: Path) -> None:
     (home / "acpella").mkdir()
-    (home / "acpella" / "permissions.toml").write_text('[coder]\n"run:ls" = "deny"\n', encoding="utf-8")
+    (home / "acpella" / "permissions.toml").write_text(
+        '[coder]\n"run program:ls" = "deny"\n', encoding="utf-8"
+    )
     turns = [use("run", command="ls"), use("write_file", path="x", text="1"), "Done."]
     async with FakeProvider(turns) as provider:
         async with connected(environment(home, provider), permissions=Permissions("deny-all")) as agent:

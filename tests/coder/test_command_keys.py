@@ -1,9 +1,12 @@
 """What "always" stands for when a command is asked about: a program, or exactly that command."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from acpella.coder.tool import Announcement
 from acpella.coder.tools.command_keys import known_program
 from acpella.coder.tools.run import Run
 from acpella.local import Jail
@@ -229,9 +232,9 @@ def test_git_reads_a_file_of_a_commit_from_the_top_of_the_repository(tmp_path: P
 @pytest.mark.parametrize(
     ("command", "key", "covers"),
     [
-        ("ls", "run:ls", '"ls" with harmless options'),
+        ("ls", "run program:ls", '"ls" with harmless options'),
         ("cat readme\u2003", "run:cat readme\u2003", "exactly this"),
-        ("cat readme", "run:cat", '"cat" with harmless options'),
+        ("cat readme", "run program:cat", '"cat" with harmless options'),
         ("cat readme\\ ", "run:cat readme\\ ", "exactly this"),
     ],
 )
@@ -240,3 +243,22 @@ def test_the_question_says_what_always_covers(project: Path, command: str, key: 
     told = Run(None).announce({"command": command}, project)  # type: ignore[arg-type] # announces without one
     assert (told.permission_key, told.covers) == (key, covers)
     assert told.title == f"Run {command.strip(' ')}"
+
+
+def test_always_for_exactly_one_command_covers_no_others_once_the_session_has_more_directories(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "part").mkdir()
+
+    def announced(command: str, *roots: Path) -> Announcement:
+        session: Any = SimpleNamespace(session=SimpleNamespace(jail=lambda: Jail(roots)))
+        return Run(session).announce({"command": command}, tmp_path / "part")
+
+    exact = announced("git diff", tmp_path / "part")
+    assert exact.covers == "exactly this"
+    for command in ("git diff", "git diff HEAD"):
+        wide = announced(command, tmp_path / "part", tmp_path)
+        assert wide.covers == '"git diff" with harmless options'
+        assert wide.permission_key != exact.permission_key
+        assert not wide.permission_key.startswith("run:"), "what was remembered before was for either"

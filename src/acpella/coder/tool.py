@@ -32,7 +32,7 @@ class Announcement:
     title: str
     locations: list[str | tuple[str, int]] = field(default_factory=list[str | tuple[str, int]])
     permission_key: str = ""
-    """What an "always" answer stands for: the tool's name, or finer ("run:git status")."""
+    """What an "always" answer stands for: the tool's name, or finer ("run program:git status")."""
     wider_key: str = ""
     """A key whose answer counts, too, where there is none for this one."""
     covers: str = ""

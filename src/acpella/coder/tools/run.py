@@ -67,7 +67,8 @@ class Run(BuiltIn):
         program = known_program(command, cwd, jail)
         return Announcement(
             title=f"Run {_line(command)}",
-            permission_key=f"run:{program or command}",
+            # two prefixes: `git diff` may be one here, and the other where the session has other directories
+            permission_key=f"run:{command}" if program is None else f"run program:{program}",
             covers="exactly this" if program is None else f'"{program}" with harmless options',
         )
 
