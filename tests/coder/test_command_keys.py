@@ -2,14 +2,16 @@
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from acpella.coder.mcp_tools import McpCoderTool
 from acpella.coder.tool import Announcement
 from acpella.coder.tools.command_keys import known_program
 from acpella.coder.tools.run import Run
 from acpella.local import Jail
+from acpella.mcp.servers import McpTool
 
 COARSE = """
 git status
@@ -262,3 +264,15 @@ def test_always_for_exactly_one_command_covers_no_others_once_the_session_has_mo
         assert wide.covers == '"git diff" with harmless options'
         assert wide.permission_key != exact.permission_key
         assert not wide.permission_key.startswith("run:"), "what was remembered before was for either"
+
+
+def test_always_for_a_tool_of_one_mcp_server_covers_no_tool_of_another() -> None:
+    """A server calls its tools as it likes, also by what looks like the rest of another server's name."""
+
+    def key(server: str, tool: str) -> str:
+        described = McpTool("n", server, tool, title="t", description="", schema={}, read_only=False)
+        return McpCoderTool(cast("Any", None), described).announce({}, Path()).permission_key
+
+    assert key("work:files", "remove") != key("work", "files:remove")
+    assert key("a%3Ab", "c") != key("a:b", "c")
+    assert key("work", "remove") == "mcp:work:remove"
