@@ -1,10 +1,13 @@
 """Where tools work: in the session's own directories, or in a throw-away copy of them."""
 
 import asyncio
+import logging
 import os
 import shutil
+import stat
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -17,6 +20,8 @@ from .keys import keys_file
 from .tool import ToolError
 
 __all__ = ["Copy", "CopyAt", "Place", "Project", "private_files"]
+
+log: logging.Logger = logging.getLogger(__name__)
 
 COPY_FILES = 50_000
 COPY_BYTES = 1024**3
@@ -135,7 +140,7 @@ class Copy:
         return list(self._pairs)
 
     def remove(self) -> None:
-        shutil.rmtree(self._home, ignore_errors=True)
+        _remove(self._home)
 
 
 class CopyAt:
@@ -265,6 +270,30 @@ def _copy_git_config(source: Path, target: Path) -> None:
     target.write_text("".join(sections), encoding="utf-8")
 
 
+def _remove(copy: Path) -> None:
+    """Remove a copy. Commands may have made directories read-only, as Go does with its cache of modules."""
+    shutil.rmtree(copy, ignore_errors=True)
+    if not os.path.lexists(copy):
+        return
+    _make_writable(copy)
+    try:
+        shutil.rmtree(copy)
+    except OSError as error:
+        log.warning("a copy for the sandbox stays at %s, remove it yourself: %s", copy, error)
+
+
+def _make_writable(copy: Path) -> None:
+    """Give back the rights on all directories. A link is never followed: it may lead anywhere."""
+    if sys.platform == "win32":
+        return
+    with suppress(OSError):
+        copy.chmod(stat.S_IRWXU)  # no command can put a link in its place
+    for _, names, _, directory in os.fwalk(copy):  # the names are looked into afterwards
+        for name in names:
+            with suppress(OSError, ValueError, NotImplementedError):  # a link, or a system that cannot
+                os.chmod(name, stat.S_IRWXU, dir_fd=directory, follow_symlinks=False)
+
+
 def _sweep() -> None:
     """Remove the copies of processes that ended without cleaning up."""
     if sys.platform == "win32":
@@ -275,6 +304,6 @@ def _sweep() -> None:
             if owner.isdigit() and path.lstat().st_uid == os.getuid():
                 os.kill(int(owner), 0)
         except ProcessLookupError:
-            shutil.rmtree(path, ignore_errors=True)
+            _remove(path)
         except OSError:
             pass  # somebody else's
