@@ -251,6 +251,8 @@ def test_another_spelling_is_the_same_file_on_some_systems() -> None:
     ".pre-commit-config.yaml .GitHub/Workflows .gitea/workflows .cargo .yarnrc.yml "
     ".nvim.lua Jenkinsfile .gitconfig .config/git .bash_aliases .Rprofile .emacs.d .vim .yarnrc "
     "lefthook.yaml "
+    "lefthook.toml lefthook.json lefthook-local.toml .bashrc.d Library/LaunchAgents .local/share/systemd "
+    ".config/plasma-workspace/env .config/sway .pnp.cjs .copilot/mcp-config.json .screenrc "
     ".lefthook.yml .mise .config/environment.d .local/bin .xprofile app.code-workspace .amazonq .junie "
     ".clinerules .github/actions .gdbinit .pdbrc".split(),
 )

@@ -161,28 +161,30 @@ ACTING_NAMES = frozenset(
     (
         # version control, and what starts with it
         ".git .gitmodules .gitconfig .config/git .hg .hgrc .config/hg .jj .config/jj .husky "
-        ".pre-commit-config.yaml lefthook.yml lefthook.yaml .lefthook.yml .lefthook.yaml "
-        "lefthook-local.yml lefthook-local.yaml "
+        ".pre-commit-config.yaml lefthook.yml lefthook.yaml lefthook.toml lefthook.json .lefthook.yml "
+        ".lefthook.yaml .lefthook.toml .lefthook.json lefthook-local.yml lefthook-local.yaml "
+        "lefthook-local.toml lefthook-local.json "
         # machines that build what is pushed
         ".github/workflows .github/actions .gitlab-ci.yml .forgejo/workflows .gitea/workflows .woodpecker "
         ".woodpecker.yml .drone.yml .travis.yml .buildkite .circleci azure-pipelines.yml "
         "bitbucket-pipelines.yml jenkinsfile "
         # toolchains, and what enters a directory
-        ".cargo .yarn .yarnrc .yarnrc.yml .pnpmfile.cjs .mise .mise.toml .mise.local.toml mise.toml "
+        ".cargo .yarn .yarnrc .yarnrc.yml .pnpmfile.cjs .pnp.cjs .mise .mise.toml .mise.local.toml mise.toml "
         "mise.local.toml .config/mise .config/mise.toml .envrc .direnv .devcontainer "
         # editors and debuggers
         ".vscode *.code-workspace .config/code .idea .zed .config/zed .cursor .windsurf .vim .vimrc "
         ".gvimrc .exrc .nvimrc .nvim.lua .config/nvim .emacs .emacs.d .config/emacs .dir-locals.el "
-        ".gdbinit .config/gdb .lldbinit .pdbrc .irbrc .pryrc .rprofile .tmux.conf .config/tmux "
+        ".gdbinit .config/gdb .lldbinit .pdbrc .irbrc .pryrc .rprofile .tmux.conf .config/tmux .screenrc "
         # agents
         ".acpella .claude .codex .gemini .mcp.json .opencode opencode.json opencode.jsonc .qwen .vibe "
         ".kimi .kiro .roo .continue .crush crush.json .crush.json .aider.conf.yml .amazonq .junie "
-        ".clinerules .cline .trae .augment .factory .openhands "
+        ".clinerules .cline .trae .augment .factory .openhands .copilot/mcp-config.json "
         # shells, desktops and what starts with the machine
-        ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile "
-        ".zlogin .zlogout .config/zsh .kshrc .mkshrc .cshrc .tcshrc .login .logout .config/fish .inputrc "
-        ".local/bin .xprofile .xsession .xsessionrc .xinitrc .pam_environment .config/environment.d "
-        ".config/autostart .config/systemd "
+        ".bashrc .bashrc.d .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv "
+        ".zprofile .zlogin .zlogout .config/zsh .kshrc .mkshrc .cshrc .tcshrc .login .logout .config/fish "
+        ".inputrc .local/bin .xprofile .xsession .xsessionrc .xinitrc .pam_environment .config/environment.d "
+        ".config/autostart .config/systemd .local/share/systemd .config/plasma-workspace/env .config/sway "
+        "library/launchagents "
     ).split()
 )
 """Directories and files whose content programs run by themselves: a hook of git's, a task of an editor's, a
@@ -224,8 +226,9 @@ def acting_name(path: str | Path, root: str | Path = os.sep) -> str | None:
             return name
         if (short := _SHORT_NAME.fullmatch(plain[index])) and short[1] in _SHORT_NAMES:
             return name
-        if "/".join(plain[index : index + 2]) in ACTING_NAMES:
-            return "/".join(names[index : index + 2])
+        for end in (index + 2, index + 3):
+            if "/".join(plain[index:end]) in ACTING_NAMES:
+                return "/".join(names[index:end])
     return names[-1] if plain and plain[-1] == "head" else None
 
 
