@@ -168,6 +168,11 @@ def test_a_confined_command_cannot_connect_to_an_owner_behind_a_link(
         "ANYTHING=s3cret",
         "JAVA_TOOL_OPTIONS=-Djavax.net.ssl.keyStorePassword=s3cret",
         "GOFLAGS=-x https://me:s3cret@h/",
+        "MAVEN_OPTS=-Dfoo.pw=s3cret",
+        "GRADLE_OPTS=-Dgithub.pat=s3cret -Dsonar.login=s3cret",
+        "JAVA_OPTS=-Ddb.creds=s3cret",
+        "PYTEST_ADDOPTS=--db-password s3cret --pass s3cret",
+        "MAKEFLAGS=CURL='curl -u me:s3cret'",
     ],
     ids=lambda variable: variable.split("=")[0],  # the name of the test is a variable, too
 )
@@ -192,6 +197,8 @@ def test_a_confined_command_gets_what_toolchains_need_and_what_the_user_names(
         "NODE_OPTIONS": "--max-old-space-size=4096",
         "CARGO_TARGET_DIR": "/tmp/target",
         "GIT_AUTHOR_NAME": "Me",
+        "MAVEN_OPTS": "-Xmx1g -Dfile.encoding=UTF-8 -Dmode.compat=true -Dspin=3",
+        "GOPATH": "/opt/token:/opt/pass:/go",
         "MINE": "one",
         "MY_TOKEN": "two",
     }

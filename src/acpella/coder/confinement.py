@@ -18,6 +18,7 @@ from pathlib import Path
 
 from acpella import _directories as directories
 from acpella._processes import inherited_environment
+from acpella._redact import rules
 
 __all__ = ["Fence", "confinement"]
 
@@ -98,10 +99,20 @@ _PASSED_PREFIX = "LC_"
 
 _SECRET_VALUE = re.compile(
     r"://[^/?#\s]*@|-----BEGIN |\b(?:Bearer|Basic)\s+\S"
-    r"|(?:pass\w*|pwd|secret|token|key|auth\w*|credentials?)\s*=",
+    r"|(?:pass\w*|pwd?|psw|secret|token|key|auth\w*|cred(?:ential)?s?|cookies?|jwt|login"
+    r"|(?<![a-z])(?:otp|pat|pin|sas))\s*=",
     re.IGNORECASE,
 )
 """Values that even such a variable does not bring: addresses and options may hold passwords, too."""
+
+_OPTION_RULES = ("options", "options named pass", "users")
+"""Rules for secrets that find the same with a blank: `--password ...`. Others find secrets in a PATH."""
+
+
+def _is_secret(value: str) -> bool:
+    return _SECRET_VALUE.search(value) is not None or any(
+        rules()[name].search(value) is not None for name in _OPTION_RULES
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +162,7 @@ class Fence:
             name: ""
             for name, value in os.environ.items()
             if name not in wanted
-            and (
-                not (name in _PASSED or name.startswith(_PASSED_PREFIX))
-                or _SECRET_VALUE.search(value) is not None
-            )
+            and (not (name in _PASSED or name.startswith(_PASSED_PREFIX)) or _is_secret(value))
         }
 
     def base(self) -> list[str]:
