@@ -617,6 +617,33 @@ async def test_a_child_and_its_commands_end_when_this_process_is_killed(then: st
     await all_gone(pids)
 
 
+RENAMED = """
+import ctypes, signal, time
+ctypes.CDLL(None).prctl(15, b"a) 1 2\\nb) c", 0, 0, 0)
+signal.signal(signal.SIGHUP, signal.SIG_IGN); print(flush=True); time.sleep(600)
+"""
+"""Has a name with a line break, which `/proc/PID/stat` shows as it is."""
+
+
+async def test_a_command_with_a_line_break_in_its_name_ends_when_this_process_is_killed() -> None:
+    """Only the first line of its status was read, so its group was not known."""
+    command = [sys.executable, "-c", RENAMED]
+    child = program(f"print(os.getpid(), *answer('', {command!r}), flush=True); serve()", DETACHED)
+    async with asyncio.timeout(PATIENCE):
+        owner = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", OWNER, *child), stdout=asyncio.subprocess.PIPE
+        )
+        out, _ = await owner.communicate()
+    pids = [int(pid) for pid in out.split()]
+    assert len(pids) == 2
+    try:
+        await all_gone(pids)
+    finally:
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
 async def test_a_child_does_not_hear_of_the_end_before_its_commands_are_noted() -> None:
     """On a busy machine, it ended with its input before anybody had looked; its commands were nobody's."""
     child = program(

@@ -19,7 +19,8 @@ group=$1 seen= sent=
 
 born() {  # a process: when, which together with the number names it for good; and in which group it is
     stat=
-    read -r stat < "/proc/$1/stat" || return
+    while read -r line; do stat="$stat $line"; done < "/proc/$1/stat"  # a name may have line breaks
+    [ "$stat" ] || return
     set -- ${stat##*) }
     pgrp=$3 birth=${20}
 }
