@@ -1,6 +1,7 @@
 """Starting programs and ending them with everything they started: once for Unix, once for Windows.
 
-The rest of the package asks nothing about the system when it deals with processes.
+Who starts a process and ends it through this need not ask which system it is on. What else differs is asked
+where it matters: whether commands have process groups, whether there is a /proc, how a program is named.
 """
 
 import sys

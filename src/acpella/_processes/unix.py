@@ -49,7 +49,7 @@ def kill_tree(pid: int) -> None:
 
 
 def _signal_group(group: int, number: int) -> bool:
-    """False if nobody is left in it."""
+    """False if nobody is left in it, or only processes that we may not signal: another user's."""
     try:
         os.killpg(group, number)
     except (ProcessLookupError, PermissionError):
@@ -69,15 +69,15 @@ class ProcessTree:
         self._descendants.look()
 
     def terminate(self) -> bool:
-        """Ask the group to end; False if nobody is left in it."""
+        """Ask the group to end; False if nobody is left in it whom we may signal."""
         return _signal_group(self._group, signal.SIGTERM)
 
     def kill(self) -> bool:
-        """End the group at once; False if nobody is left in it."""
+        """End the group at once; False if nobody is left in it whom we may signal."""
         return _signal_group(self._group, signal.SIGKILL)
 
     def runs(self) -> bool:
-        """Whether the group has any process left, zombies included."""
+        """Whether the group has any process left that we may signal, zombies included."""
         return _signal_group(self._group, 0)
 
     def terminate_detached(self) -> bool:

@@ -1,4 +1,4 @@
-"""Processes on Windows: no signals and no groups, but `taskkill` ends a process with its children.
+"""Processes on Windows: no signal ends one or its group, but `taskkill` ends it with its children.
 
 Nothing here needs Windows to be imported, so that the choices can be tested anywhere.
 """
@@ -122,13 +122,13 @@ class ProcessTree:
         return self._process.poll() is None
 
     def terminate_detached(self) -> bool:
-        """False: `taskkill` ends these together with the others."""
+        """False: nothing is known of those; `taskkill` finds them only while their parents run."""
         return False
 
     def kill_detached(self) -> bool:
-        """False: `taskkill` ends these together with the others."""
+        """False: nothing is known of those; `taskkill` finds them only while their parents run."""
         return False
 
     def detached_run(self) -> bool:
-        """False: `taskkill` ends these together with the others."""
+        """False: nothing is known of those; `taskkill` finds them only while their parents run."""
         return False

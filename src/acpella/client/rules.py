@@ -30,7 +30,8 @@ class Rule:
     kinds: Sequence[str] = ()
     """Kinds of tools (`read`, `edit`, `execute`, …); empty for all."""
     paths: Sequence[str | os.PathLike[str]] = ()
-    """Globs, one of which must match every path of the call; empty for all.
+    """Globs; empty for all. A rule that allows wants each path of the call to match one of them; to one that
+    denies, a single path that matches is enough.
 
     `*` stands for any characters, slashes too, and what matches a directory covers all that is in it.
     A name (`notes.txt`) is meant at any depth below the session's directories, a relative path (`docs/api`)

@@ -93,7 +93,8 @@ class LocalTerminal:
     """A running command with its output, stdout and stderr as they came.
 
     Its input is empty. Whatever it starts ends with `kill` and `release`, and if this process is killed; only
-    daemons stay, which have left its process group (`setsid`) and have no parent any more.
+    daemons stay, which have left its process group (`setsid`) and have no parent any more. On macOS, all that
+    has left the group stays.
     Release each terminal, or use it as `async with await LocalTerminal.start(...)`.
     """
 

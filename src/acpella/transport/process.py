@@ -55,9 +55,10 @@ class ProcessChannel:
 
     Its stderr is read all the time (R-005), and the last lines appear in the error when it dies. Closing
     ends it in steps: stdin is closed, then the whole group is terminated, then killed, so that nothing is
-    left behind even if the command was a wrapper such as `sh -c` or `npx`. Commands that it runs in sessions
-    of their own end with it, too; daemons, which have no parent any more, stay. All this also ends if this
-    process is killed.
+    left behind even if the command was a wrapper such as `sh -c` or `npx`. All this also ends if this process
+    is killed. On Linux, commands that it runs in sessions of their own end with it, too; daemons, which have
+    no parent any more, stay. On macOS, those commands stay. On Windows, what it has started ends with it only
+    while it runs itself, and if this process is killed, it ends when it reads its input.
     """
 
     def __init__(
