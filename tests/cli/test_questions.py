@@ -452,7 +452,7 @@ def test_a_login_shows_the_program_that_an_agent_names_before_it_runs(tmp_path: 
         shown = terminal.see(r"go on\? \[y/N\]")
         assert r"A='\u202eb' sh -c 'touch X\x1b[2J'" in shown and "Part of this would be invisible" in shown
         terminal.type("\r")
-        terminal.see("\\[y/N\\] no")
+        terminal.see(r"\[y/N\] no(?s:.*)(›|>)")  # what is typed before the prompt is there may be dropped
         terminal.type("/login web\r")
         terminal.see(r"no(?s:.*)\[y/N\]")
         assert not list(tmp_path.glob("X*"))
@@ -485,7 +485,7 @@ def test_a_remembered_answer_says_that_it_decides(ask: Ask) -> None:
     terminal.see("Esc: no")
     terminal.type("A")
     assert answers(terminal).count('"selected"') == 2
-    assert "allowed,asyouansweredbefore:maketest(in/" in joined(terminal.all())
+    assert 'allowed,asyouansweredbefore:execute"maketest"(in/' in joined(terminal.all())
 
 
 def test_always_for_a_title_holds_for_its_files_alone(ask: Ask, tmp_path: Path) -> None:
@@ -594,7 +594,7 @@ def test_permissions_list_shows_control_characters_and_revokes_them(ask: Ask, tm
     terminal.wait()
     with acpella("permissions", "list", cwd=tmp_path, columns=400) as listing:
         listing.wait()
-        assert r"\x1b]'; touch X" in listing.all()
+        assert r"\u001b]'; touch X" in listing.all()
 
 
 # -- what commands tell of an agent ----------------------------------------------------------

@@ -188,6 +188,7 @@ URLS = ["https://example.com/", "https://example.com/a?b=c"]  # as the SDK's URL
 
 OUR_VALUES: dict[tuple[str, str], SearchStrategy[Any]] = {
     ("PromptResponse", "stop_reason"): st.sampled_from(get_args(schema.StopReason)),  # closed in the SDK
+    ("PermissionOption", "kind"): st.sampled_from(get_args(schema.PermissionOptionKind)),
     ("ProviderCurrentConfig", "api_type"): st.sampled_from(PROTOCOLS),
     ("ProviderInfo", "supported"): st.lists(st.sampled_from(PROTOCOLS), max_size=2),
     ("SetProviderRequest", "api_type"): st.sampled_from(PROTOCOLS),

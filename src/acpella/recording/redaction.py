@@ -12,7 +12,7 @@ import msgspec
 from acpella._redact import COMMAND_RULES, HINTS, SECRET_KEY, VERSION, rules
 
 from .long_texts import LONG, redact_long
-from .streams import Streams
+from .streamed_secrets import StreamedSecrets
 
 __all__ = ["RULES_NAME", "Redactor", "entropy", "looks_random"]
 
@@ -82,7 +82,7 @@ class Redactor:
         self._remembered: list[tuple[str, bytes]] = []
         self._key_lines: set[str] = set()  # of private keys, which may occur alone
         self._plain: set[str] = set()  # texts without secrets, mostly names of fields
-        self._streams = Streams()
+        self._streams = StreamedSecrets()
 
     def may_hold_secrets(self, line: bytes) -> bool:
         """Whether a line must be decoded to be checked. Most lines are harmless at first sight."""

@@ -11,7 +11,7 @@ from .format import Damaged, RecordedFrame
 from .long_texts import redact_long
 from .reader import read_any
 from .redaction import entropy
-from .streams import piece_of
+from .streamed_secrets import piece_of
 
 __all__ = ["SecretFinding", "scan"]
 

@@ -91,7 +91,7 @@ class DaemonLink:
 
     def _on_noise(self, noise: Frame | Broken) -> bool:
         """What came cannot be read. False if nobody can have waited for it."""
-        log.warning("skipped a line that is not a message: %s", excerpt(noise))
+        log.warning("skipped a line that is not a message: %s", _excerpt(noise))
         return self.side.end_wait(noise)
 
     def _on_end(self, reason: ConnectionClosed) -> None:
@@ -210,7 +210,7 @@ class AgentLink(DaemonLink):
             self._pass_notification(frame)
 
     def _on_noise(self, noise: Frame | Broken) -> bool:
-        self._pass_noise(excerpt(noise))  # first, while there is somebody who waits
+        self._pass_noise(_excerpt(noise))  # first, while there is somebody who waits
         return super()._on_noise(noise)
 
     def _on_end(self, reason: ConnectionClosed) -> None:
@@ -219,7 +219,7 @@ class AgentLink(DaemonLink):
         self.side.fail(to_wire(reason))
 
 
-def excerpt(noise: Frame | Broken) -> str:
+def _excerpt(noise: Frame | Broken) -> str:
     """What cannot be read, for people."""
     if isinstance(noise, Broken):
         return noise.reason
