@@ -10,14 +10,14 @@ VERSION = 3
 """Of the rules below, counted up when they change: a recording says which ones it was written with."""
 
 _WORDS = (
-    "(?:api|access|account|private|proxy)[_-]?key|token|secret|passw(?:or)?d|passphrase"
+    "(?:api|access|account|private|proxy)[_-]?key|token|secret|passw(?:or[dt]|d)|kennwort|passphrase|[_-]pwd"
     "|authorization|cookie|credential"
 )
 _QUERY_WORDS = (
     "ticket|sig|signature|code|key|auth|pwd|session|jwt|assertion|x-(?:amz|goog)-(?:signature|credential)"
 )
 
-_LAST_WORDS = "otp|totp|pin"
+_LAST_WORDS = "otp|totp|pin|jwt"
 _X_AUTH = "x-auth(?:-?key)?"
 
 SECRET_KEY = re.compile(rf"{_WORDS}|^{_X_AUTH}$|(?<![a-z])(?:{_LAST_WORDS})$", re.IGNORECASE)
@@ -67,7 +67,7 @@ _RULES = {
     r'\\*+"'
     r"\s*+:\s*+(?P<secret>\d{4,})",
     "elements": rf"<{_KEY}>(?P<secret>[^<\n]++)",
-    "netrc": r"\blogin\s++\S++\s++password\s++(?P<secret>\S++)",
+    "netrc": rf"\blogin\s++\S++\s++password\s++{_NOT_HIDDEN}(?P<secret>\S++)",
     # Cookie: a=b; sid=...: all of them, to the end of the line
     "cookies": rf"\bcookie\d?:\s*+{_NOT_HIDDEN}(?P<secret>[^\s\"'][^\n\"']*+)",
     # a login for a registry, as docker keeps it
@@ -117,13 +117,14 @@ _RULES = {
     # how a WebSocket or an event stream brings a token or ticket when it can set no header
     "subprotocols": r"\bacpella\.(?:token|ticket)\.(?P<secret>[^\s&\"',]++)",
     "queries": rf"[?&](?:{_QUERY_WORDS})={_NOT_HIDDEN}(?P<secret>[^\s&\"'#]++)",
-    "pem": r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<secret>[^-]*+)",
+    "pem": r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?P<secret>(?:[^-]|-(?!----))*+)",
     "shapes": r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-F]{2}))(?P<secret>"
     r"(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat"
     r"|xox[abeoprs]|npm|hf|gsk|xai|dop_v1|pypi|shpat|tvly|r8|nvapi|whsec|fw|pplx|lin_api)[-_][\w-]{12,}"
     r"|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{30,}|ya29\.[\w-]{12,}|SG\.[\w-]{10,}\.[\w-]{10,}"
     r"|eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*+)?|AGE-SECRET-KEY-1[0-9A-Z]{20,}"
-    r"|dapi[0-9a-f]{32}|hv[sb]\.[\w-]{20,}|ATATT3[\w=-]{20,}|ntn_\w{20,}|\d{8,10}:AA[\w-]{30,})",
+    r"|dapi[0-9a-f]{32}|hv[sb]\.[\w-]{20,}|ATATT3[\w=-]{20,}|ntn_\w{20,}|\d{8,10}:AA[\w-]{30,}"
+    r"|key-[0-9a-f]{32}|sbp_[0-9a-f]{40})",
 }
 
 
@@ -147,8 +148,8 @@ COMMAND_RULES = (
 HINTS = (
     *("key", "token", "secret", "passw", "passphrase", "authorization", "cookie", "credential", "bearer"),
     *("basic", '"env', '"headers', '"value', "://", "-----begin", "\\u00"),
-    *("ticket", "sig", "code=", "auth=", "pwd=", "session=", "jwt=", "assertion="),
-    *("_pass", "-pass", "dbpass", "keypass", "storepass", "x-auth"),
+    *("ticket", "sig", "code=", "auth=", "pwd=", "session=", "jwt", "assertion=", "kennwort"),
+    *("_pwd", "-pwd", "sbp_", "_pass", "-pass", "dbpass", "keypass", "storepass", "x-auth"),
     *("otp", 'pin"', "pin\\", "pin=", "pin:", "-u ", '"-u', "--user", "proxy-user"),
     *("login", "sshpass", "mongo"),
     *("redis-cli", "valkey-cli", "keydb-cli", "smb", "rpcclient", "winexe", "net ads", "net rpc"),
