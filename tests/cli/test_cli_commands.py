@@ -292,6 +292,28 @@ def test_an_answer_for_good_is_remembered_listed_and_revoked(shell: Shell) -> No
     assert "not allowed" in shell("run", "-a", shell.scripted, "ask deploy").stdout
 
 
+@pytest.mark.parametrize("words", ["agents list", "help environment", "check --list", "run hello"])
+def test_output_that_finds_no_place_is_an_error(shell: Shell, words: str) -> None:
+    """A full disk: the end of the output was lost, and `run` said that all was well."""
+    if not os.path.exists("/dev/full"):
+        pytest.skip("there is no /dev/full")
+    agent = ["-a", shell.scripted] if words.startswith("run") else []
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "acpella", *words.split(), *agent],
+            cwd=shell.repo,
+            env=shell.env,
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+    assert ran.returncode == 2, ran.stderr
+    assert "No space left on device" in ran.stderr and "Traceback" not in ran.stderr
+    assert "Exception ignored" not in ran.stderr
+
+
 @pytest.mark.parametrize("session", [[], ["-s", "work"]])
 def test_what_was_kept_for_a_program_holds_for_that_very_one(shell: Shell, session: list[str]) -> None:
     """Alone, behind a daemon, and when a prompt was left with that daemon."""

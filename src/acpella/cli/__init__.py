@@ -6,7 +6,9 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import NoReturn, TypeVar
+
+T = TypeVar("T")
 
 __all__ = ["Help", "Parser", "command_parser", "main", "main_parser"]
 
@@ -115,21 +117,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; returns the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     gc.set_threshold(20_000, 10, 10)  # importing makes no garbage; collecting it took a tenth of the start
+    try:
+        code = _run(words)
+    except SystemExit as ended:  # the help, or a mistake in the command line
+        raise SystemExit(_flushed(ended.code)) from None
+    except OSError as error:
+        from .failures import report
+
+        code = report(error)
+    code = _flushed(code)
+    if argv is None and words[:1] and words[0] in SHORT:
+        _exit_at_once(code)
+    return code
+
+
+def _run(words: list[str]) -> int:
     if words and words[0] in COMMANDS:
         module = importlib.import_module(f".commands.{words[0]}", __name__)
         parser = command_parser(words[0])
         parse = getattr(module, "parse", None)
         arguments = parser.parse_args(words[1:]) if parse is None else parse(parser, words[1:])
         _check_environment()
-        try:
-            code = module.run(arguments)
-        except BrokenPipeError as error:
-            from .failures import report
-
-            code = report(error)
-        if argv is None and words[0] in SHORT:
-            _exit_at_once(code)
-        return code
+        return module.run(arguments)
     if words[:1] == ["help"]:
         return _help(words[1:])
     if not words:
@@ -149,13 +158,29 @@ def _help(words: list[str]) -> int:
     return main([*words, "--help"])
 
 
+def _flushed(code: T) -> T | int:
+    """The exit code, once the rest of the output is written: nobody may read it, or a disk may be full."""
+    try:
+        sys.stdout.flush()
+    except ValueError:
+        return code  # it was closed
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left would fail again
+        if not isinstance(error, BrokenPipeError):
+            from . import exits
+            from .terminal.output import say
+
+            say(f"the output could not be written: {error}")
+            return code or exits.USAGE
+    return code
+
+
 def _exit_at_once(code: int) -> NoReturn:
     """End the program without taking its modules apart, which took a quarter of a short command's CPU."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError):
-            pass  # nobody reads it any more
+    try:
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        pass  # nobody reads it any more
     os._exit(code)
 
 
