@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,11 @@ class StoredSessions(dict[str, Json]):
     """Sessions that are files of a directory."""
 
     def __init__(self, directory: Path) -> None:
-        super().__init__(
-            {file.stem: json.loads(file.read_text("utf-8")) for file in directory.glob("*.json")}
-        )
+        super().__init__()
         self._directory = directory
+        for file in directory.glob("*.json"):
+            with suppress(FileNotFoundError):  # another process has deleted it meanwhile
+                self[file.stem] = json.loads(file.read_text("utf-8"))
 
     def save(self) -> None:
         for id, session in self.items():

@@ -438,3 +438,23 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path, options: str)
         sample = [] if options == "--list" else SAMPLE
         ran = subprocess.run([*words, *sample], stdout=out, stderr=subprocess.PIPE, cwd=tmp_path, timeout=60)
     assert b"Errno" not in ran.stderr and b"BrokenPipe" not in ran.stderr, ran.stderr
+
+
+FALLS = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if message.get("id") == 0:
+        sys.exit("I have no number 0")
+    known = message.get("method") == "initialize"
+    result = {"result": {"protocolVersion": 1}} if known else {"error": {"code": -32601, "message": "no"}}
+    if "id" in message:
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **result}), flush=True)
+"""
+
+
+def test_an_agent_that_ends_instead_of_answering_is_said_to_have_ended(tmp_path: Path) -> None:
+    """It was said that no answer had that id, and its last words were nowhere."""
+    (tmp_path / "falls.py").write_text(FALLS, encoding="utf-8")
+    ran = check("--only", "messages.zero-id", "--", sys.executable, "falls.py", cwd=tmp_path)
+    assert ran.returncode == 1 and "I have no number 0" in ran.stdout, ran.stdout

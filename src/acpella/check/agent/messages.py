@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 
 from acpella.check.conversation import CheckedConversation, CheckedFrame
-from acpella.check.link import Failed, NotOffered, Unproved
+from acpella.check.link import Failed, Gone, NotOffered, Unproved
 from acpella.check.probe import Probe
 from acpella.check.requirement import OK, Area, Verdict
 from acpella.check.shapes import declare_messages
@@ -52,6 +52,8 @@ async def zero_id(probe: Probe) -> None:
 async def _answered(probe: Probe, request: CheckedFrame) -> None:
     try:
         await probe.link.reply_to(request)
+    except Gone:
+        raise  # it says how the agent ended
     except Failed as failure:
         others = [frame for frame in probe.link.heard if frame.kind == "response"]
         raise Failed(
