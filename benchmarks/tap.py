@@ -89,10 +89,15 @@ def cpu_of(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def children_of(pid: int) -> list[int]:
-    return [
-        int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()
-    ]
+def writer_of(path: Path) -> int:
+    """The process that has a file open: the recorder is nobody's child."""
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        try:
+            if link.samefile(path):
+                return int(link.parts[2])
+        except OSError:
+            continue  # it has ended, or is somebody else's
+    raise RuntimeError(f"nobody writes {path}")
 
 
 def catch_up(recorder: int) -> None:
@@ -126,7 +131,8 @@ def measure(updates: int, rounds: int, path: Path) -> dict[str, Any]:
     pings: dict[str, list[float]] = {name: [] for name in names}
     tap = clients["tap"].process.pid
     try:
-        recorder = children_of(tap)[0]
+        clients["tap"].prompt("ping")
+        recorder = writer_of(path)
         before = 0.0, 0.0
         for number in range(-1, rounds):
             first = number % len(names)
