@@ -28,9 +28,6 @@ _HIDDEN = re.compile(r"<secret \d+>")
 _BYTES = ("data", "blob")
 _HINTS = tuple(hint.encode() for hint in HINTS)
 
-SHORT = 1024
-"""For texts below this many bytes, one pattern is faster than a search for each hint."""
-
 
 def _any_of(words: Iterable[bytes]) -> bytes:
     """A pattern for any of the words. Common beginnings are shared, so that each letter is looked at once."""
@@ -266,10 +263,7 @@ def _is_command(table: dict[str, Any]) -> bool:
 
 
 def _is_hinted(text: bytes) -> bool:
-    lower = text.lower()
-    if len(text) < SHORT:
-        return _ANY_HINT.search(lower) is not None
-    return any(hint in lower for hint in _HINTS)
+    return _ANY_HINT.search(text.lower()) is not None  # quicker than a search for each of a hundred hints
 
 
 def looks_random(text: str) -> bool:
