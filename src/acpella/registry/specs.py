@@ -46,9 +46,9 @@ def origin(kind: str, source: str) -> str:
     An update that has another one is not the program that the user once agreed to.
     """
     if kind == "npx":
-        return f"the npm package {split_npm(source)[0]}"
+        return f"the npm package {source.rpartition('@')[0] or source}"
     if kind == "uvx":
-        return f"the PyPI package {split_pypi(source)[0].partition('[')[0]}"
+        return f"the PyPI package {source.partition('==')[0].partition('[')[0]}"
     url = urlsplit(source)
     owner = url.path.strip("/").partition("/")
     return f"archives of {url.netloc}" + (
