@@ -657,7 +657,7 @@ async def test_a_child_does_not_hear_of_the_end_before_its_commands_are_noted() 
         out, _ = await owner.communicate()
     *pids, guard = map(int, out.split())
     assert len(pids) == 2
-    await asyncio.sleep(0.3)
+    await asyncio.sleep(0.3)  # in which the child would end, if it had heard
     os.kill(guard, signal.SIGCONT)
     await all_gone(pids)
 

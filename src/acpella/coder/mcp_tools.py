@@ -70,9 +70,8 @@ class McpCoderTool:
 
     def announce(self, arguments: dict[str, Any], cwd: Path) -> Announcement:
         tool = self._tool
-        server = tool.server.replace("%", "%25").replace(
-            ":", "%3A"
-        )  # so that it is clear where its name ends
+        # so that it is clear where its name ends
+        server = tool.server.replace("%", "%25").replace(":", "%3A")
         return Announcement(
             title=_short(f"{tool.server}: {tool.title}"),
             permission_key=f"mcp:{server}:{tool.tool}",
