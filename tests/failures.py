@@ -14,7 +14,7 @@ class _FailureNames:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
-        if report.failed and terminal is not None and self._config.option.numprocesses:
+        if report.failed and terminal is not None and getattr(self._config.option, "numprocesses", None):
             crash = getattr(report.longrepr, "reprcrash", None)
             why = crash.message.partition("\n")[0][:200] if crash is not None else report.when
             terminal.write_line(f"\nFAILED {report.nodeid}: {why}")
