@@ -11,7 +11,7 @@ from .format import Damaged, RecordedFrame
 from .long_texts import redact_long
 from .reader import read_any
 from .redaction import entropy
-from .streamed_secrets import piece_of
+from .streamed_secrets import OPEN_STREAMS, piece_of
 
 __all__ = ["SecretFinding", "scan"]
 
@@ -81,6 +81,8 @@ class _Looking:
         else:
             return
         if key not in self._streams:
+            if len(self._streams) >= OPEN_STREAMS:  # a recording of many sessions would fill the memory
+                yield from self._streams.pop(next(iter(self._streams))).look()
             self._streams[key] = _Stream(self._secrets, "several lines" if is_line else "several chunks")
         yield from self._streams[key].add(text, frame.line, {secret for _, secret in findings})
 

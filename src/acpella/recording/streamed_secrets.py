@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 from acpella._plain_json import as_dict
 from acpella._redact import rules
 
-__all__ = ["Piece", "StreamedSecrets", "piece_of"]
+__all__ = ["OPEN_STREAMS", "Piece", "StreamedSecrets", "piece_of"]
 
 OPEN_STREAMS = 256
 """How many streams are remembered as being inside of a secret. Without a limit, a peer fills the memory."""

@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 from test_recording_format import written
 
+from acpella.recording.scan import scan
+from acpella.recording.streamed_secrets import OPEN_STREAMS
+
 BODY = textwrap.wrap(base64.b64encode(random.Random(1).randbytes(1190)).decode(), 64)
 KEY = ["-----BEGIN RSA PRIVATE KEY-----", *BODY, "-----END RSA PRIVATE KEY-----"]
 ENCRYPTED = [KEY[0], "Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-256-CBC,00112233445566778899AABB", "", *KEY[1:]]
@@ -164,3 +167,16 @@ def test_the_second_half_of_a_token_is_hidden_when_an_older_recording_is_cleaned
     pieces = ["key: <secret 7>", f"{TOKEN[1]} done", "or <secret 7>", "word"]
     lines = written(tmp_path / "talk.jsonl", *(("in", chunk(text)) for text in pieces))
     assert texts(lines) == ["key: <secret 7>", "<secret 2> done", "or <secret 7>", "word"]
+
+
+def test_a_scan_of_very_many_sessions_finds_what_is_in_pieces(tmp_path: Path) -> None:
+    """It is looked at when there are too many streams to remember, too."""
+    lines = [{"acpella": 1, "agent": "many", "started": "2026-11-15T12:00:00.000+00:00"}]
+    for session in range(2 * OPEN_STREAMS):
+        for text in ("ghp_aB3dE6gH9", "jK2mN5pQ8sT1vW4"):
+            message: Any = json.loads(chunk(text, session=f"s{session}"))
+            lines.append({"t": 0.1, "dir": "in", "msg": message})
+    file = tmp_path / "many.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    found_at = {finding.line for finding in scan(file) if finding.place == "several chunks"}
+    assert len(found_at) == 2 * OPEN_STREAMS
